@@ -1,7 +1,12 @@
-"""Retry a dead letter with a repair, or discard it."""
+"""Retry dead letters with repairs, or discard them: one, or all that match a filter."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -10,23 +15,120 @@ from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.models import DeadLetter, MemoryBase, SessionProgress
 from memorybase.queries import cursors, dead_letters, memory_bases
-from memorybase.queries.ownership import not_found
+from memorybase.queries.dead_letters import DeadLetterFilter, DeadLetterPlace
+from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
+
+MAX_AT_ONCE = 1000  # dead letters in one action
+AT_ONCE = 200  # by default: it answers within about a second
+SESSIONS_AT_ONCE = 20  # in one transaction, which holds all their locks
+
+
+class DeadLetterAction(StrEnum):
+    """What to do with dead letters."""
+
+    RETRY = "retry"
+    DISCARD = "discard"
+
+
+class DeadLetterOutcome(StrEnum):
+    """What an action did with a dead letter."""
+
+    RETRYING = "retrying"
+    DISCARDED = "discarded"
+    NOT_FOUND = "not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterResult:
+    """What happened to one dead letter. `job_id` is null if the session's active job comes first."""
+
+    id: UUID
+    outcome: DeadLetterOutcome
+    memory_base_id: UUID | None = None
+    session_id: str | None = None
+    message_id: UUID | None = None
+    job_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterResults:
+    """A result for each dead letter; `remaining` more match the filter."""
+
+    action: DeadLetterAction
+    results: list[DeadLetterResult]
+    remaining: int
+
+
+# A retried one is not retried again: repeating an action ends.
+_STATES = {DeadLetterAction.RETRY: ("dead",), DeadLetterAction.DISCARD: ("dead", "retrying")}
+
+
+def act_on_dead_letters(
+    services: Services, user_id: UUID, action: DeadLetterAction, wanted: DeadLetterFilter, *, limit: int = AT_ONCE
+) -> DeadLetterResults:
+    """Retry or discard up to `limit` dead letters, oldest first; raises NotFound for the filter's memory base.
+
+    Ids of dead letters that do not exist, or that another user has, are `not_found`; named ones are retried again.
+    """
+    states = ("dead", "retrying") if wanted.ids is not None else _STATES[action]
+    with services.database.reading() as db:
+        if wanted.memory_base_id is not None:
+            require_memory_base(db, user_id, wanted.memory_base_id)
+        found = dead_letters.find_dead_letters(db, user_id, wanted, states=states, limit=limit)
+    results = {
+        each: DeadLetterResult(each, DeadLetterOutcome.NOT_FOUND)
+        for each in [*(wanted.ids or ()), *(place.id for place in found)]
+    }
+    by_session: dict[tuple[UUID, str], list[DeadLetterPlace]] = defaultdict(list)
+    for place in found:
+        by_session[place.memory_base_id, place.session_id].append(place)
+    by_base: dict[UUID, list[str]] = defaultdict(list)
+    for base_id, session_id in by_session:
+        by_base[base_id].append(session_id)
+    for base_id, session_ids in by_base.items():
+        # Everything that locks several sessions sorts them in Python, whatever the database's collation.
+        ordered = sorted(session_ids)
+        for start in range(0, len(ordered), SESSIONS_AT_ONCE):
+            some = ordered[start : start + SESSIONS_AT_ONCE]
+            of_sessions = {session_id: by_session[base_id, session_id] for session_id in some}
+            results.update(_act_in_sessions(services, action, base_id, of_sessions))
+    with services.database.reading() as db:
+        left = 0 if wanted.ids is not None else dead_letters.count_dead_letters(db, user_id, wanted, states=states)
+    return DeadLetterResults(action, list(results.values()), left)
+
+
+def _act_in_sessions(
+    services: Services, action: DeadLetterAction, base_id: UUID, of_sessions: dict[str, list[DeadLetterPlace]]
+) -> dict[UUID, DeadLetterResult]:
+    results: dict[UUID, DeadLetterResult] = {}
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, base_id)
+        if base is None or base.deleting_at is not None:
+            return {}
+        now = clock.now(db)
+        for session_id, places in of_sessions.items():
+            locked = cursors.lock_session_progress(db, [base_id], session_id)
+            letters = dead_letters.lock_dead_letters(db, base_id, [place.id for place in places])
+            if action is DeadLetterAction.RETRY:
+                job_id, outcome = _retry(db, services, base, locked, letters, now), DeadLetterOutcome.RETRYING
+            else:
+                job_id, outcome = None, DeadLetterOutcome.DISCARDED
+                for letter in letters:
+                    letter.state, letter.updated_at = "discarded", now
+            for letter in letters:
+                results[letter.id] = DeadLetterResult(
+                    letter.id, outcome, base_id, session_id, letter.message_id, job_id
+                )
+    return results
 
 
 def retry_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> list[UUID]:
     """Schedule a repair that retries a dead letter; returns the ids of the jobs. Raises NotFound."""
     with services.database.transaction() as db:
         base, letter, locked = _locked_dead_letter(db, user_id, base_id, dead_letter_id)
-        now = clock.now(db)
-        letter.state = "retrying"
-        letter.updated_at = now
-        for row in locked:
-            if row.id == letter.progress_id:
-                row.dirty += 1
-        db.flush()
-        job = scheduler.schedule_next(db, services, base, locked, now)
-        return [job.id] if job else []
+        job_id = _retry(db, services, base, locked, [letter], clock.now(db))
+        return [job_id] if job_id else []
 
 
 def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> None:
@@ -35,6 +137,26 @@ def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_l
         _base, letter, _rows = _locked_dead_letter(db, user_id, base_id, dead_letter_id)
         letter.state = "discarded"
         letter.updated_at = clock.now(db)
+
+
+def _retry(
+    db: OrmSession,
+    services: Services,
+    base: MemoryBase,
+    locked: Sequence[SessionProgress],
+    letters: Sequence[DeadLetter],
+    now: datetime,
+) -> UUID | None:
+    """Schedule a repair of the session that retries these; None if a job is active, which schedules it."""
+    for letter in letters:
+        letter.state = "retrying"
+        letter.updated_at = now
+    for row in locked:
+        if any(letter.progress_id == row.id for letter in letters):
+            row.dirty += 1
+    db.flush()
+    job = scheduler.schedule_next(db, services, base, locked, now)
+    return job.id if job else None
 
 
 def _locked_dead_letter(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
@@ -14,6 +15,21 @@ from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert
 from memorybase.models import DeadLetter, MemoryBase, Message, SessionProgress
 from memorybase.queries.ledger import SETTLED, _is_message
+
+message_text: sa.ColumnElement[str | None] = sa.cast(Message.content, sa.Text)  # as JSON
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterFilter:
+    """Which dead letters: those that match every field that is given.
+
+    `alike`: they have the cause and the text of one of these dead letters.
+    """
+
+    ids: Collection[UUID] | None = None
+    memory_base_id: UUID | None = None
+    cause: str | None = None
+    alike: Collection[UUID] = ()
 
 
 class Failure(NamedTuple):
@@ -106,4 +122,96 @@ def fetch_dead_letter(db: OrmSession, base_id: UUID, dead_letter_id: UUID) -> De
         )
         .with_for_update(of=DeadLetter)
         .execution_options(populate_existing=True)
+    )
+
+
+def is_shown(user_id: UUID) -> sa.ColumnElement[bool]:
+    """A dead letter of the user's memory bases, in the serving generation or the build, that is not discarded."""
+    return sa.and_(
+        MemoryBase.user_id == user_id,
+        MemoryBase.deleting_at.is_(None),
+        sa.or_(DeadLetter.generation == MemoryBase.serving, DeadLetter.generation == MemoryBase.building),
+        DeadLetter.state != "discarded",
+    )
+
+
+def matching(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter) -> list[sa.ColumnElement[bool]]:
+    """The conditions of a filter, on DeadLetter joined to MemoryBase and outer joined to Message."""
+    conditions = [is_shown(user_id)]
+    if wanted.ids is not None:
+        conditions.append(DeadLetter.id.in_(wanted.ids))
+    if wanted.memory_base_id is not None:
+        conditions.append(DeadLetter.memory_base_id == wanted.memory_base_id)
+    if wanted.cause is not None:
+        conditions.append(DeadLetter.error_code == wanted.cause)
+    if wanted.alike:
+        pairs = db.execute(
+            joined(sa.select(DeadLetter.error_code, message_text.label("text")).distinct()).where(
+                is_shown(user_id), DeadLetter.id.in_(wanted.alike)
+            )
+        )
+        conditions.append(sa.or_(sa.false(), *(_has_cause_and_text(code, text) for code, text in pairs)))
+    return conditions
+
+
+def joined(statement: sa.Select[*tuple[Any, ...]]) -> sa.Select[*tuple[Any, ...]]:
+    """The statement on dead letters with their memory base, their session and their message, if it still exists."""
+    return (
+        statement.select_from(DeadLetter)
+        .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
+        .join(SessionProgress, SessionProgress.id == DeadLetter.progress_id)
+        .outerjoin(Message, Message.id == DeadLetter.message_id)
+    )
+
+
+def _has_cause_and_text(code: str, text: str | None) -> sa.ColumnElement[bool]:
+    same = message_text.is_(None) if text is None else message_text == text
+    return sa.and_(DeadLetter.error_code == code, same)
+
+
+class DeadLetterPlace(NamedTuple):
+    """Where a dead letter is."""
+
+    id: UUID
+    memory_base_id: UUID
+    session_id: str
+    message_id: UUID
+
+
+def find_dead_letters(
+    db: OrmSession, user_id: UUID, wanted: DeadLetterFilter, *, states: Collection[str], limit: int
+) -> list[DeadLetterPlace]:
+    """Those that match, oldest first."""
+    columns = (DeadLetter.id, DeadLetter.memory_base_id, SessionProgress.session_id, DeadLetter.message_id)
+    statement = (
+        joined(sa.select(*columns))
+        .where(*matching(db, user_id, wanted), DeadLetter.state.in_(states))
+        .order_by(DeadLetter.created_at, DeadLetter.id)
+        .limit(limit)
+    )
+    return [DeadLetterPlace(*row) for row in db.execute(statement)]
+
+
+def count_dead_letters(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter, *, states: Collection[str]) -> int:
+    conditions = matching(db, user_id, wanted)
+    statement = joined(sa.select(sa.func.count())).where(*conditions, DeadLetter.state.in_(states))
+    return int(db.execute(statement).scalar_one())
+
+
+def lock_dead_letters(db: OrmSession, base_id: UUID, ids: Collection[UUID]) -> list[DeadLetter]:
+    """Those of these that are not discarded, of the serving generation or the build, locked."""
+    return list(
+        db.scalars(
+            sa.select(DeadLetter)
+            .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
+            .where(
+                DeadLetter.id.in_(ids),
+                DeadLetter.memory_base_id == base_id,
+                DeadLetter.generation.in_([MemoryBase.serving, MemoryBase.building]),
+                DeadLetter.state != "discarded",
+            )
+            .order_by(DeadLetter.id)
+            .with_for_update(of=DeadLetter)
+            .execution_options(populate_existing=True)
+        )
     )

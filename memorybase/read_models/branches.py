@@ -26,11 +26,13 @@ MOST_CHILDREN = 5_000  # at most so many answers to one message are counted
 @dataclass(frozen=True, slots=True)
 class Branch:
     """`siblings`: how many messages follow the same one, this one included; `position`: its position among them,
-    from 1."""
+    from 1. `before` and `after`: the seqs of the siblings next to it."""
 
     siblings: int
     position: int
     on_latest: bool
+    before: int | None = None
+    after: int | None = None
 
 
 def branches(
@@ -54,7 +56,9 @@ def branches(
         key = _followed(link)
         siblings = {link.seq} if key is None else families[key]
         position = 1 + sum(seq < link.seq for seq in siblings)
-        found[link.id] = Branch(len(siblings), position, link.seq in latest)
+        before = max((seq for seq in siblings if seq < link.seq), default=None)
+        after = min((seq for seq in siblings if seq > link.seq), default=None)
+        found[link.id] = Branch(len(siblings), position, link.seq in latest, before, after)
     return found
 
 

@@ -10,7 +10,9 @@ from uuid import UUID
 from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
+from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.queries.ownership import require, require_memory_base
+from memorybase.read_models import dead_letter_queries
 from memorybase.read_models import memory_base_queries as queries
 from memorybase.read_models.sessions import MessageView, message_view
 from memorybase.read_models.views import view_of
@@ -56,6 +58,7 @@ class DeadLetterView:
 
     id: UUID
     memory_base_id: UUID
+    memory_base_name: str
     session_id: str
     message_id: UUID
     message: MessageView | None
@@ -85,21 +88,26 @@ def list_jobs(
     request: PageRequest,
     *,
     state: JobState | None = None,
+    kind: JobKind | None = None,
     session_id: str | None = None,
 ) -> Page[JobView]:
     """Jobs of one memory base or of all, newest first. Raises NotFound."""
     with services.database.reading() as db:
         if base_id is not None:
             require_memory_base(db, user_id, base_id)
-        found = queries.jobs_page(db, user_id, base_id, request, state=state, session_id=session_id)
+        found = queries.jobs_page(db, user_id, base_id, request, state=state, kind=kind, session_id=session_id)
         return page_of(found, _job)
 
 
-def list_dead_letters(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[DeadLetterView]:
-    """Dead letters that are not discarded, oldest first; raises NotFound."""
+def list_dead_letters(
+    services: Services, user_id: UUID, base_id: UUID | None, request: PageRequest, *, cause: str | None = None
+) -> Page[DeadLetterView]:
+    """Dead letters of one memory base or of all that are not discarded, oldest first; raises NotFound."""
     with services.database.reading() as db:
-        base = require_memory_base(db, user_id, base_id)
-        return page_of(queries.dead_letters_page(db, base, request), _dead_letter)
+        if base_id is not None:
+            require_memory_base(db, user_id, base_id)
+        wanted = DeadLetterFilter(memory_base_id=base_id, cause=cause)
+        return page_of(dead_letter_queries.dead_letters_page(db, user_id, wanted, request), dead_letter_view)
 
 
 def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobState]:
@@ -143,11 +151,13 @@ def _job(row: AnyRow) -> JobView:
     return view_of(JobView, job, kind=kind, state=state, memory_base_name=row.memory_base_name)
 
 
-def _dead_letter(row: AnyRow) -> DeadLetterView:
+def dead_letter_view(row: AnyRow) -> DeadLetterView:
+    """The view of a row with DeadLetter, Message, session_id and memory_base_name."""
     letter: DeadLetter = row.DeadLetter
     return view_of(
         DeadLetterView,
         letter,
+        memory_base_name=row.memory_base_name,
         session_id=row.session_id,
         message=None if row.Message is None else message_view(row),
         error=DeadLetterError(letter.error_code, letter.error),

@@ -1,8 +1,10 @@
-"""SQL for lists of memory bases, their sessions, jobs and dead letters. Each page is a fixed number of queries."""
+"""SQL for lists of memory bases and jobs. Each page is a fixed number of queries."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -14,51 +16,63 @@ from memorybase.models import (
     IS_ACTIVE,
     Capture,
     DeadLetter,
+    Flow,
     Generation,
     IngestionJob,
+    JobKind,
     JobState,
     MemoryBase,
     Message,
     Session,
     SessionProgress,
 )
-from memorybase.queries.jobs import is_active_in_session
 from memorybase.queries.sessions import counted
 
 Base = MemoryBase
 Progress = SessionProgress
 Job = IngestionJob
 
-_BASES = Keyset("memories", (Base.created_at, Base.id))
-_SESSIONS = Keyset("memory-sessions", (Session.created_at, Session.id))
+MemoryBaseOrder = Literal["created", "recent", "name"]
+_BASES: dict[MemoryBaseOrder, Keyset] = {
+    "created": Keyset("memories", (Base.created_at, Base.id)),
+    "recent": Keyset("memories-recent", (Base.created_at, Base.id), descending=True),
+    "name": Keyset("memories-name", (Base.name, Base.id)),
+}
 _JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
-_DEAD_LETTERS = Keyset("dead-letters", (DeadLetter.created_at, DeadLetter.id))
 
 
-def bases_page(db: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, count_to: int) -> Found:
+@dataclass(frozen=True, slots=True)
+class MemoryBaseQuery:
+    """Which memory bases, and their order. `text` is part of the name of the memory base or of its flow."""
+
+    flow_id: UUID | None = None
+    text: str | None = None
+    auto_capture: bool | None = None
+    order: MemoryBaseOrder = "created"
+
+
+def bases_page(db: OrmSession, user_id: UUID, query: MemoryBaseQuery, request: PageRequest, *, count_to: int) -> Found:
     conditions = [_own_base(user_id)]
-    if flow_id is not None:
-        conditions.append(Base.flow_id == flow_id)
+    if query.flow_id is not None:
+        conditions.append(Base.flow_id == query.flow_id)
+    if query.auto_capture is not None:
+        conditions.append(Base.auto_capture == query.auto_capture)
+    if query.text is not None:
+        of_flow = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.name.icontains(query.text, autoescape=True))
+        conditions.append(sa.or_(Base.name.icontains(query.text, autoescape=True), Base.flow_id.in_(of_flow)))
     counting = sa.select(Base.id).where(*conditions)
-    return fetch_page(db, _bases(db, count_to).where(*conditions), counting, _BASES, request)
+    return fetch_page(db, _bases(db, count_to).where(*conditions), counting, _BASES[query.order], request)
 
 
 def fetch_base_view(db: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int) -> AnyRow | None:
     return db.execute(_bases(db, count_to).where(Base.id == base_id, _own_base(user_id))).one_or_none()
 
 
-def base_sessions_page(db: OrmSession, base: Base, capture: Capture, request: PageRequest) -> Found:
-    """Every session of the flow, tracked or not, with its progress in the serving generation."""
-    conditions = [Session.flow_id == base.flow_id, Session.deleted_at.is_(None)]
-    counting = sa.select(Session.id).where(*conditions)
-    return fetch_page(db, _base_sessions(base, capture).where(*conditions), counting, _SESSIONS, request)
-
-
-def fetch_base_session(db: OrmSession, base: Base, capture: Capture, session_id: str) -> AnyRow | None:
-    mine = sa.and_(
-        Session.flow_id == base.flow_id, Session.session_id == session_id, Session.deleted_at.is_(None)
-    )  # fmt: skip
-    return db.execute(_base_sessions(base, capture).where(mine)).one_or_none()
+def base_views_of_flows(
+    db: OrmSession, user_id: UUID, flow_ids: Sequence[UUID], *, count_to: int, limit: int
+) -> Sequence[AnyRow]:
+    statement = _bases(db, count_to).where(_own_base(user_id), Base.flow_id.in_(flow_ids))
+    return db.execute(statement.order_by(Base.created_at, Base.id).limit(limit)).all()
 
 
 def jobs_page(
@@ -68,6 +82,7 @@ def jobs_page(
     request: PageRequest,
     *,
     state: JobState | None,
+    kind: JobKind | None,
     session_id: str | None,
 ) -> Found:
     """Jobs of one memory base, or of all memory bases of the user."""
@@ -78,6 +93,8 @@ def jobs_page(
         conditions.append(Job.state == state)
     if state in ACTIVE_STATES:  # few rows: use the index on active jobs
         conditions += [IS_ACTIVE, Job.session_id >= ""]
+    if kind is not None:
+        conditions.append(Job.kind == kind)
     if session_id is not None:
         conditions.append(Job.session_id == session_id)
     counting = sa.select(Job.id).join(Base, Base.id == Job.memory_base_id).where(*conditions)
@@ -116,40 +133,6 @@ def pending_targets(db: OrmSession, base: Base, session_ids: list[str]) -> dict[
         Progress.memory_base_id == base.id, Progress.generation == fed, Progress.session_id.in_(session_ids)
     )
     return {row.session_id: row.target_seq for row in db.execute(statement)}
-
-
-def dead_letters_page(db: OrmSession, base: Base, request: PageRequest) -> Found:
-    """Dead letters of the serving and the building generation; the message is null if it was deleted since."""
-    conditions = _shown_dead_letters(base.id, base.serving, base.building)
-    statement = (
-        sa.select(DeadLetter, Progress.session_id, Message, Session.end_user_id, sa.null().label("ingested"))
-        .join(Progress, Progress.id == DeadLetter.progress_id)
-        .outerjoin(Message, Message.id == DeadLetter.message_id)
-        .outerjoin(Session, sa.and_(Session.flow_id == Progress.flow_id, Session.session_id == Progress.session_id))
-    )
-    counting = sa.select(DeadLetter.id).where(*conditions)
-    return fetch_page(db, statement.where(*conditions), counting, _DEAD_LETTERS, request)
-
-
-def _base_sessions(base: Base, capture: Capture) -> AnySelect:
-    served = sa.and_(
-        Progress.memory_base_id == base.id,
-        Progress.generation == base.serving,
-        Progress.session_id == Session.session_id,
-    )
-    return sa.select(
-        Session.session_id,
-        Progress.id,
-        Progress.cursor_id,
-        Progress.cursor_seq,
-        Progress.total_processed,
-        Progress.last_sync_at,
-        _counted_messages(capture).label("total_messages"),
-        _counted_messages(capture, Message.seq > sa.func.coalesce(Progress.cursor_seq, 0)).label("pending_messages"),
-        is_active_in_session(base.id).label("active"),
-        _has_dead_letter().label("dead"),
-        _last_job_failed().label("failed"),
-    ).outerjoin(Progress, served)
 
 
 def _own_base(user_id: UUID) -> sa.ColumnElement[bool]:
@@ -247,25 +230,3 @@ def _has_job(*conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
         .correlate(Base)
         .exists()
     )
-
-
-def _counted_messages(capture: Capture, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
-    statement = sa.select(sa.func.count()).select_from(Message)
-    of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
-    return statement.where(of_session, counted(capture), *conditions).correlate(Session, Progress).scalar_subquery()
-
-
-def _has_dead_letter() -> sa.ColumnElement[bool]:
-    dead = sa.select(DeadLetter.id).where(DeadLetter.progress_id == Progress.id, DeadLetter.state == "dead")
-    return dead.correlate(Progress).exists()
-
-
-def _last_job_failed() -> sa.ColumnElement[bool]:
-    last = (
-        sa.select(Job.state == JobState.FAILED)
-        .where(Job.progress_id == Progress.id)
-        .order_by(Job.created_at.desc(), Job.id.desc())
-        .limit(1)
-        .correlate(Progress)
-    )
-    return sa.func.coalesce(last.scalar_subquery(), sa.false())

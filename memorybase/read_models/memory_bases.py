@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
@@ -13,13 +16,19 @@ from memorybase.models import Capture, MemoryBase
 from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require, require_flow, require_memory_base
 from memorybase.queries.store_health import store_problem
+from memorybase.read_models import base_session_queries
 from memorybase.read_models import memory_base_queries as queries
+from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
+from memorybase.read_models.condition import NEAR, ConditionName, condition_name
+from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.
 COUNT_TO = 100_000
 COUNT_TO_IN_LIST = 10_000
+ALL_MEMORY_BASES = MemoryBaseQuery()
+ALL_SESSIONS = BaseSessionQuery()
 
 
 class MemoryBaseStatus(StrEnum):
@@ -31,15 +40,6 @@ class MemoryBaseStatus(StrEnum):
     REGENERATING = "regenerating"
     UNAVAILABLE = "unavailable"
     DELETING = "deleting"
-
-
-class SessionState(StrEnum):
-    """The progress of a session in a memory base."""
-
-    SYNCED = "synced"
-    PENDING = "pending"
-    INGESTING = "ingesting"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,11 @@ class MemoryBaseView:
     sessions: int
     mismatch: bool | None
     mismatch_checked_at: datetime | None
+    mismatch_since: datetime | None
+    chunks_missing: int | None
     dead_letters: int
+    sessions_near_threshold: int
+    condition: ConditionName
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class BaseSessionView:
 
     id: UUID | None
     session_id: str
+    end_user_id: str | None
+    last_captured_at: datetime
     cursor_id: UUID | None
     cursor_seq: int
     total_messages: int
@@ -84,31 +90,51 @@ class BaseSessionView:
 
 
 def list_memory_bases(
-    services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None = None
+    services: Services, user_id: UUID, request: PageRequest, query: MemoryBaseQuery = ALL_MEMORY_BASES
 ) -> Page[MemoryBaseView]:
-    """Oldest first; raises NotFound for the flow."""
+    """Oldest first unless the query says otherwise; raises NotFound for the flow."""
     with services.database.reading() as db:
-        if flow_id is not None:
-            require_flow(db, user_id, flow_id)
-        found = queries.bases_page(db, user_id, request, flow_id=flow_id, count_to=COUNT_TO_IN_LIST)
+        if query.flow_id is not None:
+            require_flow(db, user_id, query.flow_id)
+        found = queries.bases_page(db, user_id, query, request, count_to=COUNT_TO_IN_LIST)
         store_fails = store_problem(db, services.settings, clock.now(db)) is not None
-        return page_of(found, lambda row: _base(row, COUNT_TO_IN_LIST, store_fails=store_fails))
+        near = _near(db, found.rows)
+        return page_of(found, lambda row: _base(row, near, COUNT_TO_IN_LIST, store_fails=store_fails))
 
 
 def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        row = queries.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO)
-        store_fails = store_problem(db, services.settings, clock.now(db)) is not None
-    return _base(require(row, "memory base", base_id), COUNT_TO, store_fails=store_fails)
+        return base_view(db, services, user_id, base_id)
 
 
-def list_base_sessions(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[BaseSessionView]:
-    """Every session of the flow, tracked or not, oldest first; raises NotFound."""
+def base_view(db: OrmSession, services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
+    """The same, inside the caller's transaction."""
+    row = require(queries.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO), "memory base", base_id)
+    store_fails = store_problem(db, services.settings, clock.now(db)) is not None
+    return _base(row, _near(db, [row]), COUNT_TO, store_fails=store_fails)
+
+
+def views_of_flows(
+    db: OrmSession, services: Services, user_id: UUID, flow_ids: Sequence[UUID], *, limit: int = 100
+) -> list[MemoryBaseView]:
+    """Memory bases of these flows, oldest first, inside the caller's transaction."""
+    if not flow_ids:
+        return []
+    rows = queries.base_views_of_flows(db, user_id, flow_ids, count_to=COUNT_TO_IN_LIST, limit=limit)
+    store_fails = store_problem(db, services.settings, clock.now(db)) is not None
+    near = _near(db, rows)
+    return [_base(row, near, COUNT_TO_IN_LIST, store_fails=store_fails) for row in rows]
+
+
+def list_base_sessions(
+    services: Services, user_id: UUID, base_id: UUID, request: PageRequest, query: BaseSessionQuery = ALL_SESSIONS
+) -> Page[BaseSessionView]:
+    """The sessions of the flow, tracked or not, oldest first unless the query says otherwise; raises NotFound."""
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
-        return page_of(queries.base_sessions_page(db, base, capture, request), _session)
+        return page_of(base_session_queries.base_sessions_page(db, base, capture, query, request), _session)
 
 
 def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_id: str) -> BaseSessionView:
@@ -116,10 +142,18 @@ def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_i
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
-        return _session(require(queries.fetch_base_session(db, base, capture, session_id), "session", session_id))
+        return _session(
+            require(base_session_queries.fetch_base_session(db, base, capture, session_id), "session", session_id)
+        )
 
 
-def _base(row: AnyRow, counted_to: int, *, store_fails: bool) -> MemoryBaseView:
+def _near(db: OrmSession, rows: Sequence[AnyRow]) -> dict[UUID, int]:
+    """Sessions near the threshold, by memory base; one query, of those alone where a threshold is approached."""
+    waiting = [row.MemoryBase.id for row in rows if row.MemoryBase.auto_capture and row.pending_messages]
+    return base_session_queries.sessions_near_threshold(db, waiting, NEAR) if waiting else {}
+
+
+def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, store_fails: bool) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
     return view_of(
         MemoryBaseView,
@@ -133,6 +167,16 @@ def _base(row: AnyRow, counted_to: int, *, store_fails: bool) -> MemoryBaseView:
         last_sync_at=row.last_sync_at,
         sessions=row.sessions,
         dead_letters=row.dead_letters,
+        sessions_near_threshold=near.get(base.id, 0),
+        condition=condition_name(
+            mismatch=base.mismatch,
+            dead_letters=row.dead_letters,
+            is_unreachable=row.waiting or store_fails,
+            is_building=base.building is not None,
+            is_working=row.active,
+            pending_messages=row.pending_messages,
+            auto_capture=base.auto_capture,
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""SQL for lists of flows, runs, sessions and messages, always within one user's flows."""
+"""SQL for lists of flows, sessions and messages, always within one user's flows."""
 
 from __future__ import annotations
 
@@ -11,22 +11,55 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page, scan_page
 from memorybase.ids import CallerId
-from memorybase.models import Flow, LedgerEntry, MemoryBase, Message, Run, Session
+from memorybase.models import (
+    IS_MUTED,
+    IS_PINNED,
+    DeadLetter,
+    Flow,
+    LedgerEntry,
+    MemoryBase,
+    Message,
+    PlannedDeletion,
+    Posting,
+    Session,
+)
+from memorybase.read_models.search_states import FEW, RANKED, SearchState, may_be, session_state
+from memorybase.read_models.text_filter import TextFilter
 
 _FLOWS = Keyset("flows", (Flow.created_at, Flow.id))
-_RUNS = Keyset("runs", (Run.created_at, Run.id), descending=True)
 SessionOrder = Literal["created", "recent"]
+OPENING = 50  # messages of a session that are looked through for its first question
+CHUNKS = (200, 1_800)  # rows of a list that a page looks through for a filter that no index answers
 _SESSIONS: dict[SessionOrder, Keyset] = {
     "created": Keyset("sessions", (Session.created_at, Session.id)),
     "recent": Keyset("sessions-recent", (Session.last_captured_at, Session.id), descending=True),
 }
 
 
+MessageState = Literal["muted", "pinned", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """Which sessions: those that match every field that is not None. `since` and `until`, of the last capture, are
+    inclusive. `text`: see TextFilter."""
+
+    flow_id: UUID | None = None
+    end_user_id: str | None = None
+    text: str | None = None
+    state: SearchState | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    order: SessionOrder = "created"
+    without_planned: bool = False  # leave out those that are deleted soon
+
+
 @dataclass(frozen=True, slots=True)
 class MessageQuery:
-    """Which messages: those that match every field that is not None. `since` and `until` are inclusive."""
+    """Which messages: those that match every field that is not None. `since` and `until` are inclusive. `failed`: no
+    job could embed it in this version (a dead letter of the memory base)."""
 
     flow_id: UUID | None = None
     memory_base_id: UUID | None = None
@@ -38,46 +71,70 @@ class MessageQuery:
     ingested: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
+    state: MessageState | None = None
+    find: str | None = None  # words, by the keyword index
+    find_keys: tuple[int, ...] | None = None  # of its terms in the flow's index
     order: Literal["asc", "desc"] = "asc"
 
 
 def flows_page(db: OrmSession, user_id: UUID, request: PageRequest) -> Found:
-    conditions = _own_flow(user_id)
+    conditions = own_flow(user_id)
     return fetch_page(db, sa.select(Flow).where(conditions), sa.select(Flow.id).where(conditions), _FLOWS, request)
 
 
 def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:
     """The user's flows among these ids; at most a page of ids."""
-    return db.scalars(sa.select(Flow).where(_own_flow(user_id), Flow.id.in_(ids))).all()
-
-
-def runs_page(db: OrmSession, flow_id: UUID, request: PageRequest) -> Found:
-    counting = sa.select(Run.id).where(Run.flow_id == flow_id)
-    return fetch_page(db, _runs().where(Run.flow_id == flow_id), counting, _RUNS, request)
-
-
-def fetch_run(db: OrmSession, user_id: UUID, run_id: UUID) -> AnyRow | None:
-    statement = _runs().join(Flow, Flow.id == Run.flow_id).where(Run.id == run_id, _own_flow(user_id))
-    return db.execute(statement).one_or_none()
+    return db.scalars(sa.select(Flow).where(own_flow(user_id), Flow.id.in_(ids))).all()
 
 
 def sessions_page(
-    db: OrmSession,
-    user_id: UUID,
-    request: PageRequest,
-    *,
-    flow_id: UUID | None,
-    end_user_id: str | None,
-    order: SessionOrder,
+    db: OrmSession, user_id: UUID, wanted: SessionFilter, text: TextFilter | None, request: PageRequest
 ) -> Found:
-    conditions = [_own_flow(user_id), Session.deleted_at.is_(None)]
-    if flow_id is not None:
-        conditions.append(Session.flow_id == flow_id)
-    if end_user_id is not None:
-        conditions.append(Session.end_user_id == end_user_id)
-    counting = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id).where(*conditions)
-    statement = _sessions().join(Flow, Flow.id == Session.flow_id).where(*conditions)
-    return fetch_page(db, statement, counting, _SESSIONS[order], request)
+    """The ids of a page of sessions."""
+    conditions = [own_flow(user_id), Session.deleted_at.is_(None)]
+    if wanted.flow_id is not None:
+        conditions.append(Session.flow_id == wanted.flow_id)
+    if wanted.end_user_id is not None:
+        conditions.append(Session.end_user_id == wanted.end_user_id)
+    if wanted.since is not None:
+        conditions.append(Session.last_captured_at >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(Session.last_captured_at <= wanted.until)
+    if wanted.without_planned:
+        conditions.append(Session.id.not_in(sa.select(PlannedDeletion.session_uuid)))
+    statement = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id).where(*conditions)
+    keep = [] if text is None else [text.for_sessions(db)]
+    if wanted.state is not None:
+        statement = statement.where(*may_be(wanted.state, Session))
+        keep.append(session_state() == RANKED.index(wanted.state))
+    keyset = _SESSIONS[wanted.order]
+    if not keep:
+        return fetch_page(db, statement, statement, keyset, request)
+    return scan_page(db, statement, keyset, request, sa.and_(*keep), chunks=chunks_for(text, wanted.state))
+
+
+def chunks_for(text: TextFilter | None, state: SearchState | None) -> Sequence[int]:
+    """How many rows to look through; no chunks where each row costs next to nothing."""
+    is_bounded = (text is None or text.is_bounded) and (state is None or state in FEW)
+    return () if is_bounded else CHUNKS
+
+
+def states_of(db: OrmSession, user_id: UUID, flow_id: UUID, session_ids: Collection[str]) -> dict[str, int]:
+    """The rank of the state of each of these sessions of a flow, without those that do not exist."""
+    statement = (
+        sa.select(Session.session_id, session_state())
+        .join(Flow, Flow.id == Session.flow_id)
+        .where(
+            own_flow(user_id), Session.flow_id == flow_id, Session.session_id.in_(session_ids),
+            Session.deleted_at.is_(None),
+        )
+    )  # fmt: skip
+    return {row[0]: row[1] for row in db.execute(statement)}
+
+
+def sessions_of_ids(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, AnyRow]:
+    """One page of sessions: Session, messages, question, state."""
+    return {row.Session.id: row for row in db.execute(_sessions().where(Session.id.in_(ids)))}
 
 
 def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> AnyRow | None:
@@ -88,7 +145,7 @@ def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> AnyRow | No
 def flows_with_session(db: OrmSession, user_id: UUID, session_id: str) -> list[UUID]:
     """At most two flows that have this session id: one means that the id is unambiguous."""
     statement = sa.select(Session.flow_id).join(Flow, Flow.id == Session.flow_id)
-    statement = statement.where(_own_flow(user_id), Session.session_id == session_id).limit(2)
+    statement = statement.where(own_flow(user_id), Session.session_id == session_id).limit(2)
     return list(db.scalars(statement))
 
 
@@ -108,26 +165,28 @@ def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> AnyRow | N
         sa.select(Message, Session.end_user_id, sa.null().label("ingested"))
         .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
         .join(Flow, Flow.id == Message.flow_id)
-        .where(Message.id == message_id, _own_flow(user_id))
+        .where(Message.id == message_id, own_flow(user_id))
     )
     return db.execute(statement).one_or_none()
 
 
-def _own_flow(user_id: UUID) -> sa.ColumnElement[bool]:
+def own_flow(user_id: UUID) -> sa.ColumnElement[bool]:
     return sa.and_(Flow.user_id == user_id, Flow.deleting_at.is_(None))
-
-
-def _runs() -> AnySelect:
-    messages = sa.select(sa.func.count()).where(Message.run_id == Run.id).correlate(Run).scalar_subquery()
-    return sa.select(Run, Session.end_user_id, messages.label("messages")).join(
-        Session, sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id)
-    )
 
 
 def _sessions() -> AnySelect:
     of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
     messages = sa.select(sa.func.count()).select_from(Message).where(of_session).correlate(Session).scalar_subquery()
-    return sa.select(Session, messages.label("messages"))
+    # The first question is among the first messages, behind at most a greeting and instructions.
+    question = (
+        sa.select(Message.content)
+        .where(of_session, Message.seq <= OPENING, Message.role == "user", Message.text_bytes > 0)
+        .order_by(Message.seq)
+        .limit(1)
+        .correlate(Session)
+        .scalar_subquery()
+    )
+    return sa.select(Session, messages.label("messages"), question.label("question"), session_state().label("state"))
 
 
 def _message_order(query: MessageQuery) -> Keyset:
@@ -142,7 +201,7 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
     if query.flow_id is not None:
         conditions = [Message.flow_id == query.flow_id]
     else:
-        conditions = [Message.flow_id.in_(sa.select(Flow.id).where(_own_flow(user_id)))]
+        conditions = [Message.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id)))]
     exact = (
         (Message.session_id, query.session_id),
         (Message.run_id, query.run_id),
@@ -161,9 +220,38 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
             Session.end_user_id == query.end_user_id,
         )
         conditions.append(of_user.correlate(Message).exists())
+    if query.state is not None:
+        conditions.append(_in_state(query.state, base))
+    if query.find_keys is not None:
+        # Without a term, only stop words were sent: nothing is indexed by them.
+        conditions += [_has_term(key) for key in query.find_keys] or [sa.false()]
     if query.ingested is not None:
         conditions.append(_ingested(base) if query.ingested else sa.not_(_ingested(base)))
     return conditions
+
+
+def _has_term(key: int) -> sa.ColumnElement[bool]:
+    return Message.position.in_(sa.select(Posting.position).where(Posting.term == key))
+
+
+def _in_state(state: MessageState, base: MemoryBase | None) -> sa.ColumnElement[Any]:
+    if state != "failed":
+        return IS_MUTED if state == "muted" else IS_PINNED
+    if base is None:
+        return sa.false()
+    dead = sa.select(DeadLetter.message_id).where(
+        DeadLetter.memory_base_id == base.id,
+        DeadLetter.generation == base.serving,
+        DeadLetter.state == "dead",
+        DeadLetter.message_id == Message.id,
+        DeadLetter.version == Message.version,
+    )
+    return dead.correlate(Message).exists()
+
+
+def failed_among(db: OrmSession, base: MemoryBase, ids: Collection[UUID]) -> set[UUID]:
+    """At most a page of ids."""
+    return set(db.scalars(sa.select(Message.id).where(Message.id.in_(ids), _in_state("failed", base))))
 
 
 def _ingested(base: MemoryBase | None) -> sa.ColumnElement[Any]:

@@ -1,4 +1,4 @@
-"""Flows, runs, sessions and messages as the API shows them."""
+"""Flows, sessions and messages as the API shows them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
-from memorybase.models import Flow, MemoryBase, Message, Run, Session
-from memorybase.queries import caller_ids
-from memorybase.queries.ownership import not_found, require, require_flow, require_memory_base
+from memorybase.keyword_index import analyzer
+from memorybase.models import Flow, MemoryBase, Message, Session
+from memorybase.queries import caller_ids, sessions
+from memorybase.queries.ownership import require, require_flow, require_memory_base
 from memorybase.read_models import session_queries as queries
-from memorybase.read_models.session_queries import MessageQuery, SessionOrder
-from memorybase.read_models.views import view_of
+from memorybase.read_models.search_states import RANKED, SearchState
+from memorybase.read_models.session_queries import MessageQuery, SessionFilter
+from memorybase.read_models.text_filter import TextFilter, read_text
+from memorybase.read_models.views import excerpt, view_of
 from memorybase.services import Services
 
 
@@ -34,27 +37,16 @@ class FlowView:
 
 
 @dataclass(frozen=True, slots=True)
-class RunView:
-    """One run of a flow. `messages`: number of messages."""
-
-    run_id: UUID
-    external_id: str | None
-    flow_id: UUID
-    session_id: str
-    end_user_id: str | None
-    messages: int
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session of a flow. `messages`: number of messages."""
+    """A session of a flow. `messages`: number of messages. `title`: of its metadata, else its first question."""
 
     id: UUID
     flow_id: UUID
     session_id: str
     end_user_id: str | None
+    title: str | None
     messages: int
+    state: SearchState
     metadata: dict[str, Any]
     created_at: datetime
     last_captured_at: datetime
@@ -86,6 +78,8 @@ class MessageView:
     timestamp: datetime
     captured_at: datetime
     edited_at: datetime | None
+    muted: bool
+    pinned: bool
     ingested: Annotated[bool | None, Field(exclude_if=lambda value: value is None)] = None
 
 
@@ -107,37 +101,38 @@ def get_flows(services: Services, user_id: UUID, flow_ids: Collection[UUID]) -> 
         return {flow.id: flow_view(flow) for flow in queries.flows_by_id(db, user_id, flow_ids)}
 
 
-def list_runs(services: Services, user_id: UUID, flow_id: UUID, request: PageRequest) -> Page[RunView]:
-    """A flow's runs, newest first; raises NotFound."""
+def list_sessions(services: Services, user_id: UUID, wanted: SessionFilter, request: PageRequest) -> Page[SessionView]:
+    """Raises NotFound for the flow, InvalidRequest."""
     with services.database.reading() as db:
-        require_flow(db, user_id, flow_id)
-        return page_of(queries.runs_page(db, flow_id, request), _run)
+        if wanted.flow_id is not None:
+            require_flow(db, user_id, wanted.flow_id)
+        text = text_filter(services, db, user_id, wanted.flow_id, wanted.text)
+        found = queries.sessions_page(db, user_id, wanted, text, request)
+        rows = queries.sessions_of_ids(db, [row.id for row in found.rows])
+        return page_of(found, lambda row: _session(rows[row.id]))
 
 
-def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | None = None) -> RunView:
-    """Raises NotFound, also for a run of another flow than `flow_id`."""
+def text_filter(
+    services: Services, db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str | None
+) -> TextFilter | None:
+    """The filter of a list for this text; None without one."""
+    if text is None or not text.strip():
+        return None
+    return read_text(db, user_id, flow_id, text.strip(), language=services.settings.keyword_language)
+
+
+def states_of(
+    services: Services, user_id: UUID, chosen: Collection[tuple[UUID, str]]
+) -> list[tuple[UUID, str, SearchState | None]]:
+    """(flow, session id, state) of each, in the given order; without a state it does not exist."""
     with services.database.reading() as db:
-        row = queries.fetch_run(db, user_id, run_id)
-    if row is None or flow_id not in {None, row.Run.flow_id}:
-        raise not_found("run", run_id)
-    return _run(row)
-
-
-def list_sessions(
-    services: Services,
-    user_id: UUID,
-    request: PageRequest,
-    *,
-    flow_id: UUID | None,
-    end_user_id: str | None,
-    order: SessionOrder = "created",
-) -> Page[SessionView]:
-    """Raises NotFound for the flow."""
-    with services.database.reading() as db:
-        if flow_id is not None:
-            require_flow(db, user_id, flow_id)
-        found = queries.sessions_page(db, user_id, request, flow_id=flow_id, end_user_id=end_user_id, order=order)
-        return page_of(found, _session)
+        found = {
+            flow_id: queries.states_of(db, user_id, flow_id, [name for flow, name in chosen if flow == flow_id])
+            for flow_id in {flow for flow, _ in chosen}
+        }
+    return [
+        (flow_id, name, RANKED[found[flow_id][name]] if name in found[flow_id] else None) for flow_id, name in chosen
+    ]
 
 
 def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> SessionView:
@@ -150,7 +145,7 @@ def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: st
 def list_messages(services: Services, user_id: UUID, query: MessageQuery, request: PageRequest) -> Page[MessageView]:
     """By seq within one session, by time of capture across sessions; raises NotFound and InvalidRequest."""
     with services.database.reading() as db:
-        query, base = _resolved(db, user_id, query)
+        query, base = _resolved(db, services, user_id, query)
         return page_of(queries.messages_page(db, user_id, query, base, request), message_view)
 
 
@@ -160,6 +155,19 @@ def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageV
         return message_view(require(queries.fetch_message(db, user_id, message_id), "message", message_id))
 
 
+def find_message(services: Services, user_id: UUID, flow_id: UUID, given: CallerId) -> MessageView:
+    """The flow's message by an id that its caller chose. Raises NotFound."""
+    with services.database.reading() as db:
+        message_id = caller_ids.locate(db, given, flow_id)
+        return message_view(require(queries.fetch_message(db, user_id, message_id), "message", message_id))
+
+
+def failed_among(services: Services, user_id: UUID, base_id: UUID, ids: Collection[UUID]) -> set[UUID]:
+    """Those of these messages that the memory base could not embed in their version. Raises NotFound."""
+    with services.database.reading() as db:
+        return queries.failed_among(db, require_memory_base(db, user_id, base_id), ids)
+
+
 def message_view(row: AnyRow) -> MessageView:
     """The view of a row with Message, end_user_id and ingested."""
     message: Message = row.Message
@@ -167,7 +175,9 @@ def message_view(row: AnyRow) -> MessageView:
     return view_of(MessageView, message, metadata=message.meta, end_user_id=row.end_user_id, ingested=ingested)
 
 
-def _resolved(db: OrmSession, user_id: UUID, query: MessageQuery) -> tuple[MessageQuery, MemoryBase | None]:
+def _resolved(
+    db: OrmSession, services: Services, user_id: UUID, query: MessageQuery
+) -> tuple[MessageQuery, MemoryBase | None]:
     """The query, with the flow that other fields imply, and its memory base. Raises NotFound for ids of others."""
     base = None
     flow_id = query.flow_id
@@ -178,28 +188,38 @@ def _resolved(db: OrmSession, user_id: UUID, query: MessageQuery) -> tuple[Messa
         if flow_id not in {None, base.flow_id}:
             raise errors.InvalidRequest("flow_id must be the flow of the memory base", field="flow_id", value=flow_id)
         flow_id = base.flow_id
-    elif query.ingested is not None:
-        raise errors.InvalidRequest("ingested requires memory_base_id", field="ingested")
+    elif query.ingested is not None or query.state == "failed":
+        name = "ingested" if query.ingested is not None else "state"
+        raise errors.InvalidRequest(f"{name} requires memory_base_id", field=name)
+    if query.find is not None and flow_id is None:
+        raise errors.InvalidRequest("find requires flow_id or memory_base_id", field="find")
     run_id = query.run_id
     if isinstance(run_id, CallerId):
         run_id = caller_ids.locate(db, run_id, flow_id)
     elif run_id is not None:
-        require(queries.fetch_run(db, user_id, run_id), "run", run_id)
+        require(sessions.fetch_run_of_user(db, user_id, run_id), "run", run_id)
     if flow_id is None and query.session_id is not None:
         flows = queries.flows_with_session(db, user_id, query.session_id)
         flow_id = flows[0] if len(flows) == 1 else None
-    return replace(query, flow_id=flow_id, run_id=run_id), base
+    keys = None
+    if query.find is not None and flow_id is not None:
+        language = analyzer.analyzer(services.settings.keyword_language)
+        keys = tuple(analyzer.term_key(flow_id, term) for term in dict.fromkeys(language.terms(query.find)))
+    return replace(query, flow_id=flow_id, run_id=run_id, find_keys=keys), base
 
 
 def flow_view(flow: Flow) -> FlowView:
     return view_of(FlowView, flow)
 
 
-def _run(row: AnyRow) -> RunView:
-    run: Run = row.Run
-    return view_of(RunView, run, run_id=run.id, end_user_id=row.end_user_id, messages=row.messages)
-
-
 def _session(row: AnyRow) -> SessionView:
     session: Session = row.Session
-    return view_of(SessionView, session, messages=row.messages, metadata=session.meta)
+    title = session.meta.get("title")
+    return view_of(
+        SessionView,
+        session,
+        title=excerpt(title if isinstance(title, str) and title.strip() else row.question),
+        messages=row.messages,
+        state=RANKED[row.state],
+        metadata=session.meta,
+    )

@@ -18,8 +18,6 @@ from memorybase.database.paging import PageRequest
 from memorybase.read_models import branches, sessions
 from memorybase.read_models.session_queries import MessageQuery
 
-pytestmark = pytest.mark.both_databases
-
 
 def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:
     """siblings, position and on_latest of each message by its text."""

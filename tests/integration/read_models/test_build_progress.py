@@ -12,8 +12,6 @@ from memorybase.memory_bases import regenerate
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import BuildView, GenerationsView
 
-pytestmark = pytest.mark.both_databases
-
 
 def test_progress_is_shown_while_a_build_runs(world: World) -> None:
     base = world.new_base(threshold=1)

@@ -1,0 +1,31 @@
+"""The request body of actions on dead letters."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import Field, StringConstraints, model_validator
+
+from api.schemas import Body, Stored
+from memorybase.memory_bases.dead_letters import AT_ONCE, MAX_AT_ONCE, DeadLetterAction
+
+MAX_ALIKE = 100
+CAUSE_LENGTH = 64
+
+
+class DeadLetterActionBody(Body):
+    """What to do, and with which dead letters: those that match every field."""
+
+    action: DeadLetterAction
+    ids: Annotated[list[UUID] | None, Field(min_length=1, max_length=MAX_AT_ONCE)] = None
+    memory_base_id: UUID | None = None
+    cause: Annotated[Stored, StringConstraints(min_length=1, max_length=CAUSE_LENGTH)] | None = None
+    alike: Annotated[list[UUID], Field(max_length=MAX_ALIKE)] = Field(default_factory=list)
+    limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = AT_ONCE
+
+    @model_validator(mode="after")
+    def _names_some(self) -> Self:
+        if self.ids is None and self.memory_base_id is None and self.cause is None and not self.alike:
+            raise ValueError("ids, memory_base_id, cause or alike must be given")
+        return self

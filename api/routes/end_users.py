@@ -1,0 +1,56 @@
+"""End users: the persons who talk in sessions and chats. Export one with GET /export?end_user_id=."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Path, Query, Request
+
+from api.deps import FlowFilter, PageDep, Reader, ServicesDep, TextQuery, Writer, keyed_router
+from api.middleware import path_text
+from memorybase import messages
+from memorybase.database.paging import Page
+from memorybase.models import ID_LENGTH
+from memorybase.read_models import end_users
+from memorybase.read_models.end_user_queries import EndUserOrder
+from memorybase.read_models.end_users import EndUserDetails, EndUserView
+from memorybase.sessions import edits
+from memorybase.sessions.edits import Erasure
+
+router = keyed_router("sessions")
+
+
+async def _end_user_in_path(
+    _request: Request, end_user_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]
+) -> str:
+    decoded = path_text(end_user_id)
+    messages.check_json(decoded, "end_user_id")
+    return decoded
+
+
+EndUserId = Annotated[str, Depends(_end_user_in_path)]
+
+
+@router.get("/end-users")
+def list_end_users(
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    flow_id: FlowFilter,
+    q: TextQuery = None,
+    order: Annotated[EndUserOrder, Query(description="Last seen first, or most sessions first.")] = "recent",
+) -> Page[EndUserView]:
+    """List the end users of all sessions and chats."""
+    return end_users.list_end_users(services, caller.user_id, page, flow_id=flow_id, text=q, order=order)
+
+
+@router.get("/end-users/{end_user_id}")
+def get_end_user(end_user_id: EndUserId, services: ServicesDep, caller: Reader) -> EndUserDetails:
+    """Read how much is stored of an end user, by kind."""
+    return end_users.get_end_user(services, caller.user_id, end_user_id)
+
+
+@router.delete("/end-users/{end_user_id}")
+def erase_end_user(end_user_id: EndUserId, services: ServicesDep, caller: Writer) -> Erasure:
+    """Delete every session of an end user, in all flows. The response counts what was deleted."""
+    return edits.erase_end_user(services, caller.user_id, end_user_id)

@@ -1,0 +1,243 @@
+"""SQL for the sessions of a memory base, with their progress. A page is a fixed number of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.orm import aliased
+
+from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.models import (
+    IS_ACTIVE,
+    IS_FAILED,
+    Capture,
+    DeadLetter,
+    Generation,
+    IngestionJob,
+    JobState,
+    MemoryBase,
+    Message,
+    Session,
+    SessionProgress,
+)
+from memorybase.queries.jobs import is_active_in_session
+from memorybase.queries.sessions import counted
+from memorybase.read_models.session_queries import SessionOrder
+
+Base = MemoryBase
+Progress = SessionProgress
+Job = IngestionJob
+NEAR_TO = 1_000  # sessions near their threshold are counted up to here
+
+
+class SessionState(StrEnum):
+    """The progress of a session in a memory base."""
+
+    SYNCED = "synced"
+    PENDING = "pending"
+    INGESTING = "ingesting"
+    FAILED = "failed"
+
+
+_SESSIONS: dict[SessionOrder, Keyset] = {
+    "created": Keyset("memory-sessions", (Session.created_at, Session.id)),
+    "recent": Keyset("memory-sessions-recent", (Session.last_captured_at, Session.id), descending=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BaseSessionQuery:
+    """Which sessions of a memory base, and their order. `text` is part of the session's or end user's id."""
+
+    state: SessionState | None = None
+    end_user_id: str | None = None
+    text: str | None = None
+    order: SessionOrder = "created"
+
+
+def base_sessions_page(
+    db: OrmSession, base: Base, capture: Capture, query: BaseSessionQuery, request: PageRequest
+) -> Found:
+    """Every session of the flow, tracked or not, with its progress in the serving generation."""
+    conditions = _session_conditions(base, capture, query)
+    keys = sa.select(Session.id, Progress.id.label("progress")).outerjoin(Progress, _served(base)).where(*conditions)
+    counting = keys if query.state is not None else sa.select(Session.id).where(*conditions)
+    found = fetch_page(db, keys, counting, _SESSIONS[query.order], request)
+    # The numbers of the page alone: beside them a database computes those of every row that an offset skips.
+    ids = [row.id for row in found.rows]
+    numbers = {row.key: row for row in db.execute(_base_sessions(base, capture).where(Session.id.in_(ids)))}
+    return replace(found, rows=[numbers[each] for each in ids if each in numbers])
+
+
+def fetch_base_session(db: OrmSession, base: Base, capture: Capture, session_id: str) -> AnyRow | None:
+    mine = sa.and_(
+        Session.flow_id == base.flow_id, Session.session_id == session_id, Session.deleted_at.is_(None)
+    )  # fmt: skip
+    return db.execute(_base_sessions(base, capture).where(mine)).one_or_none()
+
+
+def sessions_near_threshold(db: OrmSession, base_ids: list[UUID], share: float) -> dict[UUID, int]:
+    """Sessions with this share of their memory base's threshold pending and no ingestion due, up to 1,000 each."""
+    served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
+    near = sa.case(
+        (Generation.capture == Capture.OUTPUTS, _near_of(Capture.OUTPUTS, share)),
+        else_=_near_of(Capture.ALL, share),
+    )
+    statement = sa.select(Base.id, near).join(Generation, served).where(Base.id.in_(base_ids))
+    return {row[0]: row[1] for row in db.execute(statement)}
+
+
+def _near_of(capture: Capture, share: float) -> sa.ColumnElement[int]:
+    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
+    served = sa.and_(
+        Progress.memory_base_id == Base.id,
+        Progress.generation == Base.serving,
+        Progress.session_id == Session.session_id,
+    )
+    enough = Base.threshold * share
+    # The distance of the seq numbers excludes most sessions before any message is counted.
+    found = (
+        sa.select(sa.literal(1).label("one"))
+        .select_from(Session)
+        .outerjoin(Progress, served)
+        .where(
+            Session.flow_id == Base.flow_id,
+            Session.deleted_at.is_(None),
+            Session.last_seq - cursor >= enough,
+            sa.func.coalesce(Progress.target_seq, 0) <= cursor,
+            _counted_messages(capture, Message.seq > cursor) >= enough,
+        )
+        .limit(NEAR_TO)
+        .correlate(Base)
+        .subquery()
+    )
+    return sa.select(sa.func.count()).select_from(found).scalar_subquery()
+
+
+def _served(base: Base) -> sa.ColumnElement[bool]:
+    """The session's row in the serving generation."""
+    return sa.and_(
+        Progress.memory_base_id == base.id,
+        Progress.generation == base.serving,
+        Progress.session_id == Session.session_id,
+    )
+
+
+def _base_sessions(base: Base, capture: Capture) -> AnySelect:
+    return sa.select(
+        Session.id.label("key"),
+        Session.session_id,
+        Session.end_user_id,
+        Session.last_captured_at,
+        Progress.id,
+        Progress.cursor_id,
+        Progress.cursor_seq,
+        Progress.total_processed,
+        Progress.last_sync_at,
+        _counted_messages(capture).label("total_messages"),
+        _counted_messages(capture, Message.seq > sa.func.coalesce(Progress.cursor_seq, 0)).label("pending_messages"),
+        is_active_in_session(base.id).label("active"),
+        _has_dead_letter().label("dead"),
+        _last_job_failed().label("failed"),
+    ).outerjoin(Progress, _served(base))
+
+
+def _session_conditions(base: Base, capture: Capture, query: BaseSessionQuery) -> list[sa.ColumnElement[bool]]:
+    conditions = [Session.flow_id == base.flow_id, Session.deleted_at.is_(None)]
+    if query.end_user_id is not None:
+        conditions.append(Session.end_user_id == query.end_user_id)
+    if query.text is not None:
+        found = (column.icontains(query.text, autoescape=True) for column in (Session.session_id, Session.end_user_id))
+        conditions.append(sa.or_(*found))
+    if query.state is not None:
+        conditions += _in_state(base, capture, query.state)
+    return conditions
+
+
+def _in_state(base: Base, capture: Capture, state: SessionState) -> list[sa.ColumnElement[bool]]:
+    """The conditions of a state. Few sessions have a job or failed: they come from small indexes."""
+    active = Session.session_id.in_(
+        sa.select(Job.session_id).where(Job.memory_base_id == base.id, Job.session_id >= "", IS_ACTIVE)
+    )
+    failed = Session.session_id.in_(
+        sa.select(Progress.session_id).where(
+            Progress.memory_base_id == base.id,
+            Progress.generation == base.serving,
+            Progress.id.in_(_dead_rows(base).union(_failed_rows(base))),
+        )
+    )
+    if state is SessionState.INGESTING:
+        return [active]
+    if state is SessionState.FAILED:
+        return [failed, sa.not_(active)]
+    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
+    beyond = sa.select(Message.seq).where(
+        Message.flow_id == Session.flow_id,
+        Message.session_id == Session.session_id,
+        counted(capture),
+        Message.seq > cursor,
+    )
+    pending = sa.and_(Session.last_seq > cursor, beyond.correlate(Session, Progress).exists())
+    return [pending if state is SessionState.PENDING else sa.not_(pending), sa.not_(failed), sa.not_(active)]
+
+
+def _dead_rows(base: Base) -> sa.Select[UUID]:
+    return sa.select(DeadLetter.progress_id).where(
+        DeadLetter.memory_base_id == base.id, DeadLetter.generation == base.serving, DeadLetter.state == "dead"
+    )
+
+
+def _failed_rows(base: Base) -> sa.Select[UUID]:
+    """Rows whose last job failed."""
+    later = aliased(Job)
+    is_later = sa.tuple_(later.created_at, later.id) > sa.tuple_(Job.created_at, Job.id)
+    has_later = sa.select(later.id).where(later.progress_id == Job.progress_id, is_later).correlate(Job).exists()
+    return sa.select(Job.progress_id).where(Job.memory_base_id == base.id, IS_FAILED, ~has_later)
+
+
+def _counted_messages(capture: Capture, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+    statement = sa.select(sa.func.count()).select_from(Message)
+    of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
+    return statement.where(of_session, counted(capture), *conditions).correlate(Session, Progress).scalar_subquery()
+
+
+def _has_dead_letter() -> sa.ColumnElement[bool]:
+    dead = sa.select(DeadLetter.id).where(DeadLetter.progress_id == Progress.id, DeadLetter.state == "dead")
+    return dead.correlate(Progress).exists()
+
+
+def _last_job_failed() -> sa.ColumnElement[bool]:
+    last = (
+        sa.select(Job.state == JobState.FAILED)
+        .where(Job.progress_id == Progress.id)
+        .order_by(Job.created_at.desc(), Job.id.desc())
+        .limit(1)
+        .correlate(Progress)
+    )
+    return sa.func.coalesce(last.scalar_subquery(), sa.false())
+
+
+def first_messages(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> list[tuple[str, Any]]:
+    """Of each of these sessions, at most a page: its first message from a user, or its first message."""
+    first = sa.func.coalesce(_first_seq(role="user"), _first_seq())
+    statement = (
+        sa.select(Message.session_id, Message.content)
+        .select_from(Session)
+        .join(Message, sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id))
+        .where(Session.flow_id == flow_id, Session.session_id.in_(session_ids), Message.seq == first)
+    )
+    return [(session_id, content) for session_id, content in db.execute(statement)]
+
+
+def _first_seq(role: str | None = None) -> sa.ScalarSelect[int]:
+    other = aliased(Message)
+    found = sa.select(other.seq).where(other.flow_id == Session.flow_id, other.session_id == Session.session_id)
+    if role is not None:
+        found = found.where(other.role == role)
+    return found.order_by(other.seq).limit(1).correlate(Session).scalar_subquery()

@@ -1,0 +1,127 @@
+"""Dead letters of all memory bases, grouped by cause and text, and what became of those that were retried."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from memorybase.database.batches import pages
+from memorybase.database.paging import AnyRow
+from memorybase.queries.dead_letters import DeadLetterFilter
+from memorybase.queries.ownership import require_memory_base
+from memorybase.read_models import dead_letter_queries as queries
+from memorybase.read_models.jobs import DeadLetterView, dead_letter_view
+from memorybase.read_models.sessions import MessageView, message_view
+from memorybase.services import Services
+
+TEXTS_OF_A_CAUSE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterText:
+    """Dead letters of one cause whose messages have the same text. `example` is one of them."""
+
+    example: DeadLetterView
+    messages: int
+    retrying: int
+    sessions: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterCause:
+    """Dead letters of one cause. `texts`: the most frequent ones; `distinct_texts` is how many there are."""
+
+    cause: str
+    messages: int
+    retrying: int
+    sessions: int
+    memory_bases: int
+    since: datetime
+    distinct_texts: int
+    texts: list[DeadLetterText]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterGroups:
+    """Every dead letter that is not discarded, by cause."""
+
+    causes: list[DeadLetterCause]
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetriedMessage:
+    """A message that was retried. `outcome`: failed means that it is a dead letter again."""
+
+    message_id: UUID
+    message: MessageView | None
+    outcome: Literal["retrying", "searchable", "failed", "deleted"]
+
+
+def group_dead_letters(services: Services, user_id: UUID, wanted: DeadLetterFilter) -> DeadLetterGroups:
+    """Causes with most messages first, and within each the texts with most messages first; raises NotFound."""
+    with services.database.reading() as db:
+        if wanted.memory_base_id is not None:
+            require_memory_base(db, user_id, wanted.memory_base_id)
+        causes = queries.dead_letter_causes(db, user_id, wanted)
+        texts = queries.dead_letter_texts(db, user_id, wanted, per_cause=TEXTS_OF_A_CAUSE)
+        examples: dict[UUID, DeadLetterView] = {}
+        for some in pages([UUID(row.example_id) for row in texts]):
+            rows = queries.dead_letters_of_ids(db, user_id, some)
+            examples.update({row.DeadLetter.id: dead_letter_view(row) for row in rows})
+    groups = [_cause(row, [_text(t, examples) for t in texts if t.error_code == row.error_code]) for row in causes]
+    return DeadLetterGroups(groups, sum(group.messages for group in groups))
+
+
+def dead_letter_states(services: Services, user_id: UUID, ids: Collection[UUID]) -> dict[UUID, DeadLetterView]:
+    """The dead letters of these ids that are left: one that was embedded, deleted or discarded is gone."""
+    left: dict[UUID, DeadLetterView] = {}
+    with services.database.reading() as db:
+        for some in pages(ids):
+            rows = queries.dead_letters_of_ids(db, user_id, some)
+            left.update({row.DeadLetter.id: dead_letter_view(row) for row in rows})
+    return left
+
+
+def outcomes(services: Services, user_id: UUID, retried: Sequence[tuple[UUID, UUID]]) -> list[RetriedMessage]:
+    """What became of retried dead letters, given as pairs of dead letter and message, in their order."""
+    left = dead_letter_states(services, user_id, [letter_id for letter_id, _ in retried])
+    stored: dict[UUID, MessageView] = {}
+    with services.database.reading() as db:
+        for some in pages([message_id for _, message_id in retried]):
+            rows = queries.messages_of_ids(db, user_id, some)
+            stored.update({row.Message.id: message_view(row) for row in rows})
+    return [_outcome(left.get(letter_id), stored.get(message_id), message_id) for letter_id, message_id in retried]
+
+
+def _outcome(letter: DeadLetterView | None, message: MessageView | None, message_id: UUID) -> RetriedMessage:
+    if letter is not None:
+        return RetriedMessage(message_id, message, "retrying" if letter.state == "retrying" else "failed")
+    return RetriedMessage(message_id, message, "searchable" if message else "deleted")
+
+
+def _cause(row: AnyRow, texts: list[DeadLetterText]) -> DeadLetterCause:
+    return DeadLetterCause(
+        cause=row.error_code,
+        messages=row.messages,
+        retrying=int(row.retrying),
+        sessions=row.sessions,
+        memory_bases=row.memory_bases,
+        since=row.since,
+        distinct_texts=max(row.texts, len(texts)),  # SQL does not count deleted messages, which have none
+        texts=texts,
+    )
+
+
+def _text(row: AnyRow, examples: dict[UUID, DeadLetterView]) -> DeadLetterText:
+    return DeadLetterText(
+        example=examples[UUID(row.example_id)],
+        messages=row.messages,
+        retrying=int(row.retrying),
+        sessions=row.sessions,
+        since=row.since,
+    )

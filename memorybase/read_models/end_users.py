@@ -1,0 +1,119 @@
+"""The persons whose sessions and chats are stored, and everything that is stored of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.queries.ownership import not_found, require_flow
+from memorybase.read_models import end_user_queries as queries
+from memorybase.read_models.end_user_queries import EndUserOrder
+from memorybase.read_models.views import view_of
+from memorybase.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class EndUserView:
+    """A person. `messages`: in sessions."""
+
+    end_user_id: str
+    sessions: int
+    chats: int
+    messages: int
+    last_seen: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class HeldView:
+    """A memory base and how many of the person's messages it holds."""
+
+    memory_base_id: UUID
+    name: str
+    flow_id: UUID
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChatsView:
+    """A chat memory, and the person's chats in it."""
+
+    flow_id: UUID
+    node_id: str
+    name: str
+    chats: int
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndUserDetails:
+    """Everything that is stored of a person. `summaries`: of sessions and of chats."""
+
+    end_user_id: str
+    first_seen: datetime
+    last_seen: datetime
+    flows: int
+    sessions: int
+    runs: int
+    messages: int
+    chats: int
+    chat_messages: int
+    summaries: int
+    node_executions: int
+    memory_uses: int
+    memories: list[HeldView]
+    chat_memories: list[ChatsView]
+
+
+def list_end_users(
+    services: Services,
+    user_id: UUID,
+    request: PageRequest,
+    *,
+    flow_id: UUID | None = None,
+    text: str | None = None,
+    order: EndUserOrder = "recent",
+) -> Page[EndUserView]:
+    """Last seen first, or most sessions first. `text`: part of the id. Raises NotFound for the flow."""
+    with services.database.reading() as db:
+        if flow_id is not None:
+            require_flow(db, user_id, flow_id)
+        wanted = None if text is None else text.strip() or None
+        found = queries.end_users_page(db, user_id, request, flow_id=flow_id, text=wanted, order=order)
+        messages = queries.messages_of(db, user_id, [row.end_user_id for row in found.rows], flow_id)
+    return page_of(
+        found,
+        lambda row: view_of(
+            EndUserView,
+            row,
+            messages=messages.get(row.end_user_id, 0),
+        ),
+    )
+
+
+def get_end_user(services: Services, user_id: UUID, end_user_id: str) -> EndUserDetails:
+    """Raises NotFound."""
+    with services.database.reading() as db:
+        times = queries.times_of(db, user_id, end_user_id)
+        if times.last_seen is None:
+            raise not_found("end user", end_user_id)
+        counts = queries.counts_of(db, user_id, end_user_id)
+        held = queries.memories_of(db, user_id, end_user_id)
+        chats = queries.chats_of(db, user_id, end_user_id)
+    return EndUserDetails(
+        end_user_id=end_user_id,
+        first_seen=times.first_seen,
+        last_seen=times.last_seen,
+        flows=times.flows,
+        sessions=int(times.sessions),
+        runs=counts["runs"],
+        messages=counts["messages"],
+        chats=int(times.chats),
+        chat_messages=sum(int(row.messages) for row in chats),
+        summaries=counts["summaries"] + sum(row.summaries for row in chats),
+        node_executions=counts["node_executions"],
+        memory_uses=counts["memory_uses"],
+        memories=[HeldView(row.id, row.name, row.flow_id, int(row.messages)) for row in held],
+        chat_memories=[view_of(ChatsView, row, messages=int(row.messages)) for row in chats],
+    )

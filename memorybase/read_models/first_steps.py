@@ -1,0 +1,42 @@
+"""How far a new user is: a flow, a memory base, a first run, a first ingestion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from memorybase.read_models import memory_bases
+from memorybase.read_models import overview_queries as queries
+from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """The flow that the steps are about, by the id that callers use, its memory base, and what it has."""
+
+    flow_id: UUID | None = None
+    flow: str | None = None
+    name: str | None = None
+    memory: MemoryBaseView | None = None
+    captured: bool = False
+    ingested: bool = False
+
+
+def first_steps(services: Services, user_id: UUID) -> FirstSteps:
+    """Of the flow with the latest capture, or the latest flow."""
+    with services.database.reading() as db:
+        found = queries.flows(db, user_id, 1)
+        if not found:
+            return FirstSteps()
+        (flow,) = found
+        views = memory_bases.views_of_flows(db, services, user_id, [flow.id], limit=1)
+    memory = views[0] if views else None
+    return FirstSteps(
+        flow_id=flow.id,
+        flow=flow.external_id or str(flow.id),
+        name=flow.name,
+        memory=memory,
+        captured=flow.last is not None,
+        ingested=memory is not None and memory.total_processed > 0,
+    )

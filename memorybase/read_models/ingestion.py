@@ -1,0 +1,179 @@
+"""How far a run's messages, or one message, are in each memory base, and when each step took place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database.paging import AnyRow
+from memorybase.models import Capture, IngestionJob
+from memorybase.queries.ownership import require
+from memorybase.read_models import session_queries
+from memorybase.read_models import story_queries as queries
+from memorybase.services import Services
+
+STAGES = ("queued_at", "started_at", "embedding_at", "embedded_at", "written_at")  # in this order
+
+
+class Coverage(StrEnum):
+    """Whether searches by meaning find the messages in a memory base.
+
+    lost: the memory base has lost vectors, perhaps theirs. updating: searches find them, edits follow. ingesting: a job
+    runs or is due. waiting: below the threshold. skipped: older than the memory base, or discarded. not_counted: the
+    memory base captures others.
+    """
+
+    SEARCHABLE = "searchable"
+    UPDATING = "updating"
+    INGESTING = "ingesting"
+    WAITING = "waiting"
+    FAILED = "failed"
+    LOST = "lost"
+    SKIPPED = "skipped"
+    NOT_COUNTED = "not_counted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingestion:
+    """Messages in one memory base. The times are of the jobs that ingested them; null for a step that has not ended,
+    or whose job is not known."""
+
+    memory_base_id: UUID
+    memory_base_name: str
+    state: Coverage
+    messages: int
+    searchable: int
+    failed: int
+    chunks: int
+    error: str | None
+    pending: int
+    threshold: int
+    job_id: UUID | None
+    attempts: int
+    captured_at: datetime | None
+    queued_at: datetime | None
+    started_at: datetime | None
+    embedding_at: datetime | None
+    embedded_at: datetime | None
+    written_at: datetime | None
+    searchable_at: datetime | None
+    searchable_after_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageIngestion:
+    """A message in each memory base of its flow. `runs`: in how many runs a model was given it."""
+
+    message_id: UUID
+    memories: list[Ingestion]
+    runs: int
+
+
+def message_ingestion(services: Services, user_id: UUID, message_id: UUID) -> MessageIngestion:
+    """Raises NotFound."""
+    with services.database.reading() as db:
+        row = require(session_queries.fetch_message(db, user_id, message_id), "message", message_id)
+        flow_id = row.Message.flow_id
+        found = queries.ingestion_by_base(db, flow_id, message_id=message_id)
+        return MessageIngestion(
+            message_id, ingestion_of(db, flow_id, found), queries.runs_with(db, flow_id, message_id)
+        )
+
+
+def ingestion_of(db: OrmSession, flow_id: UUID, rows: Sequence[AnyRow]) -> list[Ingestion]:
+    """For each memory base of the flow. A constant number of statements, and one for each in which messages wait."""
+    counted = [row for row in rows if row.messages]
+    jobs: list[IngestionJob] = []
+    if counted:
+        first, last = min(row.first_seq for row in counted), max(row.last_seq for row in counted)
+        progress = [row.progress_id for row in counted if row.progress_id is not None]
+        jobs = queries.jobs_over(db, progress, first_seq=first, last_seq=last)
+    return [_ingestion(db, flow_id, row, _overlapping(jobs, row)) for row in rows]
+
+
+def _overlapping(jobs: Sequence[IngestionJob], row: AnyRow) -> list[IngestionJob]:
+    mine = (job for job in jobs if job.progress_id == row.progress_id)
+    # A job that came after the messages were searchable is of another cursor, as after a rename.
+    latest = row.searchable_at if row.held == row.messages else None
+    return [
+        job
+        for job in mine
+        if job.from_seq < row.last_seq and job.to_seq >= row.first_seq and (latest is None or job.created_at <= latest)
+    ]
+
+
+def _ingestion(db: OrmSession, flow_id: UUID, row: AnyRow, jobs: Sequence[IngestionJob]) -> Ingestion:
+    state = _state(row, jobs)
+    pending = 0
+    if state == Coverage.WAITING:
+        after = max(row.cursor_seq, row.target_seq)
+        capture = Capture(row.capture)
+        pending = queries.pending_beyond(db, flow_id, row.session_id, capture, after, limit=row.threshold)
+    is_whole = 0 < row.messages == row.held
+    times = _times(row, jobs, is_whole=is_whole)
+    searchable_at = times["searchable_at"]
+    after_ms = None if searchable_at is None else (searchable_at - row.captured_at) // timedelta(milliseconds=1)
+    return Ingestion(
+        memory_base_id=row.id,
+        memory_base_name=row.name,
+        state=state,
+        messages=row.messages,
+        searchable=row.held,
+        failed=row.failed,
+        chunks=int(row.chunks),
+        error=row.error,
+        pending=pending,
+        threshold=row.threshold,
+        job_id=jobs[-1].id if jobs else None,
+        attempts=sum(job.attempts for job in jobs),
+        searchable_after_ms=after_ms,
+        **times,
+    )
+
+
+def _state(row: AnyRow, jobs: Sequence[IngestionJob]) -> Coverage:
+    last_seq = row.last_seq or 0
+    is_due = row.target_seq >= last_seq or any(job.finished_at is None for job in jobs)
+    steps = (
+        (row.messages == 0, Coverage.NOT_COUNTED),
+        (row.failed > 0, Coverage.FAILED),
+        (row.held > 0 and row.mismatch, Coverage.LOST),
+        (row.held == row.messages == row.current, Coverage.SEARCHABLE),
+        (row.held == row.messages, Coverage.UPDATING),
+        (row.cursor_seq >= last_seq, Coverage.SKIPPED),
+        (is_due, Coverage.INGESTING),
+    )
+    return next((state for holds, state in steps if holds), Coverage.WAITING)
+
+
+def _times(row: AnyRow, jobs: Sequence[IngestionJob], *, is_whole: bool) -> dict[str, datetime | None]:
+    """The steps in order. A step of several jobs begins with the first that began it and ends with the last.
+
+    A worker measures the steps of its attempt on its own clock: none is shown before the one that precedes it."""
+    has_ended = bool(jobs) and all(job.finished_at is not None for job in jobs)
+
+    def first(name: str) -> datetime | None:
+        return min((at for job in jobs if (at := getattr(job, name)) is not None), default=None)
+
+    def last(name: str) -> datetime | None:
+        return max((at for job in jobs if (at := getattr(job, name)) is not None), default=None) if has_ended else None
+
+    found = {
+        "captured_at": row.captured_at,
+        "queued_at": first("created_at"),
+        "started_at": first("started_at"),
+        "embedding_at": first("embedding_at"),
+        "embedded_at": last("embedded_at"),
+        "written_at": last("written_at"),
+        "searchable_at": row.searchable_at if is_whole else None,
+    }
+    reached = row.captured_at
+    for name in STAGES:
+        if (at := found[name]) is not None:
+            reached = found[name] = max(at, reached)
+    return found

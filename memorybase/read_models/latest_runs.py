@@ -1,0 +1,128 @@
+"""The latest runs in a few words: what was asked, what was answered, whether it can be found, what was given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database.paging import AnyRow
+from memorybase.messages import message_text
+from memorybase.models import Run
+from memorybase.read_models import overview_queries as queries
+
+SHOWN_CHARS = 200
+
+
+class RunState(StrEnum):
+    """Whether searches by meaning find a run's messages, in every memory base of its flow.
+
+    failed: one could not be embedded. waiting: below the threshold. working: ingestion is due or runs. history: no
+    memory base counts them. Searches by words find them in any case.
+    """
+
+    SEARCHABLE = "searchable"
+    WORKING = "working"
+    WAITING = "waiting"
+    FAILED = "failed"
+    HISTORY = "history"
+
+
+@dataclass(frozen=True, slots=True)
+class LatestRun:
+    """A run. `question` and `answer`: the last ones, shortened.
+
+    `memories` and `tokens`: recalled for its nodes, null if nothing was recorded. `pending` of `threshold` messages of
+    its session are captured while it waits.
+    """
+
+    run_id: UUID
+    external_id: str | None
+    flow_id: UUID
+    flow_name: str
+    session_id: str
+    question: str | None
+    answer: str | None
+    created_at: datetime
+    state: RunState
+    searchable_after_seconds: float | None
+    pending: int | None
+    threshold: int | None
+    memories: int | None
+    tokens: int | None
+
+
+def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> list[LatestRun]:
+    """Of these flows, newest first; four queries."""
+    found = queries.latest_runs(db, flow_ids, limit) if flow_ids else []
+    if not found:
+        return []
+    ids = [row.Run.id for row in found]
+    texts = {(row.run_id, row.role): message_text(row.content) for row in queries.last_words(db, ids)}
+    ingestion: dict[UUID, list[AnyRow]] = {}
+    for row in queries.ingestion_of_runs(db, ids):
+        ingestion.setdefault(row.id, []).append(row)
+    given: dict[UUID, list[dict[str, object]]] = {}
+    for row in queries.uses_of_runs(db, flow_ids, ids):
+        given.setdefault(row.run_id, []).extend(row.sources)
+    return [
+        _run(row.Run, row.flow_name, texts, ingestion.get(row.Run.id, []), given.get(row.Run.id)) for row in found
+    ]  # fmt: skip
+
+
+def _run(
+    run: Run,
+    flow_name: str,
+    texts: dict[tuple[UUID, str], str],
+    ingestion: Sequence[AnyRow],
+    given: Sequence[dict[str, object]] | None,
+) -> LatestRun:
+    state = _state(ingestion)
+    after = None
+    if state is RunState.SEARCHABLE:
+        times = [row.ingested_at for row in ingestion if row.ingested_at is not None]
+        after = round(max((max(times) - run.created_at).total_seconds(), 0.0), 3) if times else None
+    waits = max(ingestion, key=lambda row: row.pending, default=None) if state is RunState.WAITING else None
+    recalled = None if given is None else [source for source in given if source.get("kind") == "recall"]
+    return LatestRun(
+        run_id=run.id,
+        external_id=run.external_id,
+        flow_id=run.flow_id,
+        flow_name=flow_name,
+        session_id=run.session_id,
+        question=_short(texts.get((run.id, "user"))),
+        answer=_short(texts.get((run.id, "assistant"))),
+        created_at=run.created_at,
+        state=state,
+        searchable_after_seconds=after,
+        pending=waits.pending if waits is not None else None,
+        threshold=waits.threshold if waits is not None and waits.auto_capture else None,
+        memories=None if recalled is None else len(recalled),
+        tokens=None if recalled is None else sum(int(str(source.get("tokens", 0))) for source in recalled),
+    )
+
+
+def _state(ingestion: Sequence[AnyRow]) -> RunState:
+    if not ingestion:
+        return RunState.HISTORY
+    if any(row.failed for row in ingestion):
+        return RunState.FAILED
+    behind = [row for row in ingestion if row.held < row.counted]
+    if not behind:
+        return RunState.SEARCHABLE
+    # With a threshold's worth pending the next job follows the one that runs.
+    is_due = any(
+        (row.target_seq or 0) >= row.last_seq or (row.auto_capture and row.pending >= row.threshold) for row in behind
+    )
+    return RunState.WORKING if is_due else RunState.WAITING
+
+
+def _short(text: str | None) -> str | None:
+    if not text:
+        return None
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS].rstrip()}…"

@@ -1,0 +1,261 @@
+"""The overview of everything: what was captured, what of it is searchable, the flows and the latest runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database import clock
+from memorybase.database.engine import Database
+from memorybase.models import Capture
+from memorybase.read_models import memory_bases
+from memorybase.read_models import overview_queries as queries
+from memorybase.read_models.condition import ConditionName, condition
+from memorybase.read_models.latest_runs import LatestRun, latest_runs
+from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.read_models.overview_queries import COUNT_TO, Span
+from memorybase.services import Services
+
+MAX_FLOWS = 500  # the flows with the latest captures are counted
+SHOWN_FLOWS = 10
+SHOWN_RUNS = 5
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Window(StrEnum):
+    """The last hour, day or week."""
+
+    HOUR = "1h"
+    DAY = "24h"
+    WEEK = "7d"
+
+
+# Number and length of the buckets.
+_BUCKETS = {
+    Window.HOUR: (12, timedelta(minutes=5)),
+    Window.DAY: (24, timedelta(hours=1)),
+    Window.WEEK: (28, timedelta(hours=6)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewBucket:
+    """The messages captured from `at` on, until the next bucket, by what has become of them.
+
+    other: no memory base counts them; they are history only.
+    """
+
+    at: datetime
+    searchable: int
+    waiting: int
+    failed: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlowMemory:
+    """A memory base of a flow, with its condition in words."""
+
+    id: UUID
+    name: str
+    condition: ConditionName
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlowOverview:
+    """A flow in the window. `delay_median_seconds`: of its latest messages; null if none was ingested."""
+
+    id: UUID
+    external_id: str | None
+    name: str
+    runs: int
+    runs_by_bucket: list[int]
+    sessions: int
+    memories: list[FlowMemory]
+    delay_median_seconds: float | None
+    last_captured_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything that was captured in the window.
+
+    `searchable`, `waiting` and `failed` count messages that a memory base counts. Delays are from capture until a
+    message was searchable, of the latest messages of each flow; null without any.
+    """
+
+    window: Window
+    since: datetime
+    until: datetime
+    bucket_seconds: int
+    captured: int
+    searchable: int
+    waiting: int
+    waiting_capped: bool
+    failed: int
+    runs: int
+    sessions: int
+    recalls: int
+    delay_median_seconds: float | None
+    delay_p95_seconds: float | None
+    buckets: list[OverviewBucket]
+    flows: list[FlowOverview]
+    flows_total: int
+    latest_runs: list[LatestRun]
+
+
+class _Kept(NamedTuple):
+    overview: Overview
+    until: float
+
+
+# Of each database: by user and window. An answer is kept for ten times as long as it took, so that any number of open
+# pages costs a tenth of a core at most.
+_kept: WeakKeyDictionary[Database, dict[tuple[UUID, Window], _Kept]] = WeakKeyDictionary()
+_lock = threading.Lock()
+KEEP_FACTOR = 10
+MAX_KEPT = 100
+
+
+def overview(services: Services, user_id: UUID, window: Window = Window.DAY) -> Overview:
+    """A constant number of queries. The answer may be a few seconds old if it takes long to compute."""
+    with _lock:
+        kept = _kept.setdefault(services.database, {})
+        found = kept.get((user_id, window))
+    started = time.monotonic()
+    if found is not None and started < found.until:
+        return found.overview
+    made = _overview(services, user_id, window)
+    ended = time.monotonic()
+    with _lock:
+        if len(kept) >= MAX_KEPT:
+            kept.clear()
+        kept[user_id, window] = _Kept(made, ended + KEEP_FACTOR * (ended - started))
+    return made
+
+
+def _overview(services: Services, user_id: UUID, window: Window) -> Overview:
+    with services.database.reading() as db:
+        spans = _spans(clock.now(db), window)
+        since = spans[0].since
+        flows = queries.flows(db, user_id, MAX_FLOWS)
+        flows_total = queries.count_flows(db, user_id)
+        active = [row.id for row in flows if row.last is not None and row.last >= since]
+        counts = _count(db, active, spans)
+        shown = flows[:SHOWN_FLOWS]
+        views = memory_bases.views_of_flows(db, services, user_id, [row.id for row in shown])
+        runs = latest_runs(db, [row.id for row in flows[:SHOWN_FLOWS] if row.last is not None], SHOWN_RUNS)
+    delays = [delay for each in counts.delays.values() for delay in each]
+    return Overview(
+        window=window,
+        since=since,
+        until=spans[-1].until,
+        bucket_seconds=int((spans[0].until - since).total_seconds()),
+        captured=sum(bucket.searchable + bucket.waiting + bucket.failed + bucket.other for bucket in counts.buckets),
+        searchable=sum(bucket.searchable for bucket in counts.buckets),
+        waiting=counts.waiting,
+        waiting_capped=counts.waiting >= COUNT_TO,
+        failed=counts.failed,
+        runs=sum(map(sum, counts.runs.values())),
+        sessions=sum(counts.sessions.values()),
+        recalls=counts.recalls,
+        delay_median_seconds=_percentile(delays, 0.5),
+        delay_p95_seconds=_percentile(delays, 0.95),
+        buckets=counts.buckets,
+        flows=[
+            FlowOverview(
+                id=row.id,
+                external_id=row.external_id,
+                name=row.name,
+                runs=sum(counts.runs.get(row.id, ())),
+                runs_by_bucket=counts.runs.get(row.id, [0] * len(spans)),
+                sessions=counts.sessions.get(row.id, 0),
+                memories=[_memory(view) for view in views if view.flow_id == row.id],
+                delay_median_seconds=_percentile(counts.delays.get(row.id, ()), 0.5),
+                last_captured_at=row.last,
+            )
+            for row in shown
+        ],
+        flows_total=flows_total,
+        latest_runs=runs,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    buckets: list[OverviewBucket]
+    waiting: int
+    failed: int
+    runs: dict[UUID, list[int]]
+    sessions: dict[UUID, int]
+    recalls: int
+    delays: dict[UUID, list[float]]
+
+
+def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _Counts:
+    """What the flows with captures in the window have in it."""
+    since = spans[0].since
+    if not flow_ids:
+        return _Counts([OverviewBucket(span.since, 0, 0, 0, 0) for span in spans], 0, 0, {}, {}, 0, {})
+    captures = queries.captures(db, flow_ids)
+    captured, counted = [0] * len(spans), [0] * len(spans)
+    for flow_id, position, messages, outputs, dialogue in queries.messages_by_bucket(db, flow_ids, spans):
+        captured[position] += messages
+        if flow_id in captures:
+            counted[position] += dialogue if Capture.ALL in captures[flow_id] else outputs
+    failed = queries.failed(db, flow_ids, since)
+    failed_ids = {row.id for row in failed}
+    waiting = [row for row in queries.waiting(db, flow_ids, since) if row.id not in failed_ids]
+    waits, fails = (_by_bucket([row.captured_at for row in rows], spans) for rows in (waiting, failed))
+    buckets = [
+        # Messages may be captured between two statements of one snapshot only; the maximum guards a capped count.
+        OverviewBucket(span.since, max(counted[n] - waits[n] - fails[n], 0), waits[n], fails[n],
+                       captured[n] - counted[n])
+        for n, span in enumerate(spans)
+    ]  # fmt: skip
+    runs: dict[UUID, list[int]] = {}
+    for flow_id, position, count in queries.runs_by_bucket(db, flow_ids, spans):
+        runs.setdefault(flow_id, [0] * len(spans))[position] = count
+    delays: dict[UUID, list[float]] = {}
+    for flow_id, captured_at, ingested_at, created_at in queries.delays(db, flow_ids, since):
+        delay = (ingested_at - max(captured_at, created_at)).total_seconds()
+        delays.setdefault(flow_id, []).append(max(delay, 0.0))
+    sessions = queries.sessions_since(db, flow_ids, since)
+    recalls = queries.count_recalls(db, flow_ids, since)
+    return _Counts(buckets, len(waiting), len(failed), runs, sessions, recalls, delays)
+
+
+def _spans(now: datetime, window: Window) -> list[Span]:
+    """Buckets that start at multiples of their length, the last one with now in it."""
+    count, length = _BUCKETS[window]
+    end = _EPOCH + ((now - _EPOCH) // length + 1) * length
+    return [Span(end - (count - n) * length, end - (count - n - 1) * length) for n in range(count)]
+
+
+def _by_bucket(times: Sequence[datetime], spans: Sequence[Span]) -> list[int]:
+    counts = [0] * len(spans)
+    length = spans[0].until - spans[0].since
+    for time_ in times:
+        counts[min((time_ - spans[0].since) // length, len(spans) - 1)] += 1
+    return counts
+
+
+def _percentile(values: Sequence[float], share: float) -> float | None:
+    if not values:
+        return None
+    ordered = sorted(values)
+    return round(ordered[min(int(len(ordered) * share), len(ordered) - 1)], 3)
+
+
+def _memory(view: MemoryBaseView) -> FlowMemory:
+    return FlowMemory(view.id, view.name, view.condition, condition(view).words)

@@ -1,0 +1,114 @@
+"""Runs as the API shows them: what was asked and answered, whether it is searchable, what the models were given."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.models import Run
+from memorybase.queries.ownership import not_found, require_flow
+from memorybase.read_models import run_queries as queries
+from memorybase.read_models.run_queries import RunFilter
+from memorybase.read_models.search_states import RANKED, SearchState
+from memorybase.read_models.sessions import text_filter
+from memorybase.read_models.views import excerpt, view_of
+from memorybase.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledView:
+    """What the models of a run's nodes were given from memory."""
+
+    nodes: int
+    memories: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One run of a flow: its messages, its last question and answer, and whether its messages are searchable."""
+
+    run_id: UUID
+    external_id: str | None
+    flow_id: UUID
+    session_id: str
+    end_user_id: str | None
+    messages: int
+    created_at: datetime
+    question: str | None
+    answer: str | None
+    state: SearchState
+    searchable_after_seconds: float | None
+    given: RecalledView | None
+
+
+def list_runs(services: Services, user_id: UUID, wanted: RunFilter, request: PageRequest) -> Page[RunView]:
+    """Newest first; raises NotFound for the flow, InvalidRequest."""
+    with services.database.reading() as db:
+        if wanted.flow_id is not None:
+            require_flow(db, user_id, wanted.flow_id)
+        text = text_filter(services, db, user_id, wanted.flow_id, wanted.text)
+        found = queries.runs_page(db, user_id, wanted, text, request)
+        views = _views(db, queries.runs_of_ids(db, [row.id for row in found.rows]).values())
+        return page_of(found, lambda row: views[row.id])
+
+
+def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | None = None) -> RunView:
+    """Raises NotFound, also for a run of another flow than `flow_id`."""
+    with services.database.reading() as db:
+        row = queries.fetch_run(db, user_id, run_id)
+        if row is None or flow_id not in {None, row.Run.flow_id}:
+            raise not_found("run", run_id)
+        return _views(db, [row])[run_id]
+
+
+def _views(db: OrmSession, rows: Collection[AnyRow]) -> dict[UUID, RunView]:
+    runs = [row.Run for row in rows]
+    if not runs:
+        return {}
+    given = _given(db, runs)
+    since = queries.searchable_since(db, [run.id for run in runs])
+    return {row.Run.id: _view(row, given.get(row.Run.id), since.get(row.Run.id)) for row in rows}
+
+
+def _view(row: AnyRow, given: RecalledView | None, since: datetime | None) -> RunView:
+    run: Run = row.Run
+    state = RANKED[row.state]
+    delay = None
+    if state == SearchState.SEARCHABLE and since is not None:
+        delay = round(max((since - run.created_at).total_seconds(), 0.0), 3)
+    return view_of(
+        RunView,
+        run,
+        run_id=run.id,
+        end_user_id=row.end_user_id,
+        messages=row.messages,
+        question=excerpt(row.question),
+        answer=excerpt(row.answer),
+        state=state,
+        searchable_after_seconds=delay,
+        given=given,
+    )
+
+
+def _given(db: OrmSession, runs: list[Run]) -> dict[UUID, RecalledView]:
+    recalled: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
+    nodes: dict[UUID, int] = defaultdict(int)
+    for run_id, sources in queries.sources_given(db, runs):
+        nodes[run_id] += 1
+        recalled[run_id] += [source for source in sources if source["kind"] == "recall"]
+    return {
+        run_id: RecalledView(
+            count,
+            len({message_id for source in recalled[run_id] for message_id in source["message_ids"]}),
+            sum(source["tokens"] for source in recalled[run_id]),
+        )
+        for run_id, count in nodes.items()
+    }

@@ -1,0 +1,125 @@
+"""The text filter of a list: every word occurs in the session or run, or its id or end user contains the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database.batches import is_among, pages
+from memorybase.keyword_index.analyzer import analyzer, term_key
+from memorybase.models import Flow, Message, Posting, Run, Session
+
+_OF_SESSION = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
+
+MAX_WORDS = 6
+MAX_FLOWS = 1_000  # newest flows whose messages are searched for the words
+RARE = 2_000  # with so many messages at most, a word's sessions are looked up; else sessions are looked through
+
+
+@dataclass(frozen=True, slots=True)
+class TextFilter:
+    """`keys`: of each flow, keys of the words. `positions`: of messages with the rarest word. `sessions`: those with
+    the text in their id or end user. None: too many."""
+
+    text: str
+    keys: Sequence[tuple[UUID, tuple[int, ...]]]
+    positions: Sequence[int] | None
+    sessions: Sequence[UUID] | None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether all that match are looked up; else rows are looked through."""
+        return self.positions is not None and self.sessions is not None
+
+    def for_sessions(self, db: OrmSession) -> sa.ColumnElement[bool]:
+        by_id = _contains(self.text, Session.session_id, Session.end_user_id)
+        if self.sessions is not None:
+            by_id = Session.id.in_(self.sessions)
+        position = Posting.position
+        within = sa.and_(
+            position > Session.first_position,
+            position <= Session.first_position + Session.last_seq,
+            Message.flow_id == Session.flow_id,
+            Message.session_id == Session.session_id,
+        )
+        return sa.or_(by_id, self._has_words(db, Session, within, sa.select(Session.id).join(Message, _OF_SESSION)))
+
+    def for_runs(self, db: OrmSession) -> sa.ColumnElement[bool]:
+        by_id = _contains(self.text, Run.session_id)
+        if self.sessions is not None:
+            in_session = sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id)
+            of_sessions = sa.select(Run.id).join(Session, in_session).where(Session.id.in_(self.sessions))
+            named = sa.select(Run.id).where(
+                Run.flow_id.in_([flow_id for flow_id, _ in self.keys]), Run.external_id == self.text
+            )
+            by_id = Run.id.in_({*db.scalars(of_sessions), *db.scalars(named)})
+        return sa.or_(by_id, self._has_words(db, Run, Message.run_id == Run.id, sa.select(Message.run_id)))
+
+    def _has_words(
+        self, db: OrmSession, table: type[Session | Run], within: sa.ColumnElement[bool], rare: sa.Select[UUID]
+    ) -> sa.ColumnElement[bool]:
+        words = len(self.keys[0][1]) if self.keys else 0
+        if not words or self.positions == []:
+            return sa.false()
+        columns = [sa.column("flow_id", Flow.id.type), *(sa.column(f"k{n}", sa.BigInteger()) for n in range(words))]
+        of_flows = sa.values(*columns).data([(flow_id, *keys) for flow_id, keys in self.keys]).cte("words")
+        conditions: list[sa.ColumnElement[bool]] = [
+            sa.select(Posting.position)
+            .select_from(of_flows)
+            .join(Posting, Posting.term == of_flows.c[f"k{number}"])
+            .join(Message, Message.position == Posting.position)
+            .where(of_flows.c.flow_id == table.flow_id, within)
+            .correlate(table)
+            .exists()
+            for number in range(words)
+        ]
+        if self.positions is not None:
+            found = db.scalars(rare.where(is_among(Message.position, "positions")), {"positions": self.positions})
+            conditions = [table.id.in_(set(found)), *(conditions if words > 1 else [])]
+        return sa.and_(*conditions)
+
+
+def read_text(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str, *, language: str) -> TextFilter:
+    """The filter for the user's flows, or for one."""
+    terms = list(dict.fromkeys(analyzer(language).terms(text)))[:MAX_WORDS]
+    flows = [flow_id] if flow_id is not None else _newest_flows(db, user_id)
+    keys = [(flow, tuple(term_key(flow, term) for term in terms)) for flow in flows]
+    found = [_positions(db, [of_flow[number] for _, of_flow in keys]) for number in range(len(terms))]
+    rarest = min(found, key=len, default=[])
+    sessions = _sessions(db, user_id, flow_id, text)
+    return TextFilter(text, keys, rarest if len(rarest) <= RARE else None, sessions if len(sessions) <= RARE else None)
+
+
+def _sessions(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str) -> Sequence[UUID]:
+    """Those with the text in their id or end user, at most one more than RARE."""
+    own = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id)
+    own = own.where(Flow.user_id == user_id, _contains(text, Session.session_id, Session.end_user_id))
+    if flow_id is not None:
+        own = own.where(Session.flow_id == flow_id)
+    return db.scalars(own.limit(RARE + 1)).all()
+
+
+def _newest_flows(db: OrmSession, user_id: UUID) -> Sequence[UUID]:
+    own = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    return db.scalars(own.order_by(Flow.created_at.desc(), Flow.id).limit(MAX_FLOWS)).all()
+
+
+def _positions(db: OrmSession, keys: Sequence[int]) -> list[int]:
+    """The positions of messages with any of these terms, at most one more than RARE."""
+    found: list[int] = []
+    for some in pages(keys):
+        statement = sa.select(Posting.position).where(is_among(Posting.term, "terms")).limit(RARE + 1 - len(found))
+        found += db.scalars(statement, {"terms": some})
+        if len(found) > RARE:
+            break
+    return found
+
+
+def _contains(text: str, *columns: InstrumentedAttribute[Any]) -> sa.ColumnElement[bool]:
+    return sa.or_(*(column.icontains(text, autoescape=True) for column in columns))

@@ -1,0 +1,159 @@
+"""A session as a conversation, page by page along one thread, with what was found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.messages import message_text
+from memorybase.queries import threads
+from memorybase.queries.ownership import require_flow
+from memorybase.read_models import transcript_queries as queries
+from memorybase.read_models.branches import Branch, branches
+from memorybase.read_models.sessions import MessageView, message_view
+from memorybase.read_models.thread_ranges import Range, thread_ranges
+from memorybase.services import Services
+
+GROUP = 200  # messages read at once
+MOST_SEARCHED = 50_000  # messages of one session
+MOST_FOUND = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which part of a session: the group that ends before or begins after a seq, or the one around `at`; else the
+    newest. `through`: on the newest thread through this seq."""
+
+    at: int | None = None
+    before: int | None = None
+    after: int | None = None
+    through: int | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """How many memory bases count a message, hold its version, could not embed it, or hold it and lost vectors."""
+
+    counted: int = 0
+    held: int = 0
+    failed: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """Messages of one thread in order. `older` and `newer`: whether more follow in that direction. `branches` and
+    `holdings` by message; `through` is the thread's, if it is not the newest."""
+
+    messages: list[MessageView]
+    older: bool
+    newer: bool
+    branches: dict[UUID, Branch]
+    holdings: dict[UUID, Holding]
+    through: int | None
+
+
+def read_transcript(
+    services: Services, user_id: UUID, flow_id: UUID, session_id: str, place: Place, *, limit: int = GROUP
+) -> Transcript:
+    """One group of a session's messages. Raises NotFound for a flow of another user; an unknown session has none."""
+    with services.database.reading() as db:
+        require_flow(db, user_id, flow_id)
+        through, ranges = _thread(db, flow_id, session_id, place)
+        messages, older, newer = _group(db, flow_id, session_id, place, ranges, limit)
+        held = _holdings(db, flow_id, session_id, messages)
+        has_branches = bool(messages) and threads.first_link(db, flow_id, session_id) is not None
+    found = branches(services, user_id, flow_id, session_id, messages) if has_branches else {}
+    return Transcript(
+        messages=messages, older=older, newer=newer, branches=found, holdings=held, through=through
+    )  # fmt: skip
+
+
+def holdings_of(
+    services: Services, user_id: UUID, flow_id: UUID, session_id: str, messages: Sequence[MessageView]
+) -> dict[UUID, Holding]:
+    """Which memory bases hold these messages of a session. Raises NotFound."""
+    with services.database.reading() as db:
+        require_flow(db, user_id, flow_id)
+        return _holdings(db, flow_id, session_id, messages)
+
+
+def find(services: Services, user_id: UUID, flow_id: UUID, session_id: str, text: str) -> list[int]:
+    """The seqs of the newest messages that contain a text, in order, whatever its letter case. Raises NotFound."""
+    wanted, found = text.casefold(), []
+    with services.database.reading() as db:
+        require_flow(db, user_id, flow_id)
+        for seq, content in queries.contents(db, flow_id, session_id, limit=MOST_SEARCHED):
+            if wanted in message_text(content).casefold():
+                found.append(seq)
+                if len(found) == MOST_FOUND:
+                    break
+    return found[::-1]
+
+
+def first_since(services: Services, user_id: UUID, flow_id: UUID, session_id: str, since: datetime) -> int | None:
+    """The seq of the first message that was written then or later, or of the newest. Raises NotFound."""
+    with services.database.reading() as db:
+        require_flow(db, user_id, flow_id)
+        seq = queries.first_seq_since(db, flow_id, session_id, since)
+        return seq or queries.newest_seq(db, flow_id, session_id) or None
+
+
+def _holdings(
+    db: OrmSession, flow_id: UUID, session_id: str, messages: Sequence[MessageView]
+) -> dict[UUID, Holding]:  # fmt: skip
+    if not messages:
+        return {}
+    seqs = [message.seq for message in messages]
+    rows = queries.holdings(db, flow_id, session_id, (min(seqs), max(seqs)))
+    return {row.id: Holding(row.counted, row.held, row.failed, int(row.lost)) for row in rows}
+
+
+def _thread(db: OrmSession, flow_id: UUID, session_id: str, place: Place) -> tuple[int | None, list[Range]]:
+    """What the thread goes through, and its ranges: the newest thread, unless `at` or `through` is on another one."""
+    newest = queries.newest_seq(db, flow_id, session_id)
+    jumps: list[Any] = []
+    if threads.first_link(db, flow_id, session_id) is not None:
+        jumps = threads.jumps(db, flow_id, session_id, from_seq=0)
+    through = place.through
+    ranges = thread_ranges(jumps, newest, through=through)
+    if place.at is not None and not any(first <= place.at <= last for first, last in ranges):
+        through = place.at
+        ranges = thread_ranges(jumps, newest, through=through)
+    return through, ranges
+
+
+def _group(
+    db: OrmSession, flow_id: UUID, session_id: str, place: Place, ranges: Sequence[Range], limit: int
+) -> tuple[list[MessageView], bool, bool]:
+    """The messages, and whether the thread has older and newer ones."""
+
+    def read(within: Sequence[Range], *, newest: bool, most: int) -> list[MessageView]:
+        rows = queries.messages_in(
+            db, flow_id, session_id, within, role=place.role, newest=newest, limit=most
+        )  # fmt: skip
+        return [message_view(row) for row in rows]
+
+    if place.after is not None:
+        found = read(_cut(ranges, first=place.after + 1), newest=False, most=limit + 1)
+        return found[:limit], True, len(found) > limit
+    if place.before is not None or place.at is None:
+        within = ranges if place.before is None else _cut(ranges, last=place.before - 1)
+        found = read(within, newest=True, most=limit + 1)
+        return found[-limit:], len(found) > limit, place.before is not None
+    half = limit // 2
+    before = read(_cut(ranges, last=place.at - 1), newest=True, most=half + 1)
+    since = read(_cut(ranges, first=place.at), newest=False, most=half + 1)
+    return before[-half:] + since[:half], len(before) > half, len(since) > half
+
+
+def _cut(ranges: Sequence[Range], *, first: int = 0, last: int | None = None) -> list[Range]:
+    """The parts of the ranges from `first` to `last`."""
+    cut = [(max(low, first), high if last is None else min(high, last)) for low, high in ranges]
+    return [(low, high) for low, high in cut if low <= high]

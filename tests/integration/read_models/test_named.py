@@ -1,0 +1,45 @@
+"""What the command palette finds by name."""
+
+from __future__ import annotations
+
+from harness.world import World
+
+from memorybase.memory_bases import deletion
+from memorybase.read_models.named import OF_EACH, find_named
+from memorybase.sessions import edits
+
+
+def found(world: World, text: str, user: object = None) -> list[tuple[str, str]]:
+    return [(each.kind, each.name) for each in find_named(world.services, user or world.user_id, text)]  # type: ignore[arg-type]
+
+
+def test_a_part_of_a_name_finds_flows_and_memory_bases(world: World) -> None:
+    world.new_base(name="Harbour 100%")
+    assert found(world, "LO") == [("flow", "flow")]
+    assert found(world, "harb") == [("memory", "Harbour 100%")]
+    assert found(world, "0%") == [("memory", "Harbour 100%")]
+    assert found(world, "%") == [("memory", "Harbour 100%")]
+    assert found(world, "_") == found(world, " ") == found(world, "") == []
+
+
+def test_a_whole_id_finds_sessions_and_a_person(world: World) -> None:
+    world.say("customer-7", "Hello.", end_user_id="goran")
+    assert found(world, "customer-7") == [("session", "customer-7")]
+    assert found(world, "customer") == []
+    assert found(world, "goran") == [("person", "goran")]
+
+
+def test_other_users_and_what_is_deleted_are_not_found(world: World) -> None:
+    base = world.new_base(name="Harbour")
+    world.say("customer-7", "Hello.", end_user_id="goran")
+    stranger = world.new_user()
+    assert [found(world, text, stranger) for text in ("flow", "Harb", "customer-7", "goran")] == [[], [], [], []]
+    deletion.delete_memory_base(world.services, world.user_id, base)
+    edits.delete_session(world.services, world.user_id, world.flow_id, "customer-7")
+    assert [found(world, text) for text in ("Harb", "customer-7", "goran")] == [[], [], []]
+
+
+def test_there_are_at_most_five_of_each_kind(world: World) -> None:
+    for number in range(OF_EACH + 2):
+        world.new_base(name=f"Harbour {number}")
+    assert found(world, "harbour") == [("memory", f"Harbour {number}") for number in range(OF_EACH)]
