@@ -1,23 +1,38 @@
-"""The web page at /ui: memories, sessions, search, jobs, keys and health, with the buttons to fix what failed.
+"""The web page at /ui: what was remembered, what a model was given, and the buttons to try and to correct it.
 
-    nicegui_setup    mounts the pages on the API's application
-    visits           the signed-in key behind a page, and its calls of the domain
+HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script does the rest. Reading order:
+
+    site             the application below /ui and its routes
+    visits           the signed-in key behind a request, its calls of the domain, its pages
+    rendering        Jinja2: filters and globals of all templates
+    responses        a whole page, a live part, a redirect with a notice
+    request_tokens   forms of other sites are refused: the token in each form
     same_origin      refuses what other sites cause
-    content_policy   the pages' Content-Security-Policy
-    sign_in          signing in and out, and error pages: plain HTML
-    layout           header and navigation of every page
-    parts            components that the pages share
-    forms            dialogs that create, edit and delete a memory
-    message_view     a message with its parts, tool calls and files
-    message_forms    dialogs that edit and delete messages and sessions
-    search_results   search results; score_breakdown explains their scores
-    pages/           one module for each page
+    headers          the Content-Security-Policy, which allows no inline script and no inline style
+    sign_in          signing in and out, and error pages
+    views/           one module for each view; templates/ has one file for each, components/ their macros
+    static/          tokens.css (all colours, sizes), page.css, page.js; htmx and the font as published
 
-NiceGUI builds the pages in Python and updates them over a web socket; its wheel holds everything that a browser loads.
+How a view is written:
+
+    @router.get("/jobs")
+    async def jobs(visit: Visitor, memory: str = "") -> Response:
+        found = await visit.read(jobs_queries.list_all, ...)       # domain functions, in a thread
+        return visit.page("jobs.html", place="jobs", title="Jobs", found=found)
+
+    @router.post("/jobs/retry")
+    async def retry(visit: Visitor, ids: Annotated[list[UUID], Form()]) -> Response:
+        await visit.write(...)
+        return visit.done("/jobs", "2 messages are retried.")      # 303 and a notice, with htmx or without
+
+- A part that needs Chroma or Redis is an address of its own: `{% call part(url) %}` loads it after the page, and
+  `visit.within(seconds, function, ...)` ends it with an error that names the part.
+- A part that changes by itself: `visit.live("jobs_table.html", ...)`, which answers 204 while nothing has changed.
+- Addresses hold filter, order, page and tab. Templates name colours, sizes and widths by classes or SVG attributes.
 """
 
 from __future__ import annotations
 
-from api.web.nicegui_setup import mount
+from api.web.site import mount
 
 __all__ = ["mount"]

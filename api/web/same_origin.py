@@ -1,7 +1,6 @@
-"""Requests that another site's page makes this browser send: they change nothing and open no web socket.
+"""Requests that another site's page makes this browser send: they change nothing.
 
-Without this check another site could sign a visitor in under its own key, sign the visitor out, or open a page's web
-socket.
+Without this check another site could sign a visitor in under its own key, or out.
 """
 
 from __future__ import annotations
@@ -11,9 +10,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_SAFE = {"GET", "HEAD", "OPTIONS"}
+SAFE = {"GET", "HEAD", "OPTIONS"}
 _OWN = {"same-origin", "none"}  # none: typed in, a bookmark, or a link from a program
-SOCKET_PATH = "/_nicegui_ws"
 _TEXT = b"This request came from another site."
 
 
@@ -27,22 +25,15 @@ def is_foreign(headers: Headers) -> bool:
 
 
 class SameOriginOnly:
-    """Refuses foreign web sockets, foreign messages of the pages' socket, and foreign requests that may change
-    something."""
+    """Refuses foreign requests that may change something."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket" and is_foreign(Headers(scope=scope)):
-            await send({"type": "websocket.close", "code": 1008, "reason": ""})  # before accept: 403
-        elif scope["type"] == "http" and _is_guarded(scope) and is_foreign(Headers(scope=scope)):
+        if scope["type"] == "http" and scope["method"] not in SAFE and is_foreign(Headers(scope=scope)):
             headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(_TEXT))]
             await send({"type": "http.response.start", "status": 403, "headers": headers})
             await send({"type": "http.response.body", "body": _TEXT})
         else:
             await self.app(scope, receive, send)
-
-
-def _is_guarded(scope: Scope) -> bool:
-    return scope["method"] not in _SAFE or SOCKET_PATH in scope["path"]

@@ -1,21 +1,17 @@
-"""Signing in with an API key or a one-time link, signing out, and error pages.
-
-Plain HTML, so that it works without NiceGUI's scripts.
-"""
+"""Signing in with an API key or a one-time link, signing out, and error pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 
 from api.limits import Gate
-from api.web import same_origin
-from api.web.visits import COOKIE, services_of_host
+from api.web import responses, same_origin
+from api.web.visits import COOKIE, Visitor, root_of, services_of
 from memorybase import errors
 from memorybase.auth import web_sessions
 from memorybase.auth.web_sessions import Ticket
@@ -23,32 +19,6 @@ from memorybase.services import Services
 
 router = APIRouter(include_in_schema=False)
 
-FORM = """
-<form method="post" action="{root}/sign-in">
-  <h1>Sign in to memorybase</h1>
-  {alert}
-  <label for="key">API key</label>
-  <input id="key" name="key" type="password" autocomplete="current-password" required autofocus
-         aria-describedby="hint">
-  <p id="hint" class="muted">If you started with <code>memorybase up</code>, the key is in
-  <code>&lt;data-dir&gt;/api_key</code>. <code>memorybase sign-in</code> prints a sign-in link.</p>
-  <input type="hidden" name="next" value="{next_path}">
-  <button type="submit">Sign in</button>
-</form>
-"""
-CONFIRM = """
-<form method="post" action="{root}/enter">
-  <h1>Sign in to memorybase</h1>
-  <p>Another site led to this sign-in link. Continue only if you asked for the link.</p>
-  <input type="hidden" name="token" value="{token}">
-  <button type="submit">Sign in</button>
-</form>
-"""
-PROBLEM = """
-<h1>{title}</h1>
-<p role="alert">{message}</p>
-<p><a href="{root}/">All memories</a></p>
-"""
 TITLES = {403: "Permission denied", 404: "Not found", 503: "Service unavailable"}
 
 
@@ -68,8 +38,7 @@ async def sign_in_with_key(
 async def open_link(request: Request, token: str = "") -> Response:
     """Signs in, unless another site led here: that site may have made the link for its own key."""
     if same_origin.is_foreign(request.headers):
-        body = CONFIRM.format(root=escape(_root(request)), token=escape(token))
-        return _page(request, "Sign in - memorybase", body, 200)
+        return responses.page(request, "sign_in_confirm.html", title="Sign in", token=token)
     return await _sign_in(request, web_sessions.enter, token, "")
 
 
@@ -83,11 +52,12 @@ async def _sign_in(
 ) -> Response:
     """Attempts count against the same rate limits as keys in API requests."""
     gate: Gate = request.app.state.host.state.gate
+    services = services_of(request)
     address = request.client.host if request.client else ""
     try:
-        name = await gate.enter(services_of_host(), secret, address)
+        name = await gate.enter(services, secret, address)
         try:
-            ticket = await run_in_threadpool(open_session, services_of_host(), secret)
+            ticket = await run_in_threadpool(open_session, services, secret)
         except errors.Unauthorized:
             gate.refused(name, address)
             raise
@@ -97,22 +67,21 @@ async def _sign_in(
 
 
 @router.post("/sign-out")
-async def sign_out(request: Request) -> Response:
-    await run_in_threadpool(web_sessions.close, services_of_host(), request.cookies.get(COOKIE, ""))
-    response = RedirectResponse(f"{_root(request)}/sign-in", status_code=303)
-    response.delete_cookie(COOKIE, path=_root(request) or "/")
+async def sign_out(request: Request, _visit: Visitor) -> Response:
+    await run_in_threadpool(web_sessions.close, services_of(request), request.cookies.get(COOKIE, ""))
+    response = RedirectResponse(f"{root_of(request)}/sign-in", status_code=303)
+    response.delete_cookie(COOKIE, path=root_of(request) or "/")
     return response
 
 
 async def error_page(request: Request, error: Exception) -> Response:
-    """The page for a MemorybaseError."""
+    """The answer for a MemorybaseError: a page, or for htmx a sentence, which the script shows."""
     if not isinstance(error, errors.MemorybaseError):
         raise error
-    body = PROBLEM.format(
-        title=escape(TITLES.get(error.status_code, "Request failed")), message=escape(error.message),
-        root=escape(_root(request)),
-    )  # fmt: skip
-    return _page(request, "memorybase", body, error.status_code)
+    if "hx-request" in request.headers:
+        return Response(error_text(error), error.status_code, media_type="text/plain")
+    title = TITLES.get(error.status_code, "Request failed")
+    return responses.page(request, "problem.html", error.status_code, title=title, message=error_text(error))
 
 
 async def page_not_found(request: Request, _error: Exception) -> Response:
@@ -120,8 +89,16 @@ async def page_not_found(request: Request, _error: Exception) -> Response:
     return await error_page(request, errors.NotFound("No page exists at this address."))
 
 
+def error_text(error: errors.MemorybaseError) -> str:
+    """An error's message, with the value and the bound if it has them."""
+    text = error.message
+    if error.field and error.limit is not None:
+        text = f"{text} ({error.field}: {error.value!r}, limit {error.limit!r})"
+    return text if text.endswith((".", "!", "?", ")")) else f"{text}."
+
+
 def _signed_in(request: Request, ticket: Ticket, next_path: str) -> Response:
-    root = _root(request)
+    root = root_of(request)
     # Only paths of the pages: a crafted link must not redirect to another site.
     is_own_path = next_path.startswith(f"{root}/") and "\\" not in next_path and "//" not in next_path
     response = RedirectResponse(next_path if is_own_path else f"{root}/", status_code=303)
@@ -138,20 +115,6 @@ def _signed_in(request: Request, ticket: Ticket, next_path: str) -> Response:
 
 
 def _form(request: Request, next_path: str, error: errors.MemorybaseError | None = None) -> Response:
-    alert = f'<p role="alert">{escape(error.message)}</p>' if error else ""
-    body = FORM.format(root=escape(_root(request)), alert=alert, next_path=escape(next_path))
-    return _page(request, "Sign in - memorybase", body, error.status_code if error else 200)
-
-
-def _page(request: Request, title: str, body: str, status: int) -> Response:
-    root = escape(_root(request))
-    page = f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<link rel="icon" href="{root}/static/icon.svg"><link rel="stylesheet" href="{root}/static/plain.css"></head>
-<body><main>{body}</main></body></html>"""
-    return HTMLResponse(page, status_code=status, headers={"Cache-Control": "no-store"})
-
-
-def _root(request: Request) -> str:
-    return str(request.scope.get("root_path", ""))
+    message = error_text(error) if error else ""
+    status = error.status_code if error else 200
+    return responses.page(request, "sign_in.html", status, title="Sign in", message=message, next_path=next_path)

@@ -60,7 +60,7 @@ def principal_of(services: Services, token: str) -> Principal:
         key = queries.key_of_session(db, api_keys.hash_of(token), datetime.now(UTC))
     if key is None:
         raise errors.Unauthorized("You are not signed in. Sign in again.")
-    return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes))
+    return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes), name=key.name)
 
 
 def close(services: Services, token: str) -> None:

@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests python -m harness.pictures FOLDER
 
-They show the sample conversation in a stack of their own: a memory with a dead letter and a pending session, and one
-with a mismatch.
+They show the sample conversation in a stack of their own: a memory with a dead letter and a pending session, one that
+lost its vectors, and one that is off; before, the pages of a stack that holds nothing.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ from collections.abc import Mapping
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
+
+from memorybase_client import Client
+from playwright.sync_api import Browser
 
 from harness.browser import NARROW, WIDE, Reader, chromium, reader
 from harness.buried import add_dead_letters
 from harness.chroma import delete_collections_of
 from harness.stack import KEY, EmbeddedStack
-from memorybase.client import Client
 from memorybase.import_export.conversation_files import read_runs
 from memorybase.vectors.chroma import ChromaStore
 
@@ -30,7 +34,6 @@ SESSION = "2026-03-02-kitchen"
 QUESTION = "When does the electrician come, and what does he need?"
 LOOKS = {"light": (WIDE, False), "dark": (WIDE, True), "narrow-light": (NARROW, False), "narrow-dark": (NARROW, True)}
 MAX_HEIGHT = 1_300
-WAIT_MILLISECONDS = 1_500  # until charts are drawn and figures refreshed
 
 
 def main() -> None:
@@ -42,12 +45,16 @@ def main() -> None:
         try:
             stack.start()
             with Client(stack.url, KEY) as client, chromium() as browser:
-                pages = add_data(stack, client)
-                for look, (width, dark) in LOOKS.items():
-                    with reader(browser, stack.url, width=width, dark=dark) as window:
-                        photograph(window, pages, folder, look)
+                take_all(stack, browser, {"first-minute": "/", "no-conversations": "/conversations"}, folder)
+                take_all(stack, browser, add_data(stack, client), folder)
         finally:
             stack.close()
+
+
+def take_all(stack: EmbeddedStack, browser: Browser, pages: Mapping[str, str], folder: Path) -> None:
+    for look, (width, dark) in LOOKS.items():
+        with reader(browser, stack.url, width=width, dark=dark) as window:
+            photograph(window, pages, folder, look)
 
 
 def photograph(window: Reader, pages: Mapping[str, str], folder: Path, look: str) -> None:
@@ -58,7 +65,6 @@ def photograph(window: Reader, pages: Mapping[str, str], folder: Path, look: str
     window.sign_in(KEY)
     for name, path in pages.items():
         window.open(path)
-        page.wait_for_timeout(WAIT_MILLISECONDS)
         width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": width, "height": min(max(height, 500), MAX_HEIGHT)}
         page.screenshot(path=folder / f"{name}-{look}.png", full_page=True, clip=clip)
@@ -66,41 +72,51 @@ def photograph(window: Reader, pages: Mapping[str, str], folder: Path, look: str
 
 def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
     """Add the sample conversation and some failures. Returns the paths of the pages that show them, by name."""
-    client.call("PUT", f"/flows/{FLOW}", json={"name": "Home assistant"})
+    client.put_flow(FLOW, name="Home assistant")
     plans = _memory(client, "Marta's plans", threshold=16, capture="all")
     answers = _memory(client, "Answers only", threshold=10, capture="outputs")
     _memory(client, "From now on", threshold=50, capture="all", start="now", auto_capture=False)
     for run in read_runs(files("memorybase").joinpath("samples/conversation.jsonl").read_text(), namespace="sample"):
-        client.post_run(FLOW, {"session_id": run.session_id, "run_id": run.run_id, "messages": list(run.messages)})
+        client.capture_run(FLOW, session_id=run.session_id, run_id=run.run_id, messages=run.messages)
     for base in (plans, answers):
-        client.call("POST", f"/memories/{base}/flush", allow=(409,))
-        client.settle(base, lambda _: None)
+        client.wait_until_searchable(base)
     run_id = _add_run(client)
-    kitchen = client.get("/messages", flow_id=FLOW, session_id=SESSION, role="user")["items"]
-    add_dead_letters(stack, plans, kitchen[2]["content"])
+    kitchen = client.list_messages(flow_id=FLOW, session_id=SESSION, role="user").page().items
+    add_dead_letters(stack, str(plans), str(kitchen[2].content))
     _delete_collection(stack, client, answers)
-    session = {"flow_id": client.memory(plans)["flow_id"], "session_id": SESSION, "memory_base_id": plans}
+    flow_id = client.get_memory_base(plans).flow_id
+    run = urlencode({"flow": str(flow_id), "id": str(run_id)})
+    session = urlencode({"flow": str(flow_id), "id": SESSION})
+    question = urlencode({"q": QUESTION, "flow": str(flow_id), "session": SESSION})
     return {
-        "memories": "/",
+        "home": "/",
+        "sessions": "/conversations?tab=sessions",
+        "runs": "/conversations?tab=runs",
+        "people": "/conversations?tab=people",
+        "session": f"/session?{session}",
+        "run": f"/run?{run}",
+        "person": "/person?id=marta",
+        "memories": "/memories",
         "memory": f"/memories/{plans}",
-        "mismatch": f"/memories/{answers}",
-        "session": f"/session?{urlencode(session)}",
-        "search": f"/memories/{plans}/search?{urlencode({'q': QUESTION, 'neighbors': 1})}",
-        "jobs": f"/memories/{plans}/jobs",
-        "all-jobs": "/jobs",
-        "run": f"/flows/{FLOW}/runs/{run_id}",
-        "knowledge-bases": "/knowledge-bases",
-        "keys": "/keys",
-        "health": "/health",
+        "messages": f"/memories/{plans}?tab=messages",
+        "map": f"/memories/{plans}?tab=map",
+        "settings": f"/memories/{plans}?tab=settings",
+        "lost": f"/memories/{answers}",
+        "playground": f"/playground?{question}",
+        "nothing-fits": f"/playground?{urlencode({'q': 'zebra crossing on Mars', 'flow': str(flow_id)})}",
+        "problems": "/jobs?tab=problems",
+        "jobs": "/jobs?tab=all",
+        "health": "/settings/health",
+        "keys": "/settings/keys",
+        "knowledge-bases": "/settings/knowledge",
     }
 
 
-def _memory(client: Client, name: str, **body: object) -> str:
-    base_id: str = client.call("POST", "/memories", json={"name": name, "flow_id": FLOW, **body})["id"]
-    return base_id
+def _memory(client: Client, name: str, **fields: Any) -> UUID:
+    return client.create_memory_base(name=name, flow_id=FLOW, **fields).id
 
 
-def _add_run(client: Client) -> str:
+def _add_run(client: Client) -> UUID:
     """Add a run with a context, a question and two answers, the second a regeneration. Returns the run's id."""
     question = {"id": "garden-question", "role": "user", "content": "What did I say about the wiring?"}
     answers = ["You said little about it.", "That it comes first, and that Mr. Osei does it."]
@@ -108,20 +124,25 @@ def _add_run(client: Client) -> str:
         {"id": f"garden-answer-{number}", "role": "assistant", "content": text, "parent_message_id": "garden-question"}
         for number, text in enumerate(answers)
     ]
-    body = {"session_id": SESSION, "run_id": "garden", "messages": [question, *messages]}
-    run = client.post_run(FLOW, body)
-    context = {"flow_id": FLOW, "session_id": SESSION, "run_id": "garden", "node_id": "answer", "token_budget": 500}
-    client.call("POST", "/context", json={**context, "query": QUESTION, "recall": {"scope": "flow"}})
-    run_id: str = run["run_id"]
-    return run_id
+    run = client.capture_run(FLOW, session_id=SESSION, run_id="garden", messages=[question, *messages])
+    client.build_context(
+        flow_id=FLOW,
+        session_id=SESSION,
+        run_id="garden",
+        node_id="answer",
+        token_budget=500,
+        query=QUESTION,
+        recall={"scope": "flow"},
+    )
+    return run.run_id
 
 
-def _delete_collection(stack: EmbeddedStack, client: Client, base: str) -> None:
+def _delete_collection(stack: EmbeddedStack, client: Client, base: UUID) -> None:
     """Delete the memory base's collection, so that there is a mismatch."""
     chroma = json.loads((stack.data / "run" / "stack.json").read_text())["chroma_url"]
     with closing(ChromaStore(chroma, timeout_seconds=30)) as store:
-        delete_collections_of(store, base)
-    client.get(f"/memories/{base}/mismatch")
+        delete_collections_of(store, str(base))
+    client.check_mismatch(base)
 
 
 if __name__ == "__main__":

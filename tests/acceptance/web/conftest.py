@@ -8,9 +8,8 @@ from contextlib import ExitStack
 import pytest
 from harness.browser import WIDE, Reader, chromium, reader
 from harness.stack import KEY, EmbeddedStack
+from memorybase_client import Client
 from playwright.sync_api import Browser, expect
-
-from memorybase.client import Client
 
 # An expectation ends with the first refresh that meets it. On a busy machine that may be late: a job takes seconds, and
 # a page waits ten times as long as its refreshes take.

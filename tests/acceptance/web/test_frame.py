@@ -1,61 +1,59 @@
-"""Signing in and out, API keys, health and knowledge bases."""
+"""What all pages share: signing in and out, the token of forms, navigation, keys, themes, accessibility."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import pytest
-from harness.browser import NARROW, Reader, reader
+from harness.browser import IN_EVERY_LOOK, NARROW, Reader, reader
 from harness.stack import KEY, EmbeddedStack
+from memorybase_client import Client
 from playwright.sync_api import Browser, expect
-from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
-from memorybase.client import Client
+from api.web.rendering import STATIC
 
 Window = Callable[..., Reader]
 
 
 class TestSigningIn:
     def test_the_requested_page_opens_after_signing_in(self, web_stack: EmbeddedStack, browser: Browser) -> None:
-        with reader(browser, web_stack.url) as reader_window:
-            page = reader_window.page
-            page.goto(f"{web_stack.url}/ui/health")
-            expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-            assert reader_window.findings() == []
-
+        with reader(browser, web_stack.url) as window:
+            page = window.page
+            page.goto(f"{web_stack.url}/ui/components")
+            expect(page.get_by_role("heading", name="Sign in to memorybase")).to_be_visible()
+            assert window.findings() == []
             page.get_by_label("API key").fill("mb_not_a_key")
             page.get_by_role("button", name="Sign in").click()
-            expect(page.get_by_role("alert")).to_be_visible()
-
+            expect(page.get_by_role("alert")).to_contain_text("Check that the key is whole")
             page.get_by_label("API key").fill(KEY)
             page.get_by_role("button", name="Sign in").click()
-            expect(page.get_by_role("heading", name="Health")).to_be_visible()
+            expect(page.get_by_role("heading", name="Components")).to_be_visible()
             cookies = page.context.cookies()
             assert [(each["httpOnly"], each["sameSite"]) for each in cookies] == [(True, "Lax")]
             assert KEY not in str(cookies)
 
     def test_a_sign_in_link_works_once(self, web_stack: EmbeddedStack, browser: Browser, client: Client) -> None:
-        link = client.call("POST", "/sign-in-links")["url_path"]
+        link = client.create_sign_in_link().url_path
         with reader(browser, web_stack.url) as first, reader(browser, web_stack.url) as second:
             first.page.goto(web_stack.url + link)
-            expect(first.page.get_by_role("heading", name="Memories")).to_be_visible()
+            expect(first.page.get_by_role("navigation", name="Main")).to_be_visible()
             second.page.goto(web_stack.url + link)
             expect(second.page.get_by_role("alert")).to_contain_text("was used")
 
     def test_signing_out_ends_the_session(self, window: Window) -> None:
-        reader_window = window()
-        reader_window.page.get_by_role("button", name="Sign out").click()
-        expect(reader_window.page.get_by_role("heading", name="Sign in")).to_be_visible()
-        reader_window.page.go_back()
-        reader_window.page.reload()
-        expect(reader_window.page.get_by_role("heading", name="Sign in")).to_be_visible()
+        page = window().page
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("heading", name="Sign in to memorybase")).to_be_visible()
+        page.goto(page.url.replace("/sign-in", "/"))
+        expect(page.get_by_role("heading", name="Sign in to memorybase")).to_be_visible()
 
     @pytest.mark.parametrize("target", ["https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example"])
     def test_sign_in_redirects_to_no_other_site(self, web_stack: EmbeddedStack, target: str) -> None:
-        form = {"key": KEY, "next": target}
-        answer = httpx.post(f"{web_stack.url}/ui/sign-in", data=form, trust_env=False)
+        answer = httpx.post(f"{web_stack.url}/ui/sign-in", data={"key": KEY, "next": target}, trust_env=False)
         assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
 
     def test_the_root_redirects_to_the_pages(self, web_stack: EmbeddedStack) -> None:
@@ -64,11 +62,8 @@ class TestSigningIn:
 
 
 class TestOtherSites:
-    FOREIGN = (
-        {"Origin": "https://elsewhere.example"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-    )
+    FOREIGN = ({"Origin": "https://elsewhere.example"}, {"Sec-Fetch-Site": "cross-site"},
+               {"Sec-Fetch-Site": "same-site"})  # fmt: skip
 
     @pytest.mark.parametrize("headers", FOREIGN)
     def test_another_site_signs_nobody_in_or_out(self, web_stack: EmbeddedStack, headers: dict[str, str]) -> None:
@@ -76,113 +71,81 @@ class TestOtherSites:
             assert browser.post("/sign-in", data={"key": KEY}, headers=headers).status_code == 403
             assert browser.post("/sign-in", data={"key": KEY}).status_code == 303
             assert browser.post("/sign-out", headers=headers).status_code == 403
-            assert browser.get("/").status_code == 200  # still signed in
+            assert browser.get("/components").status_code == 200  # still signed in
 
     def test_a_sign_in_link_on_another_site_asks_first(self, web_stack: EmbeddedStack, client: Client) -> None:
-        link = client.call("POST", "/sign-in-links")["url_path"]
+        link = client.create_sign_in_link().url_path
         with httpx.Client(base_url=web_stack.url, trust_env=False) as browser:
-            asked = browser.get(link, headers={"Sec-Fetch-Site": "cross-site"})
-            assert (asked.status_code, browser.cookies.get("memorybase_session")) == (200, None)
-            form = {"token": link.partition("token=")[2]}
-            assert browser.post("/ui/enter", data=form, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
+            answer = browser.get(link, headers={"Sec-Fetch-Site": "cross-site"})
+            assert "Another site led to this sign-in link" in answer.text
+            form = {"token": link.rpartition("=")[2]}
+            own = {"Sec-Fetch-Site": "same-origin"}
+            assert browser.post("/ui/enter", data=form, headers=own).status_code == 303
 
-    @pytest.mark.parametrize("headers", [*FOREIGN, {}])
-    def test_a_web_socket_needs_the_own_origin_and_a_signed_in_browser(
-        self, web_stack: EmbeddedStack, headers: dict[str, str]
-    ) -> None:
+    def test_a_form_without_its_token_changes_nothing(self, web_stack: EmbeddedStack) -> None:
         with httpx.Client(base_url=f"{web_stack.url}/ui", trust_env=False) as browser:
             browser.post("/sign-in", data={"key": KEY})
-            cookie = {"Cookie": f"memorybase_session={browser.cookies['memorybase_session']}"} if headers else {}
-        url = f"{web_stack.url}/ui/_nicegui_ws/socket.io/?EIO=4&transport="
-        with pytest.raises(InvalidStatus, match="403"):
-            connect(url.replace("http", "ws", 1) + "websocket", additional_headers=headers | cookie, proxy=None)
-        assert httpx.get(url + "polling", headers=headers | cookie, trust_env=False).status_code == 403
+            token = re.findall(r'name="csrf" value="([^"]+)"', browser.get("/components").text)[0]
+            for wrong in ({}, {"csrf": ""}, {"csrf": "é"}, {"csrf": token[:-4] + "AAA="}):
+                answer = browser.post("/sign-out", data=wrong)
+                assert (answer.status_code, "Load the page again" in answer.text) == (403, True)
+            assert browser.post("/sign-out", headers={"X-CSRF": token}).status_code == 303
+            assert browser.get("/components").status_code == 303  # signed out
 
-    def test_a_page_runs_no_script_that_is_not_its_own(self, web_stack: EmbeddedStack, browser: Browser) -> None:
-        with reader(browser, web_stack.url) as reader_window:
-            reader_window.sign_in(KEY)
-            reader_window.page.evaluate("""
-                document.body.insertAdjacentHTML("beforeend", "<img src='data:,' onerror='window.ran = 1'>");
-                document.body.append(Object.assign(document.createElement("script"), {textContent: "window.ran = 2"}));
-            """)
-            reader_window.page.wait_for_function("[...document.images].every(image => image.complete)")
-            assert reader_window.page.evaluate("window.ran") is None
-            assert all("Content Security Policy" in text for text in reader_window.console)
-
-    def test_no_page_can_know_the_nonce_of_the_next_one(self, web_stack: EmbeddedStack) -> None:
-        policies = [
-            httpx.get(f"{web_stack.url}/ui/sign-in", trust_env=False).headers["content-security-policy"]
-            for _ in range(2)
-        ]
-        assert policies[0] != policies[1]
+    def test_no_page_allows_inline_scripts_or_styles(self, web_stack: EmbeddedStack) -> None:
+        policy = httpx.get(f"{web_stack.url}/ui/sign-in", trust_env=False).headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
 
 
-@pytest.mark.parametrize("path", ["/memories/not-an-id", "/memories/00000000-0000-4000-8000-000000000000"])
-def test_an_unknown_memory_has_an_error_page(window: Window, web_stack: EmbeddedStack, path: str) -> None:
+def test_files_of_other_authors_are_as_published() -> None:
+    listed = re.findall(r"^\| (\S+) \|.*\| ([0-9a-f]{64}) \|", (STATIC / "VENDORED.md").read_text(), re.MULTILINE)
+    assert {name for name, _ in listed} == {"htmx.min.js", "roboto-5.3.0.woff2"}
+    for name, digest in listed:
+        assert hashlib.sha256((STATIC / name).read_bytes()).hexdigest() == digest
+
+
+def test_only_one_file_names_colours() -> None:
+    templates = Path(STATIC).parent / "templates"
+    for path in [*templates.rglob("*.html"), STATIC / "page.css", STATIC / "page.js"]:
+        text = path.read_text(encoding="utf-8")
+        assert re.findall(r"(?<![&\w\"'=])#[0-9a-fA-F]{6}\b|rgba?\(", text) == [], path.name
+        assert 'style="' not in text, path.name
+
+
+def test_keys_open_the_palette_the_list_of_keys_and_places(window: Window) -> None:
     reader_window = window()
-    answer = reader_window.page.request.get(f"{web_stack.url}/ui{path}")
-    assert (answer.status, "All memories" in answer.text()) == (404, True)
+    page = reader_window.page
+    reader_window.open("/components")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Search or jump to")).to_be_visible()
+    page.get_by_role("textbox", name="Search or jump to").fill("setti")
+    expect(page.locator("#palette-found a")).to_have_count(3)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("g")
+    page.keyboard.press("j")
+    expect(page).to_have_url(re.compile("/ui/jobs$"))
 
 
-def test_a_key_is_created_shown_once_used_and_revoked(window: Window, web_stack: EmbeddedStack) -> None:
-    page = (reader_window := window()).page
-    reader_window.open("/keys")
-    page.get_by_role("button", name="New key").click()
-    page.get_by_label("Name").fill("for the page's test")
-    page.get_by_role("button", name="Create").click()
-    secret = page.locator("pre").inner_text()
-
-    def status() -> int:
-        headers = {"Authorization": f"Bearer {secret}"}
-        return httpx.get(f"{web_stack.url}/v1/memories", headers=headers, trust_env=False).status_code
-
-    assert status() == 200
-    page.get_by_role("button", name="Done").click()
-    expect(page.get_by_text("for the page's test")).to_be_visible()
-    assert secret not in page.content()
-
-    page.get_by_role("button", name="Revoke for the page's test").click()
-    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
-    expect(page.get_by_text("for the page's test revoked.")).to_be_visible()
-    assert status() == 401
+def test_the_theme_is_kept(window: Window) -> None:
+    page = window().page
+    page.get_by_role("button", name="Switch between light and dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-def test_a_read_only_key_sees_no_buttons_that_change(
-    web_stack: EmbeddedStack, browser: Browser, client: Client
-) -> None:
-    secret = client.call("POST", "/keys", json={"name": "reader", "scopes": ["read"]})["secret"]
-    with reader(browser, web_stack.url) as reader_window:
-        reader_window.sign_in(secret)
-        expect(reader_window.page.get_by_role("heading", name="Memories")).to_be_visible()
-        expect(reader_window.page.get_by_role("button", name="New memory")).to_have_count(0)
-        reader_window.open("/keys")
-        expect(reader_window.page.get_by_role("alert")).to_contain_text("scope admin")
-
-
-def test_health_lists_components_and_a_knowledge_base_is_created_and_deleted(window: Window) -> None:
-    page = (reader_window := window()).page
-    reader_window.open("/health")
-    for part in ("database", "redis", "chroma", "worker", "sweeper"):
-        row = page.get_by_role("row").filter(has=page.get_by_role("cell", name=part, exact=True))
-        expect(row.get_by_text("ok", exact=True)).to_be_visible()
-
-    reader_window.open("/knowledge-bases")
-    page.get_by_role("button", name="New knowledge base").click()
-    page.get_by_label("Name").fill("manuals")
-    page.get_by_role("button", name="Create").click()
-    page.get_by_role("button", name="Delete manuals").click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("button", name="Delete")).to_be_disabled()
-    dialog.get_by_label("Type manuals to confirm").fill("manuals")
-    dialog.get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("manuals deleted.")).to_be_visible()
-
-
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (NARROW, True)])
-def test_the_pages_are_accessible(window: Window, width: int, dark: bool) -> None:
+@IN_EVERY_LOOK
+def test_every_component_is_accessible(window: Window, width: int, dark: bool) -> None:
     reader_window = window(width=width, dark=dark)
-    for path in ("/", "/knowledge-bases", "/keys", "/health"):
-        reader_window.open(path)
-        assert reader_window.findings() == [], path
-        wider = reader_window.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert wider <= 0, f"{path} scrolls sideways at {width}"
+    reader_window.open("/components")
+    assert reader_window.findings() == []
+    page = reader_window.page
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    if width == NARROW:
+        assert page.locator("header.bar").evaluate("each => each.offsetHeight") <= 48

@@ -1,87 +1,178 @@
-"""Jobs and dead letters on the page: listed, cancelled, retried, discarded."""
+"""Jobs and settings: failures retried and discarded together, jobs cancelled, a frozen part named, a key shown once."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable
 
-from harness.browser import NARROW, Reader
-from harness.buried import REASON, add_dead_letters
-from harness.stack import EmbeddedStack
+import httpx
+import pytest
+from harness.browser import Reader
+from harness.buried import add_dead_letters
+from harness.stack import KEY, EmbeddedStack
+from memorybase_client import Client
 from playwright.sync_api import expect
 
-from memorybase.client import Client
+Window = Callable[..., Reader]
+TEXTS = ("the volcano speaks", "the whirlpool speaks")
 
-TEXTS = ["the volcano speaks", "the harbour is quiet", "the whirlpool speaks"]
 
-
-def memory(client: Client, name: str, *texts: str, threshold: int) -> str:
-    client.put_flow(name)
-    base: str = client.call("POST", "/memories", json={"name": name, "flow_id": name, "threshold": threshold})["id"]
-    messages = [{"role": "assistant", "content": text} for text in texts]
-    client.post_run(name, {"session_id": f"session of {name}", "messages": messages})
+def failed(client: Client, stack: EmbeddedStack, name: str, sessions: int) -> str:
+    """A memory with two texts in each session that are not searchable."""
+    client.put_flow(name, name=name)
+    base = str(client.create_memory_base(name=name, flow_id=name, threshold=3).id)
+    for number in range(sessions):
+        messages = [{"role": "assistant", "content": text} for text in (*TEXTS, "the harbour is quiet")]
+        client.capture_run(name, session_id=f"{name}-{number}", messages=messages)
+    client.wait_until_searchable(base)
+    add_dead_letters(stack, base, *TEXTS)
     return base
 
 
-def test_one_dead_letter_is_retried_and_one_is_discarded(
-    window: Callable[..., Reader], client: Client, web_stack: EmbeddedStack
+@pytest.mark.slow
+def test_all_failures_are_retried_in_two_clicks_with_a_result_for_each(
+    window: Window, client: Client, web_stack: EmbeddedStack
 ) -> None:
-    base = memory(client, "Buried", *TEXTS, threshold=3)
-    client.settle(base, lambda _: None)
-    reader = window()
-    reader.open(f"/memories/{base}/jobs")
-    letters = reader.page.get_by_role("region", name="Dead letters")
-    jobs = reader.page.get_by_role("region", name="Jobs", exact=True)
-    expect(letters).to_contain_text("No dead letters: every")
-    expect(jobs.get_by_role("row", name="ingest session of Buried done")).to_contain_text("3 of 3")
-
-    add_dead_letters(web_stack, base, TEXTS[0], TEXTS[2])
-    volcano, whirlpool = (letters.get_by_role("row", name=text) for text in (TEXTS[0], TEXTS[2]))
-    expect(volcano).to_contain_text(REASON)
-    expect(whirlpool.get_by_role("link")).to_have_attribute("href", f"/ui/session?{session_query(client, base)}")
-    assert reader.findings() == []
-
-    volcano.get_by_role("button", name="Retry").click()
-    expect(volcano).to_have_count(0)
-    expect(jobs.get_by_role("row", name="repair session of Buried done")).to_be_visible()
-    whirlpool.get_by_role("button", name="Discard").click()
-    expect(reader.page.get_by_role("dialog")).to_contain_text("The messages stay stored")
-    reader.page.get_by_role("dialog").get_by_role("button", name="Discard").click()
-    expect(letters).to_contain_text("No dead letters: every")
-    status = client.memory(base)
-    assert (status["total_processed"], status["dead_letters"]) == (2, 0)
+    base = failed(client, web_stack, "seventy", 35)
+    opened = window()
+    page = opened.page
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
+    group = page.get_by_role("form", name="The model gave no valid vector")
+    expect(group).to_contain_text("2 texts")
+    expect(group.get_by_role("row", name=TEXTS[0])).to_contain_text("\N{MULTIPLICATION SIGN}35")
+    group.get_by_role("button", name=re.compile(r"^Retry \d+$")).click()
+    results = page.get_by_role("region", name="Results")
+    expect(results).to_contain_text(re.compile(r"70 messages"))
+    expect(results.get_by_role("heading", name="70 messages retried")).to_be_visible(timeout=120_000)
+    expect(results).to_contain_text("70 searchable")
+    results.get_by_text("A result for each").click()
+    expect(results.get_by_role("listitem")).to_have_count(70)
+    expect(page.get_by_text("No problems")).to_be_visible()
+    assert client.get_memory_base(base).dead_letters == 0
 
 
-def session_query(client: Client, base: str) -> str:
-    return f"flow_id={client.memory(base)['flow_id']}&session_id=session+of+Buried&memory_base_id={base}"
+def test_one_text_is_discarded_after_a_question(window: Window, client: Client, web_stack: EmbeddedStack) -> None:
+    base = failed(client, web_stack, "discarded", 2)
+    opened = window()
+    page = opened.page
+    opened.open(f"/jobs?memory={base}")
+    group = page.get_by_role("form", name="The model gave no valid vector")
+    row = group.get_by_role("row", name=TEXTS[1])
+    expect(row.get_by_role("link", name=TEXTS[1])).to_have_attribute("href", re.compile("/ui/session[?]flow="))
+    row.get_by_label("Choose this text").check()
+    group.get_by_role("button", name="Discard…").last.click()
+    question = page.get_by_role("alertdialog", name="Discard messages")
+    expect(question).to_contain_text("Discard 2 messages?")
+    question.get_by_role("button", name="Discard 2").click()
+    expect(page.get_by_role("region", name="Results")).to_contain_text("2 messages discarded")
+    expect(row).to_have_count(0)
+    assert client.get_memory_base(base).dead_letters == 2
 
 
-def test_a_job_is_cancelled_and_its_messages_are_pending_again(
-    window: Callable[..., Reader], client: Client, web_stack: EmbeddedStack
-) -> None:
-    base = memory(client, "Cancelled", *TEXTS, threshold=100)
-    reader = window(width=NARROW, dark=True)
-    reader.open(f"/memories/{base}/jobs")
-    expect(reader.page.get_by_text("No jobs yet.")).to_be_visible()
+def test_a_queued_job_is_cancelled(window: Window, client: Client, web_stack: EmbeddedStack) -> None:
+    client.put_flow("stopped", name="stopped")
+    base = str(client.create_memory_base(name="Stopped", flow_id="stopped", threshold=1).id)
     worker = web_stack.child("worker")
     os.kill(worker, signal.SIGSTOP)
     try:
-        client.call("POST", f"/memories/{base}/flush")
-        row = reader.page.locator("tr", has_text="session of Cancelled")  # on a narrow screen a card
-        expect(row).to_contain_text("queued")
-        assert reader.findings() == []
-        reader.open("/jobs?state=queued")
-        expect(row.get_by_role("link", name="Cancelled")).to_have_attribute("href", f"/ui/memories/{base}/jobs")
-        row.get_by_role("button", name="Cancel").click()
-        expect(reader.page.get_by_role("dialog")).to_contain_text("nothing is lost")
-        reader.page.get_by_role("button", name="Cancel job").click()
-        expect(reader.page.get_by_text("No queued jobs.")).to_be_visible()
+        client.capture_run("stopped", session_id="waiting room", messages=[{"role": "assistant", "content": "one"}])
+        opened = window()
+        page = opened.page
+        opened.open(f"/jobs?tab=running&memory={base}")
+        row = page.get_by_role("row", name="waiting room")
+        row.get_by_role("checkbox").check()
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_role("region", name="Results")).to_contain_text("Its messages wait again")
+        expect(page.get_by_text("Nothing runs")).to_be_visible()
     finally:
         os.kill(worker, signal.SIGCONT)
-    reader.open(f"/memories/{base}/jobs")
-    expect(row).to_contain_text("cancelled by request")
-    expect(row.get_by_role("button")).to_have_count(0)
-    assert client.memory(base)["pending_messages"] == len(TEXTS)
-    reader.open(f"/memories/{base}/jobs?state=failed")
-    expect(reader.page.get_by_text("No failed jobs.")).to_be_visible()
+    opened.open(f"/jobs?tab=all&state=cancelled&memory={base}")
+    expect(row).to_contain_text("Cancelled")
+
+
+@pytest.mark.slow
+def test_a_page_with_a_frozen_store_comes_and_names_it(
+    window: Window, client: Client, web_stack: EmbeddedStack
+) -> None:
+    client.put_flow("frozen", name="frozen")
+    base = str(client.create_memory_base(name="Frozen", flow_id="frozen", threshold=1).id)
+    opened = window()
+    page = opened.page
+    chroma = web_stack.child("chroma")
+    os.kill(chroma, signal.SIGSTOP)
+    try:
+        opened.open("/settings/health")
+        part = page.get_by_role("listitem").filter(has_text="Chroma")
+        expect(part).to_contain_text("Away")
+        expect(part).to_contain_text("What stops: Searches by meaning fail")
+        expect(part).to_contain_text("since")
+        expect(part.get_by_role("button", name="Copy the command")).to_be_visible()
+        opened.open(f"/memories/{base}")
+        page.get_by_role("button", name="Compare now").click()
+        expect(page.get_by_role("alert").filter(has_text="Chroma does not answer")).to_be_visible()
+    finally:
+        os.kill(chroma, signal.SIGCONT)
+    opened.open("/settings/health")
+    expect(page.locator("#parts")).to_contain_text("All 5 answer")
+
+
+def test_a_new_key_is_shown_once(window: Window, web_stack: EmbeddedStack) -> None:
+    opened = window()
+    page = opened.page
+    opened.open("/settings/keys")
+    page.get_by_role("button", name="New key").click()
+    form = page.get_by_role("dialog", name="New key")
+    form.get_by_label("Name").fill("shown once")
+    form.get_by_role("button", name="Create").click()
+    shown = page.get_by_role("status", name="The new key")
+    secret = shown.locator("code").inner_text()
+    assert secret.startswith("mb_")
+    expect(shown.get_by_role("button", name="Copy the key")).to_be_visible()
+    with Client(web_stack.url, secret) as with_key:
+        assert list(with_key.list_flows()) is not None
+    opened.open("/settings/keys")
+    assert secret not in page.content()
+    page.get_by_role("button", name="Revoke shown once").click()
+    page.get_by_role("dialog", name="Revoke shown once?").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("row", name="shown once")).to_have_count(0)
+    refused = httpx.get(f"{web_stack.url}/v1/flows", headers={"Authorization": f"Bearer {secret}"}, trust_env=False)
+    assert refused.status_code == 401
+    assert KEY not in page.content()
+
+
+def test_only_knowledge_bases_of_documents_are_listed(window: Window, client: Client) -> None:
+    client.put_flow("books", name="books")
+    client.create_memory_base(name="Memory of books", flow_id="books")
+    opened = window()
+    page = opened.page
+    opened.open("/settings/knowledge")
+    page.get_by_role("button", name="New knowledge base").click()
+    page.get_by_role("dialog", name="New knowledge base").get_by_label("Name").fill("handbook")
+    page.get_by_role("dialog", name="New knowledge base").get_by_role("button", name="Create").click()
+    expect(page.get_by_role("row", name="handbook")).to_contain_text("Ready")
+    expect(page.get_by_text("Memory of books")).to_have_count(0)
+    page.get_by_role("button", name="Delete handbook").click()
+    confirm = page.get_by_role("dialog", name="Delete handbook?")
+    confirm.get_by_role("textbox").fill("handbook")
+    confirm.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("row", name="handbook")).to_have_count(0)
+
+
+def test_former_addresses_lead_to_their_pages(window: Window, client: Client) -> None:
+    client.put_flow("former", name="former")
+    base = client.create_memory_base(name="Former", flow_id="former").id
+    opened = window()
+    moved = {
+        "/health": "/settings/health",
+        "/keys": "/settings/keys",
+        "/knowledge-bases": "/settings/knowledge",
+        "/settings": "/settings/health",
+        f"/memories/{base}/jobs": f"/jobs?memory={base}",
+        "/flows/former/sessions": "/conversations?flow=former",
+        "/flows/former/runs": "/conversations?tab=runs&flow=former",
+    }
+    for former, path in moved.items():
+        opened.open(former)
+        expect(opened.page).to_have_url(f"{opened.url}/ui{path}")

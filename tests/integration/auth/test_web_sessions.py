@@ -188,7 +188,7 @@ class TestTheStack:
 
     @pytest.mark.parametrize(
         ("web", "note"),
-        [(True, "note: no sign-in link could be created: Nothing answers at "), (False, None)],
+        [(True, "note: no sign-in link could be created: No answer from "), (False, None)],
         ids=["served", "off"],
     )
     def test_without_a_sign_in_link_a_note_is_printed(self, tmp_path: Path, note: str | None, *, web: bool) -> None:

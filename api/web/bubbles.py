@@ -1,0 +1,169 @@
+"""Messages as bubbles of a conversation: their text, their other parts in one line each, their tool calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from memorybase.conversation.view.records import call_parts
+from memorybase.read_models.branches import Branch
+from memorybase.read_models.sessions import MessageView
+from memorybase.read_models.transcript import Holding
+
+SHOWN_CHARS = 1_500  # of a text; the rest is folded
+NAME_CHARS = 200
+TEXT_TYPES = {"text", "input_text", "output_text"}
+KINDS = {
+    "image": "Image", "image_url": "Image", "input_image": "Image", "audio": "Audio", "input_audio": "Audio",
+    "video": "Video", "video_url": "Video", "document": "Document", "file": "File", "input_file": "File",
+}  # fmt: skip
+_NAMES = ("file_name", "filename", "name", "title")
+_REFERENCES = ("url", "remote_url", "image_url", "file_url", "video_url", "upload_file_id", "tool_file_id", "file_id",
+             "file_ref", "id")  # fmt: skip
+_SIZES = ("file_size", "size")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call: the tool's name and its arguments, indented if they are JSON."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    """A message as it is shown. `rest`: what follows the first characters of a long text. `day`: its date, if the
+    message before it is of another one. `begins_run`: whether it is the first shown of its run."""
+
+    message: MessageView
+    text: str
+    rest: str
+    parts: list[str]
+    calls: list[Call]
+    holding: Holding
+    branch: Branch | None
+    day: date | None
+    begins_run: bool
+
+    @property
+    def side(self) -> str:
+        """Whose side of the conversation: user, assistant, or aside for system and tools."""
+        role = self.message.role
+        return role if role in {"user", "assistant"} else "aside"
+
+    @property
+    def speaker(self) -> str:
+        return self.message.sender_name or self.message.name or self.message.role.capitalize()
+
+    @property
+    def state(self) -> tuple[str, str] | None:
+        """Tone and words: in which memories it is; None if no memory base counts it."""
+        held = self.holding
+        if self.message.muted:
+            return "off", "muted"
+        if not held.counted or not self.text:  # without text there is nothing to find
+            return None
+        if held.failed:
+            return "failed", "not searchable"
+        if held.lost:
+            return "failed", "vectors lost"
+        if held.held < held.counted:
+            return "waiting", f"in {held.held} of {held.counted} memories" if held.held else "found by words"
+        return "ok", "searchable" if held.held == 1 else f"in {held.held} memories"
+
+
+def bubbles(
+    messages: Sequence[MessageView],
+    holdings: Mapping[UUID, Holding],
+    branches: Mapping[UUID, Branch],
+    *,
+    after: MessageView | None = None,
+) -> list[Bubble]:
+    """`after`: the message before them, if it is shown already."""
+    shown: list[Bubble] = []
+    previous = after
+    for message in messages:
+        texts, parts = texts_and_parts(message.content)
+        parts += [describe_file(file) for file in message.files]
+        text = "\n\n".join(texts)
+        day = message.timestamp.date()
+        shown.append(
+            Bubble(
+                message,
+                text[:SHOWN_CHARS],
+                text[SHOWN_CHARS:],
+                parts,
+                tool_calls(message.tool_calls or ()),
+                holdings.get(message.id, Holding()),
+                branches.get(message.id),
+                day if previous is None or previous.timestamp.date() != day else None,
+                previous is None or previous.run_id != message.run_id,
+            )
+        )
+        previous = message
+    return shown
+
+
+def texts_and_parts(content: Any) -> tuple[list[str], list[str]]:
+    """The texts of a content, and its other parts, each in one line."""
+    texts: list[str] = []
+    parts: list[str] = []
+    for part in [content] if isinstance(content, str) else content or ():
+        if isinstance(part, str):
+            texts.append(part)
+        elif part.get("type") in TEXT_TYPES:
+            texts.append(str(part.get("text", "")))
+        else:
+            parts.append(describe_part(part))
+    return [text for text in texts if text.strip()], parts
+
+
+def tool_calls(calls: Iterable[Any]) -> list[Call]:
+    found = (call_parts(call if isinstance(call, Mapping) else {}) for call in calls)
+    return [Call(name or "unnamed", _pretty(arguments)) for name, arguments in found]
+
+
+def describe_part(part: Mapping[str, Any]) -> str:
+    """A content part other than text, in one line. Nothing is loaded from its URL."""
+    kind = str(part.get("type"))
+    nested = part.get(kind)
+    details = {**part, **nested} if isinstance(nested, Mapping) else dict(part)
+    return _describe(KINDS.get(kind, f"Part of type {kind}"), details)
+
+
+def describe_file(file: Any) -> str:
+    """A file in one line; runtimes name its fields differently."""
+    if not isinstance(file, Mapping):
+        return f"File: {_short(str(file))}"
+    return _describe(KINDS.get(str(file.get("type")), "File"), file)
+
+
+def _describe(kind: str, details: Mapping[str, Any]) -> str:
+    names = [_short(str(details[key])) for keys in (_NAMES, _REFERENCES) for key in _first(details, keys)]
+    formats = [str(details[key]) for key in _first(details, ("content_type", "mime_type", "format"))]
+    sizes = [f"{details[key]:,} bytes" for key in _first(details, _SIZES) if isinstance(details[key], int)]
+    text = ", ".join(names + formats + sizes)
+    return f"{kind}: {text}" if text else kind
+
+
+def _first(details: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
+    return [key for key in keys if details.get(key) and not isinstance(details[key], dict | list)][:1]
+
+
+def _short(text: str) -> str:
+    """A name or a URL; for a data URL only its length."""
+    if text.startswith("data:"):
+        return f"inline, {len(text):,} characters"
+    return text if len(text) <= NAME_CHARS else f"{text[:NAME_CHARS]}…"
+
+
+def _pretty(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return arguments

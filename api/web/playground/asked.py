@@ -1,0 +1,206 @@
+"""What is asked in the playground: a question, its scope, and one or two settings; from an address, and to one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from starlette.datastructures import QueryParams
+
+from memorybase import errors
+from memorybase.conversation.context import ContextRequest, RecallOptions
+from memorybase.conversation.session_memory.presets import PRESETS
+from memorybase.ids import flow_id
+from memorybase.messages import ROLES
+from memorybase.search.parts import MAX_FACTOR, PARTS, PartWeights
+from memorybase.search.request import MODES, SearchRequest
+
+DEFAULT_K, MAX_K = 10, 50
+DEFAULT_MIN = 0.05
+DEFAULT_BUDGET, MAX_BUDGET = 600, 100_000
+NO_SESSION = "playground: no session"  # has no history; a context needs a session
+DAYS = (1, 7, 30, 365)
+HALF_LIVES = (1, 7, 30, 90, 365)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """How to search. half_life: None is as the memory keeps it, 0 is off."""
+
+    mode: str = "hybrid"
+    k: int = DEFAULT_K
+    min_score: float = DEFAULT_MIN
+    half_life: float | None = None
+    weights: PartWeights = field(default_factory=PartWeights)
+
+    def address(self, prefix: str = "") -> dict[str, Any]:
+        """What differs from the defaults, by name."""
+        values: dict[str, Any] = {
+            "mode": self.mode if self.mode != "hybrid" else None,
+            "k": self.k if self.k != DEFAULT_K else None,
+            "min": f"{self.min_score:g}" if self.min_score != DEFAULT_MIN else None,
+            "recent": None if self.half_life is None else f"{self.half_life:g}",
+        }
+        factors = {f"w.{part}": f"{value:g}" for part, value in asdict(self.weights).items() if value != 1}
+        return {f"{prefix}{name}": value for name, value in (values | factors).items() if value is not None}
+
+    @property
+    def factors(self) -> PartWeights | None:
+        return None if self.weights.changes_nothing else self.weights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The question and its scope. `memories`: only these; without any all of the flow, without a flow all."""
+
+    q: str = ""
+    flow: str = ""
+    session: str = ""
+    memories: tuple[UUID, ...] = ()
+    person: str = ""
+    role: str = ""
+    days: int = 0
+    fold: bool = True
+    budget: int = DEFAULT_BUDGET
+    preset: str = "token_buffer"
+    a: Setting = field(default_factory=Setting)
+    b: Setting | None = None
+
+    @classmethod
+    def of(cls, query: QueryParams) -> Asked:
+        """Raises InvalidRequest that names the parameter."""
+        a = _setting(query, "", Setting())
+        return cls(
+            q=query.get("q", "").strip(),
+            flow=query.get("flow", ""),
+            session=query.get("session", ""),
+            memories=tuple(dict.fromkeys(_uuid(each) for each in query.getlist("memory") if each)),
+            person=query.get("person", "").strip(),
+            role=_one_of(query, "role", ("", *ROLES)),
+            days=int(_number(query, "days", 0, 0, 36_500)),
+            fold=query.get("fold", "1") != "0",
+            budget=int(_number(query, "budget", DEFAULT_BUDGET, 1, MAX_BUDGET)),
+            preset=_one_of(query, "preset", tuple(PRESETS), default="token_buffer"),
+            a=a,
+            b=_setting(query, "b.", a) if query.get("compare") else None,
+        )
+
+    def address(self, **changes: Any) -> dict[str, Any]:
+        """The query of this page. A change to None leaves a parameter out."""
+        values: dict[str, Any] = {
+            "q": self.q, "flow": self.flow, "session": self.session, "memory": [str(each) for each in self.memories],
+            "person": self.person, "role": self.role, "days": self.days or None, "fold": None if self.fold else "0",
+            "budget": self.budget if self.budget != DEFAULT_BUDGET else None,
+            "preset": self.preset if self.preset != "token_buffer" else None, **self.a.address(),
+        }  # fmt: skip
+        if self.b is not None:
+            values |= {"compare": "1"} | self._b_address()
+        return values | changes
+
+    def _b_address(self) -> dict[str, Any]:
+        """All of B, also what is the default: else B would be as A is there."""
+        b = self.b or self.a
+        everything = {"mode": b.mode, "k": b.k, "min": f"{b.min_score:g}",
+                      "recent": "" if b.half_life is None else f"{b.half_life:g}"}  # fmt: skip
+        factors = {f"w.{part}": f"{value:g}" for part, value in asdict(b.weights).items()}
+        return {f"b.{name}": value for name, value in (everything | factors).items() if value != ""}
+
+    def flow_uuid(self, user_id: UUID) -> UUID | None:
+        return flow_id(user_id, self.flow) if self.flow else None
+
+    def since(self) -> datetime | None:
+        """The beginning of that day or hour, so that copied code finds the same for a while."""
+        if not self.days:
+            return None
+        now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+        return now - timedelta(days=self.days)
+
+    def search(self, setting: Setting) -> SearchRequest:
+        """The search without the limit: what is below it is shown as left out."""
+        return SearchRequest(
+            query=self.q,
+            top_k=setting.k,
+            mode=setting.mode,
+            end_user_id=self.person or None,
+            roles=[self.role] if self.role else None,
+            since=self.since(),
+            neighbors=1,
+            explain=True,
+            weights=setting.factors,
+            half_life_days=setting.half_life,
+            fold_alike=self.fold,
+        )
+
+    def context(self, flow: UUID, setting: Setting) -> ContextRequest:
+        return ContextRequest(
+            flow_id=flow,
+            session_id=self.session or NO_SESSION,
+            token_budget=self.budget,
+            query=self.q,
+            end_user_id=self.person or None,
+            preset=PRESETS[self.preset],
+            memory_base_ids=self.memories,
+            recall=RecallOptions(
+                top_k=setting.k,
+                min_score=setting.min_score,
+                scope="flow",
+                mode=setting.mode,  # type: ignore[arg-type]  # it was checked
+                weights=setting.factors,
+                half_life_days=setting.half_life,
+                roles=[self.role] if self.role else None,
+                since=self.since(),
+            ),
+        )
+
+
+def _setting(query: QueryParams, prefix: str, default: Setting) -> Setting:
+    recent = query.get(f"{prefix}recent", "" if default.half_life is None or prefix == "" else f"{default.half_life:g}")
+    if prefix and f"{prefix}mode" in query and f"{prefix}recent" not in query:
+        recent = ""
+    factors = {
+        part: _number(query, f"{prefix}w.{part}", getattr(default.weights, part), 0, MAX_FACTOR) for part in PARTS
+    }
+    return Setting(
+        mode=_one_of(query, f"{prefix}mode", MODES, default=default.mode),
+        k=int(_number(query, f"{prefix}k", default.k, 1, MAX_K)),
+        min_score=_number(query, f"{prefix}min", default.min_score, 0, 1),
+        half_life=None if recent == "" else _number({f"{prefix}recent": recent}, f"{prefix}recent", 0, 0, 36_500),
+        weights=PartWeights(**factors),
+    )
+
+
+def _number(query: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
+    text = query.get(name, "")
+    if text == "":
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise errors.InvalidRequest(
+            f"{name} must be a number from {low:g} to {high:g}", field=name, value=text[:100], limit=[low, high]
+        )
+    return value
+
+
+def _one_of(query: Mapping[str, str], name: str, allowed: Sequence[str], *, default: str = "") -> str:
+    value = query.get(name, default)
+    if value not in allowed:
+        raise errors.InvalidRequest(
+            f"{name} must be one of {', '.join(filter(None, allowed))}", field=name, value=value[:100]
+        )
+    return value
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as exc:
+        raise errors.InvalidRequest(
+            "memory must be the UUID of a memory base", field="memory", value=text[:100]
+        ) from exc

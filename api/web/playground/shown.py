@@ -1,0 +1,166 @@
+"""Results as they are shown: words that match are marked, a score has a band and a walk from its start. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from memorybase.keyword_index.analyzer import WORD, Analyzer
+from memorybase.messages import message_text
+from memorybase.search.bands import WEAK, Band, band_of
+from memorybase.search.parts import PARTS, shares_by_part
+from memorybase.search.search import Hit
+
+MAX_CHARS = 600  # of a message; longer ones are shown from their matching passage on
+NEIGHBOR_CHARS = 160
+NO_TEXT = "(no text)"
+
+# The axis of every walk, in logits: a score of 0.5 is at 0.
+LOW, HIGH = -24.0, 6.0
+COSINE = Band("cosine", 0.0)  # in mode dense: not comparable with the bands
+
+_STEPS = {
+    "meaning": ("Says what you ask", "Says something else"),
+    "words": ("Its words, or those beside it, are yours", "Its words are others"),
+    "around": ("The conversation around it is about this", "The conversation around it is about something else"),
+    "kind": ("Is of the kind that you ask for", "Is long or of another kind: such messages match by chance"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text; marked if it is a word of the question."""
+
+    text: str
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a walk: what it adds, and where it begins and ends on the axis, in percent."""
+
+    part: str  # start, a part of the score, or score
+    text: str
+    amount: str
+    left: float = 0.0
+    width: float = 0.0
+    against: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A result. `is_given`: its score reaches the limit."""
+
+    hit: Hit
+    text: list[Piece]
+    before: str
+    after: str
+    band: Band
+    is_given: bool
+    parts: list[tuple[str, float]]  # for a bar: what raises the score, then what lowers it
+    steps: list[Step]
+
+    @property
+    def speaker(self) -> str:
+        return self.hit.sender_name or self.hit.role.capitalize()
+
+
+def show(hits: Sequence[Hit], query: str, analyzer: Analyzer, *, limit: float, is_dense: bool) -> list[Shown]:
+    terms = frozenset(analyzer.terms(query))
+    return [_shown(hit, terms, analyzer, limit=limit, is_dense=is_dense) for hit in hits]
+
+
+def marked(text: str, terms: frozenset[str], analyzer: Analyzer) -> list[Piece]:
+    """The text in pieces, its words with a stem among the terms marked."""
+    pieces: list[Piece] = []
+    end = 0
+    for match in WORD.finditer(text):
+        if terms & _stems(match[0], analyzer):
+            pieces += [Piece(text[end : match.start()]), Piece(match[0], marked=True)]
+            end = match.end()
+    return [piece for piece in [*pieces, Piece(text[end:])] if piece.text]
+
+
+@lru_cache(maxsize=4_096)
+def _stems(word: str, analyzer: Analyzer) -> frozenset[str]:
+    return frozenset(analyzer.terms(word))
+
+
+def _shown(hit: Hit, terms: frozenset[str], analyzer: Analyzer, *, limit: float, is_dense: bool) -> Shown:
+    pieces = marked(excerpt(hit), terms, analyzer)
+    words = list(dict.fromkeys(piece.text.casefold() for piece in pieces if piece.marked))
+    shares = _shares(hit.parts or {})
+    return Shown(
+        hit=hit,
+        text=pieces,
+        before=_turn(hit.before[-1]) if hit.before else "",
+        after=_turn(hit.after[0]) if hit.after else "",
+        band=COSINE if is_dense else band_of(hit.score),
+        is_given=hit.score >= limit,
+        parts=[(part, share) for part, share in shares.items() if share > 0]
+        + [("against", -share) for share in shares.values() if share < 0],
+        steps=walk(hit.parts or {}, hit.score, words),
+    )
+
+
+def excerpt(hit: Hit) -> str:
+    text = message_text(hit.content) or NO_TEXT
+    if len(text) <= MAX_CHARS:
+        return text
+    start = max(0, min(hit.snippet_start, len(text) - MAX_CHARS))
+    end = start + MAX_CHARS
+    return ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
+
+
+def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step]:
+    """From the start, over what each part adds, to the score; empty if the score is a cosine alone."""
+    if "signals" not in parts:
+        return []
+    at = float(parts["bias"])
+    steps = [Step("start", "Start: few messages are ever the right one", signed(at), *_span(LOW, at))]
+    for part, share in _shares(parts).items():
+        if not share:
+            continue
+        text = _STEPS[part][share < 0]
+        if part == "words" and words:
+            text = f"Shares {', '.join(f'“{word}”' for word in words[:4])}"
+        steps.append(Step(part, text, signed(share), *_span(at, at + share), against=share < 0))
+        at += share
+    if (parts.get("recency") or 1) != 1:
+        steps.append(Step("age", "Is older: part of the score fades", f"\N{MULTIPLICATION SIGN}{parts['recency']:.2f}"))
+    if "reranker" in parts:
+        steps.append(Step("age", "The reranker's score replaces it", f"{parts['reranker']:.2f}"))
+    return [*steps, Step("score", "Score", "<0.01" if score < 0.01 else f"{score:.2f}")]
+
+
+def signed(share: float) -> str:
+    return f"{share:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+def nothing_fits(rows: Sequence[Shown]) -> bool:
+    """Whether every result is weak, or below the limit where scores are cosines."""
+    return all(row.band is WEAK or (row.band is COSINE and not row.is_given) for row in rows)
+
+
+def _shares(parts: dict[str, Any]) -> dict[str, float]:
+    signals = parts.get("signals", {})
+    shares = shares_by_part({name: float(each["share"]) for name, each in signals.items()})
+    return {part: round(shares[part], 3) for part in PARTS}
+
+
+def _span(start: float, end: float) -> tuple[float, float]:
+    """Where a step lies on the axis, in percent: from the left, and its width."""
+    low, high = (100 * (min(max(each, LOW), HIGH) - LOW) / (HIGH - LOW) for each in sorted((start, end)))
+    return round(low, 2), round(max(high - low, 0.6), 2)
+
+
+def _turn(turn: dict[str, Any]) -> str:
+    text = " ".join((message_text(turn["content"]) or NO_TEXT).split())
+    return text if len(text) <= NEIGHBOR_CHARS else f"{text[:NEIGHBOR_CHARS]}…"
+
+
+def message_ids(rows: Sequence[Shown]) -> list[UUID]:
+    return [row.hit.message_id for row in rows]

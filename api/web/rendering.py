@@ -1,0 +1,163 @@
+"""Jinja2: the environment of all templates, and how they write values.
+
+Everything is escaped (autoescape), and a name that a view does not pass is an error (StrictUndefined).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from memorybase import __version__
+from memorybase.messages import message_text
+
+STATIC = Path(__file__).parent / "static"
+THEME_COOKIE = "memorybase_theme"
+
+PLACES = (
+    ("home", "Home", "/", "h"),
+    ("conversations", "Conversations", "/conversations", "c"),
+    ("memories", "Memories", "/memories", "m"),
+    ("playground", "Playground", "/playground", "p"),
+    ("jobs", "Jobs", "/jobs", "j"),
+    ("settings", "Settings", "/settings/health", "s"),
+)
+"""The entries of the navigation: name, label, path, and the key after g."""
+
+
+def render(request: Request, template: str, **values: Any) -> str:
+    """`root`, the prefix of all links, is in every template; so is what `visit` has, where there is one."""
+    root = str(request.scope.get("root_path", ""))
+
+    def static(name: str) -> str:
+        return f"{root}/static/{name}?v={_hash(name)}"
+
+    return (
+        _environment()
+        .get_template(template)
+        .render(root=root, request=request, theme=theme_of(request), static=static, **values)
+    )
+
+
+def theme_of(request: Request) -> str:
+    """light, dark, or nothing: then the browser decides."""
+    theme = request.cookies.get(THEME_COOKIE, "")
+    return theme if theme in {"light", "dark"} else ""
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("api.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
+    )
+    environment.filters |= {
+        "number": number, "plural": plural, "duration": duration, "when": when, "score": score,
+        "truncate_text": truncate, "clock": clock, "day": day, "marked": marked, "excerpt": excerpt,
+    }  # fmt: skip
+    environment.globals |= {"PLACES": PLACES, "version": __version__, "address": address}
+    return environment
+
+
+@cache
+def _hash(name: str) -> str:
+    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+
+
+def address(path: str, **query: Any) -> str:
+    """A path below /ui with its query; what is None, empty or False is left out, and True is written as 1."""
+    pairs = [(name.rstrip("_"), "1" if value is True else value) for name, value in query.items()]
+    kept = [(name, value) for name, value in pairs if value not in (None, "", False, [], ())]
+    return f"{quote(path)}?{urlencode(kept, doseq=True)}" if kept else quote(path)
+
+
+# How values are written
+
+
+def number(value: int, *, capped: bool = False) -> str:
+    """1,204; from 10,000 on 12.4 k, with the whole number on hover."""
+    if value < 10_000:
+        return f"{value:,}" + ("+" if capped else "")
+    short = f"{value / 1_000:.1f} k" if value < 1_000_000 else f"{value / 1_000_000:.1f} M"
+    return Markup('<span title="{}">{}{}</span>').format(f"{value:,}", short, "+" if capped else "")
+
+
+def plural(count: int, singular: str, many: str | None = None) -> str:
+    return f"{count:,} {singular if count == 1 else many or singular + 's'}"
+
+
+def duration(seconds: float | None) -> str:
+    """12 ms, 4.1 s, 6 min, 3 h, 2 days; a dash for None."""
+    if seconds is None:
+        return "\N{EN DASH}"
+    if seconds < 1:
+        return f"{max(seconds, 0) * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    if seconds < 3_600:
+        return f"{seconds // 60:.0f} min"
+    if seconds < 86_400:
+        return f"{seconds // 3_600:.0f} h"
+    return plural(int(seconds // 86_400), "day")
+
+
+def when(time: datetime | None, never: str = "never") -> str:
+    """A <time>: the script writes it in the reader's zone and keeps "2 min ago" right."""
+    if time is None:
+        return never
+    utc = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    seconds = (datetime.now(UTC) - utc).total_seconds()
+    text = f"{duration(seconds)} ago" if 1 <= seconds < 86_400 else "now" if abs(seconds) < 1 else f"{utc:%-d %b %H:%M}"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", text
+    )
+
+
+def score(value: float) -> str:
+    """Two decimals; what rounds to nothing is "<0.01"."""
+    return "<0.01" if value < 0.01 else f"{value:.2f}"
+
+
+def clock(time: datetime) -> str:
+    """The time of day; the script writes it in the reader's zone."""
+    utc = time.astimezone(UTC)
+    return Markup('<time data-clock datetime="{}" title="{}">{}</time>').format(
+        f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", f"{utc:%H:%M}"
+    )
+
+
+def day(time: datetime) -> str:
+    """A date; the script writes it in the reader's zone."""
+    utc = time.astimezone(UTC)
+    return Markup('<time data-day datetime="{}">{}</time>').format(f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%-d %b %Y}")
+
+
+def marked(text: str, found: str) -> str:
+    """The text with every occurrence of another marked, whatever its letter case."""
+    if not found:
+        return text
+    pieces = re.split(f"({re.escape(found)})", text, flags=re.IGNORECASE)
+    marks = [Markup("<mark>{}</mark>").format(piece) if n % 2 else escape(piece) for n, piece in enumerate(pieces)]
+    return Markup("").join(marks)
+
+
+def excerpt(content: Any, max_chars: int = 160) -> str:
+    """The beginning of a message's text, in one line."""
+    return truncate(" ".join(message_text(content).split()), max_chars) or "no text"
+
+
+def truncate(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else f"{text[:max_chars].rstrip()}…"

@@ -1,0 +1,79 @@
+"""The way of a run's messages from capture to searchable, as rows of a chart. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from api.web.rendering import duration
+from memorybase.read_models.ingestion import Coverage, Ingestion
+
+# What ends each step, and when it began, in order; a step that took no time of its own is not shown.
+STEPS = (
+    ("Below the threshold", "waited", "captured_at", "queued_at"),
+    ("In the queue", "queued", "queued_at", "started_at"),
+    ("Embedded", "embedded", "embedding_at", "embedded_at"),
+    ("Written, read back", "written", "embedded_at", "written_at"),
+)
+LEAST_WAIT_SECONDS = 1.0  # below the threshold
+
+# Tone and words of a badge.
+STATES: dict[Coverage, tuple[str, str]] = {
+    Coverage.SEARCHABLE: ("ok", "Searchable"),
+    Coverage.UPDATING: ("working", "Updating after an edit"),
+    Coverage.INGESTING: ("working", "Ingesting"),
+    Coverage.WAITING: ("waiting", "Found by words"),
+    Coverage.FAILED: ("failed", "Not searchable"),
+    Coverage.LOST: ("failed", "Lost its vectors"),
+    Coverage.SKIPPED: ("off", "Not included"),
+    Coverage.NOT_COUNTED: ("off", "Not included"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A row: from `start` over `width`, in percent of the whole time. `css`: its colour. `took`: in words."""
+
+    label: str
+    css: str
+    start: float
+    width: float
+    took: str
+
+
+def steps_of(ingestion: Ingestion) -> list[Step]:
+    """Without the times of its jobs, only what is known. Empty without a capture."""
+    captured, ended = ingestion.captured_at, ingestion.searchable_at
+    if captured is None:
+        return []
+    known = [at for at in (captured, ingestion.queued_at, ingestion.written_at, ended) if at is not None]
+    whole = max((max(known) - captured).total_seconds(), 0.001)
+
+    def share(at: datetime) -> float:
+        return round(min(100.0, 100 * (at - captured).total_seconds() / whole), 2)
+
+    found = [Step("Captured", "captured", 0.0, 0.0, "at once")]
+    for label, css, begin, end in STEPS:
+        began, done = getattr(ingestion, begin), getattr(ingestion, end)
+        if began is None or done is None:
+            continue
+        seconds = (done - began).total_seconds()
+        if css != "waited" or seconds >= LEAST_WAIT_SECONDS:
+            found.append(Step(label, css, share(began), max(0.0, share(done) - share(began)), duration(seconds)))
+    if ended is not None:
+        found.append(Step("Searchable", "done", share(ended), 0.0, f"after {after(ingestion)}"))
+    return found
+
+
+def after(ingestion: Ingestion) -> str:
+    """How long after the capture searches by meaning found the messages."""
+    ms = ingestion.searchable_after_ms
+    return duration(None if ms is None else ms / 1_000)
+
+
+def state_of(ingestion: Ingestion) -> tuple[str, str]:
+    """Tone and words."""
+    tone, words = STATES[ingestion.state]
+    if ingestion.state == Coverage.SEARCHABLE and ingestion.searchable_after_ms is not None:
+        words = f"Searchable after {after(ingestion)}"
+    return tone, words

@@ -1,0 +1,51 @@
+"""The views, one module each. Each has a `router`."""
+
+from __future__ import annotations
+
+from api.web.views import (
+    components,
+    conversations,
+    first_minute,
+    former,
+    home,
+    jobs,
+    memories,
+    memory,
+    memory_map,
+    memory_messages,
+    memory_overview,
+    memory_settings,
+    message,
+    palette,
+    person,
+    playground,
+    run,
+    session,
+    settings_health,
+    settings_keys,
+    settings_knowledge,
+)
+
+VIEWS = (
+    components,
+    conversations,
+    former,
+    first_minute,
+    home,
+    jobs,
+    memories,
+    memory,
+    memory_map,
+    memory_messages,
+    memory_overview,
+    memory_settings,
+    message,
+    palette,
+    person,
+    playground,
+    run,
+    session,
+    settings_health,
+    settings_keys,
+    settings_knowledge,
+)

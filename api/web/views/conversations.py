@@ -1,0 +1,200 @@
+"""Conversations: sessions, runs and people of all flows or one; many sessions are ingested or deleted at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Form
+from fastapi.responses import Response
+
+from api.web.rendering import address, plural
+from api.web.visits import Visit, Visitor
+from memorybase import errors, ids
+from memorybase.database.paging import Page, PageRequest
+from memorybase.read_models import end_users, runs, sessions
+from memorybase.read_models.end_user_queries import EndUserOrder
+from memorybase.read_models.end_users import EndUserView
+from memorybase.read_models.run_queries import RunFilter
+from memorybase.read_models.runs import RunView
+from memorybase.read_models.search_states import SearchState
+from memorybase.read_models.session_queries import CHUNKS, SessionFilter
+from memorybase.read_models.sessions import FlowView, SessionView
+from memorybase.sessions import bulk
+from memorybase.sessions.bulk import Chosen
+
+router = APIRouter(include_in_schema=False)
+
+PATH = "/conversations"
+TABS = {"sessions": "Sessions", "runs": "Runs", "people": "People"}
+TIMES = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
+SPANS = {"1h": timedelta(hours=1), "24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+STATES = {
+    SearchState.SEARCHABLE: ("ok", "Searchable"),
+    SearchState.INGESTING: ("working", "Ingesting"),
+    SearchState.WAITING: ("waiting", "Waiting"),
+    SearchState.FAILED: ("failed", "Not searchable"),
+    SearchState.LOST: ("failed", "Lost its vectors"),
+    SearchState.NO_MEMORY: ("off", "No memory"),
+}
+FLOWS = 200  # in the list to choose from
+MAX_TEXT = 200
+UNDO_SECONDS = int(bulk.UNDO.total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the address of the list says. A value that it cannot have is left out."""
+
+    tab: str = "sessions"
+    flow: str = ""
+    person: str = ""
+    q: str = ""
+    state: str = ""
+    since: str = ""
+    sort: str = ""
+    cursor: str = ""
+
+    @property
+    def is_narrow(self) -> bool:
+        return bool(self.flow or self.person or self.q or self.state or self.since)
+
+    def url(self, **changes: Any) -> str:
+        """The address with these changes, of the first page unless they have a cursor."""
+        changed = replace(self, **{"cursor": "", **changes})
+        return address(
+            PATH, tab="" if changed.tab == "sessions" else changed.tab, flow=changed.flow, person=changed.person,
+            q=changed.q, state=changed.state, since=changed.since, sort=changed.sort, cursor=changed.cursor,
+        )  # fmt: skip
+
+
+async def _filters(
+    tab: str = "sessions", flow: str = "", person: str = "", q: str = "", state: str = "", since: str = "",
+    sort: str = "", cursor: str = "",
+) -> Filters:  # fmt: skip
+    is_people = tab == "people"
+    return Filters(
+        tab=tab if tab in TABS else "sessions",
+        flow=flow,
+        person="" if is_people else person.strip(),
+        q=q.strip()[:MAX_TEXT],
+        state=state if state in set(SearchState) and not is_people else "",
+        since=since if since in TIMES and not is_people else "",
+        sort=sort if sort == ("sessions" if is_people else "created") and tab != "runs" else "",
+        cursor=cursor,
+    )
+
+
+Wanted = Annotated[Filters, Depends(_filters)]
+
+
+@router.get(PATH)
+async def conversations(visit: Visitor, filters: Wanted) -> Response:
+    flow_id = ids.flow_id(visit.principal.user_id, filters.flow) if filters.flow else None
+    flows = (await visit.read(sessions.list_flows, PageRequest(size=FLOWS))).items
+    chosen = None if flow_id is None else await visit.read(sessions.get_flow, flow_id)
+    found = await _found(visit, filters, flow_id)
+    named = {flow.id: flow.name for flow in [*flows, *([chosen] if chosen else [])]}
+    unnamed = {item.flow_id for item in found.items if not isinstance(item, EndUserView)} - named.keys()
+    named |= {each.id: each.name for each in (await visit.read(sessions.get_flows, unnamed)).values()}
+    answer = visit.page(
+        "conversations.html",
+        place="conversations",
+        title="Conversations",
+        filters=filters,
+        found=found,
+        flows=flows,
+        flow_id=flow_id,
+        names=named,
+        looked_through=f"{sum(CHUNKS):,}",
+        filter_chips=_chips(visit.root, filters, chosen),
+        tabs_of=[(name, text, visit.root + filters.url(tab=name, sort="")) for name, text in TABS.items()],
+        states=STATES,
+        times=TIMES,
+    )
+    if visit.is_fragment:  # the browser's address: without the empty fields of the form
+        answer.headers["HX-Push-Url"] = visit.root + filters.url(cursor=filters.cursor)
+    return answer
+
+
+async def _found(
+    visit: Visit, filters: Filters, flow_id: UUID | None
+) -> Page[SessionView] | Page[RunView] | Page[EndUserView]:
+    request = PageRequest(cursor=filters.cursor or None)
+    state = SearchState(filters.state) if filters.state else None
+    since = datetime.now(UTC) - SPANS[filters.since] if filters.since else None
+    text, person = filters.q or None, filters.person or None
+    if filters.tab == "people":
+        order: EndUserOrder = "sessions" if filters.sort else "recent"
+        return await visit.read(end_users.list_end_users, request, flow_id=flow_id, text=text, order=order)
+    if filters.tab == "runs":
+        wanted = RunFilter(flow_id=flow_id, end_user_id=person, text=text, state=state, since=since)
+        return await visit.read(runs.list_runs, wanted, request)
+    sorted_ = SessionFilter(flow_id, person, text, state, since, None, "created" if filters.sort else "recent", True)
+    return await visit.read(sessions.list_sessions, sorted_, request)
+
+
+def _chips(root: str, filters: Filters, flow: FlowView | None) -> list[tuple[str, str, str]]:
+    """Of each filter: its name, its value, the address without it."""
+    values = {
+        "flow": ("Flow", "" if flow is None else flow.name),
+        "person": ("Person", filters.person),
+        "q": ("Text", filters.q),
+        "state": ("State", STATES[SearchState(filters.state)][1] if filters.state else ""),
+        "since": ("Time", TIMES.get(filters.since, "")),
+    }
+    return [(name, value, root + filters.url(**{key: ""})) for key, (name, value) in values.items() if value]
+
+
+# Many sessions at once
+
+
+def _chosen(visit: Visit, values: list[str]) -> list[Chosen]:
+    """Of the checkboxes: the flow's UUID, a slash, the session's id."""
+    parts = [value.partition("/") for value in values]
+    return [Chosen(ids.flow_id(visit.principal.user_id, flow), session) for flow, _, session in parts if session]
+
+
+@router.post(f"{PATH}/sync")
+async def sync(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[str, Form()] = PATH) -> Response:
+    """Show what was queued for each session, and then how far each one is."""
+    results = await visit.write(bulk.sync_sessions, _chosen(visit, s))
+    return visit.page(
+        "conversations_sync.html", place="conversations", title="Ingest sessions", values=s, back=_below(back),
+        results=results, rows=await _states(visit, s), states=STATES,
+    )  # fmt: skip
+
+
+@router.post(f"{PATH}/progress")
+async def progress(visit: Visitor, s: Annotated[list[str], Form()]) -> Response:
+    return visit.fragment("conversations_progress.html", values=s, rows=await _states(visit, s), states=STATES)
+
+
+async def _states(visit: Visit, values: list[str]) -> list[tuple[UUID, str, SearchState | None]]:
+    return await visit.read(sessions.states_of, _chosen(visit, values))
+
+
+@router.post(f"{PATH}/delete")
+async def delete(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[str, Form()] = PATH) -> Response:
+    planned = await visit.write(bulk.plan_deletion, _chosen(visit, s))
+    notice = f"{plural(len(planned.sessions), 'session')} will be deleted in {UNDO_SECONDS} s."
+    if planned.missing:
+        notice += f" {plural(len(planned.missing), 'session')} did not exist: {', '.join(planned.missing[:3])}."
+    undo = address(f"{PATH}/undo", batch=planned.batch_id, back=_below(back)) if planned.sessions else ""
+    return visit.done(_below(back), notice, undo=undo)
+
+
+@router.post(f"{PATH}/undo")
+async def undo(visit: Visitor, batch: UUID, back: str = PATH) -> Response:
+    try:
+        kept = await visit.write(bulk.undo_deletion, batch)
+    except errors.NotFound:
+        return visit.done(_below(back), "It is too late to undo: the sessions are deleted.")
+    return visit.done(_below(back), f"{plural(kept, 'session')} kept.")
+
+
+def _below(path: str) -> str:
+    """A path of these pages, never another site's."""
+    return path if path.startswith("/") and not path.startswith(("//", "/\\")) else PATH

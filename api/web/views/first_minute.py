@@ -1,0 +1,167 @@
+"""The first minute: from an empty stack to a hit, in six steps that turn green as they are done."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web.rendering import address
+from api.web.visits import Visit, Visitor
+from memorybase import errors, ids
+from memorybase.import_export import sample
+from memorybase.memory_bases import manage
+from memorybase.memory_bases.manage import NewMemoryBase
+from memorybase.models import Capture
+from memorybase.operations import parts
+from memorybase.operations.problems import Problems
+from memorybase.read_models.first_steps import FirstSteps, first_steps
+from memorybase.read_models.overview import Overview
+from memorybase.search import search
+from memorybase.search.request import SearchRequest
+from memorybase.sessions import flows
+
+router = APIRouter(include_in_schema=False)
+
+PATH = "/first-minute"
+LANGUAGES = {"curl": "curl", "python": "Python", "typescript": "TypeScript", "langgraph": "LangGraph", "dify": "Dify"}
+QUESTION = "Which berth has shore power?"
+
+
+def is_new(found: Overview) -> bool:
+    """Whether nothing was ever captured."""
+    return not any(flow.last_captured_at for flow in found.flows)
+
+
+async def page(visit: Visit, seen: Problems | None, *, language: str = "curl", error: str = "") -> Response:
+    """The guide. Problems are shown by the bar."""
+    del seen
+    steps = await visit.read(first_steps)
+    return visit.page(
+        "first_minute.html", place="home", title="First minute", error=error, **_values(visit, steps, language)
+    )
+
+
+@router.get(PATH)
+async def guide(visit: Visitor, lang: str = "") -> Response:
+    return await page(visit, None, language=lang)
+
+
+@router.get(f"{PATH}/steps")
+async def steps_done(visit: Visitor, lang: str = "") -> Response:
+    return visit.live("first_minute_steps.html", error="", **_values(visit, await visit.read(first_steps), lang))
+
+
+@router.get(f"{PATH}/search")
+async def try_search(visit: Visitor, q: str = "") -> Response:
+    """The sixth step: one search, shown below it."""
+    steps = await visit.read(first_steps)
+    hits: list[Any] = []
+    error = ""
+    if steps.flow_id is not None and q.strip():
+        try:
+            found = await visit.read(search.search, SearchRequest(query=q, top_k=3, flow_id=steps.flow_id))
+            hits = found.results
+        except errors.EnvironmentFailure as failure:
+            error = failure.message
+    return visit.fragment("first_minute_search.html", q=q, hits=hits, error=error, steps=steps)
+
+
+@router.post(f"{PATH}/start")
+async def start(visit: Visitor, name: Annotated[str, Form()]) -> Response:
+    """Create a flow and its memory base, both with this name."""
+    name = name.strip()
+    if not 1 <= len(name) <= 200:
+        return await page(visit, None, error="Write a name of 1 to 200 characters.")
+    slug = "-".join("".join(c if c.isalnum() and c.isascii() else " " for c in name.lower()).split()) or "my-flow"
+    slug = slug[:100]
+    user_id = visit.principal.user_id
+    flow, _ = await visit.write(
+        flows.put_flow, name=name, flow_id=ids.flow_id(user_id, slug), external_id=slug, rename=False
+    )  # fmt: skip
+    new = NewMemoryBase(name=name, flow_id=flow.id, threshold=2, capture=Capture.ALL)
+    try:
+        await visit.write(manage.create_memory_base, new)
+    except errors.NameTaken:
+        return await page(visit, None, error=f"A memory is called {name} already. Choose another name.")
+    return visit.done(PATH, f"{name} is ready. Send it a run.")
+
+
+@router.post(f"{PATH}/sample")
+async def load_sample(visit: Visitor) -> Response:
+    await visit.write(sample.load)
+    return visit.done(PATH, "The sample data is loaded, and is being ingested.")
+
+
+@router.post(f"{PATH}/sample/remove")
+async def remove_sample(visit: Visitor) -> Response:
+    try:
+        await visit.write(sample.remove)
+    except errors.NotFound:
+        return visit.done("/", "There is no sample data.")
+    return visit.done("/", "The sample data is removed.")
+
+
+def _values(visit: Visit, steps: FirstSteps, language: str) -> dict[str, Any]:
+    chosen = language if language in LANGUAGES else "curl"
+    settings = visit.services.settings
+    is_sample = steps.flow == sample.FLOW
+    key = f"export MEMORYBASE_API_KEY=$(cat {shlex.quote(str(settings.data_dir / 'api_key'))})"
+    if not parts.is_embedded(settings):
+        key = "export MEMORYBASE_API_KEY=mb_...   # this key"
+    return {
+        "steps": steps,
+        "language": chosen,
+        "languages": [(name, label, f"{visit.root}{address(PATH, lang=name)}") for name, label in LANGUAGES.items()],
+        "key_command": key,
+        "code_text": _code(chosen, visit.origin, steps.flow) if steps.flow else "",
+        "is_sample": is_sample,
+        "question": sample.QUESTION if is_sample else QUESTION,
+    }
+
+
+def _code(language: str, url: str, flow: str) -> str:
+    """A call that captures one run of this flow, as it can be pasted."""
+    return _CODE[language].replace("URL", url).replace("FLOW", flow)
+
+
+_CODE = {
+    "curl": """curl URL/v1/flows/FLOW/runs \\
+  -H "Authorization: Bearer $MEMORYBASE_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"session_id": "goran", "messages": [
+       {"role": "user", "content": "Which berth has shore power?"},
+       {"role": "assistant", "content": "Berth 12 has shore power. It is free from Friday."}]}'""",
+    "python": """# pip install memorybase-client
+from memorybase_client import Client
+
+with Client("URL") as client:  # the key: MEMORYBASE_API_KEY
+    client.capture_run("FLOW", session_id="goran", messages=[
+        {"role": "user", "content": "Which berth has shore power?"},
+        {"role": "assistant", "content": "Berth 12 has shore power. It is free from Friday."},
+    ])""",
+    "typescript": """// npm install memorybase-client
+import { Client } from "memorybase-client";
+
+const client = new Client({ url: "URL" }); // the key: MEMORYBASE_API_KEY
+await client.captureRun("FLOW", { session_id: "goran", messages: [
+  { role: "user", content: "Which berth has shore power?" },
+  { role: "assistant", content: "Berth 12 has shore power. It is free from Friday." },
+] });""",
+    "langgraph": """# pip install 'memorybase[langgraph]'
+import os
+from memorybase.integrations.flow_memory import OverHttp
+from memorybase.integrations.langgraph import RunHook
+
+memory = OverHttp.connect("URL", os.environ["MEMORYBASE_API_KEY"], "FLOW")
+app = graph.compile().with_config(callbacks=[RunHook(memory)])
+app.invoke({"messages": [("user", "Which berth has shore power?")]}, {"configurable": {"thread_id": "goran"}})""",
+    "dify": """An HTTP Request node after the answer:
+POST URL/v1/flows/FLOW/runs
+Authorization: Bearer, with this key
+Body, JSON:
+{"session_id": "{{#sys.conversation_id#}}", "run_id": "{{#sys.workflow_run_id#}}", "messages": [
+  {"role": "user", "content": "{{#sys.query#}}"},
+  {"role": "assistant", "content": "{{#llm.text#}}"}]}""",
+}

@@ -1,0 +1,174 @@
+"""Home: what needs a person, what was captured and is searchable, the flows, the latest runs, the parts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web.rendering import plural
+from api.web.views import first_minute
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.ingestion import flush
+from memorybase.memory_bases import dead_letters, manage, regenerate
+from memorybase.memory_bases.dead_letters import DeadLetterAction
+from memorybase.operations import parts as stack_parts
+from memorybase.operations.parts import PartView
+from memorybase.operations.problems import FixAction, problems
+from memorybase.queries.dead_letters import DeadLetterFilter
+from memorybase.read_models import overview as overviews
+from memorybase.read_models.condition import shown_as
+from memorybase.read_models.latest_runs import LatestRun, RunState
+from memorybase.read_models.overview import Overview, OverviewBucket, Window
+from memorybase.services import Services
+
+router = APIRouter(include_in_schema=False)
+Result = TypeVar("Result")
+
+SECONDS = 1.6  # a page answers within 2 s, whatever part hangs
+WINDOWS = {Window.HOUR: "1 h", Window.DAY: "24 h", Window.WEEK: "7 d"}
+CHART_TITLES = {
+    Window.HOUR: "Messages, by 5 minutes", Window.DAY: "Messages by hour", Window.WEEK: "Messages, by 6 hours"
+}  # fmt: skip
+KINDS = ("searchable", "waiting", "failed", "other")
+
+
+@router.get("/")
+async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
+    chosen = _window(window)
+    seen, found, waiting = await asyncio.gather(
+        _or_none(visit, problems), _or_none(visit, overviews.overview, chosen), _waiting(visit)
+    )
+    if found is not None and (guide or first_minute.is_new(found)):
+        return await first_minute.page(visit, seen)
+    values = _overview_values(found, chosen)
+    return visit.page("home.html", place="home", title="Home", seen=seen, waiting=waiting, version="", **values)
+
+
+@router.get("/home/problems")
+async def live_problems(visit: Visitor) -> Response:
+    seen, waiting = await asyncio.gather(_or_none(visit, problems), _waiting(visit))
+    return visit.live("home_problems.html", seen=seen, waiting=waiting)
+
+
+@router.get("/home/overview")
+async def live_overview(visit: Visitor, window: str = "") -> Response:
+    chosen = _window(window)
+    found = await _or_none(visit, overviews.overview, chosen)
+    return visit.live("home_overview.html", **_overview_values(found, chosen))
+
+
+@router.get("/home/parts")
+async def live_parts(visit: Visitor) -> Response:
+    return visit.live("home_parts.html", parts=await _or_none(visit, _parts))
+
+
+@router.get("/alert")
+async def alert(visit: Visitor) -> Response:
+    """The bar on every page; Home shows the problems themselves."""
+    shown = urlsplit(visit.request.headers.get("hx-current-url", "")).path.rstrip("/")
+    seen = await _or_none(visit, problems)
+    return visit.fragment("alert.html", seen=seen, is_home=shown == visit.root)
+
+
+@router.post("/fix")
+async def fix(
+    visit: Visitor, action: Annotated[FixAction, Form()], memory_base_id: Annotated[UUID, Form()]
+) -> Response:
+    """What a button beside a problem does."""
+    return visit.done("/", await _FIXES[action](visit, memory_base_id))
+
+
+async def _rebuild(visit: Visit, base_id: UUID) -> str:
+    try:
+        await visit.write(regenerate.regenerate, base_id)
+    except errors.BuildActive:
+        return "It is being rebuilt already."
+    return "The rebuild has started. Searches work again as it completes."
+
+
+async def _retry(visit: Visit, base_id: UUID) -> str:
+    wanted = DeadLetterFilter(memory_base_id=base_id)
+    done = await visit.write(dead_letters.act_on_dead_letters, DeadLetterAction.RETRY, wanted)
+    rest = f" Retry again for the other {done.remaining:,}." if done.remaining else ""
+    return f"{plural(len(done.results), 'message')} retried.{rest}"
+
+
+async def _sync(visit: Visit, base_id: UUID) -> str:
+    try:
+        done = await visit.write(flush.flush, base_id)
+    except errors.IngestionActive:
+        return "It is ingesting already."
+    return f"{plural(len(done.jobs), 'session')} being ingested."
+
+
+async def _turn_on(visit: Visit, base_id: UUID) -> str:
+    await visit.write(manage.update_memory_base, base_id, {"auto_capture": True})
+    return "Auto-capture is on. What waits is ingested with the next captures, or by Sync."
+
+
+_FIXES = {
+    FixAction.REBUILD: _rebuild, FixAction.RETRY: _retry, FixAction.SYNC: _sync, FixAction.TURN_ON: _turn_on
+}  # fmt: skip
+
+
+async def _or_none(visit: Visit, function: Callable[..., Result], *args: Any) -> Result | None:
+    """The result, or None if the database does not answer in time."""
+    try:
+        return await visit.within(SECONDS, function, *args)
+    except (TimeoutError, errors.EnvironmentFailure):
+        return None
+
+
+async def _waiting(visit: Visit) -> int:
+    """Messages of the last day that are not searchable yet."""
+    found = await _or_none(visit, overviews.overview, Window.DAY)
+    return found.waiting + found.failed if found else 0
+
+
+def _parts(services: Services, _user_id: UUID) -> list[PartView]:
+    return stack_parts.look(services)
+
+
+def _window(text: str) -> Window:
+    return Window(text) if text in set(Window) else Window.DAY
+
+
+def _overview_values(found: Overview | None, window: Window) -> dict[str, Any]:
+    """What the template of the overview shows."""
+    values: dict[str, Any] = {"window": window.value, "windows": WINDOWS, "chart_title": CHART_TITLES[window]}
+    if found is None:
+        return values | {"found": None}
+    counted = found.searchable + found.waiting + found.failed
+    top = max([1, *(sum(_amounts(bucket).values()) for bucket in found.buckets)])
+    return values | {
+        "found": found,
+        "share": None if not counted else 100 * found.searchable / counted,
+        "columns": [(f"{bucket.at:%-d %b %H:%M} UTC", _amounts(bucket)) for bucket in found.buckets],
+        "kinds": [kind for kind in KINDS if any(_amounts(bucket)[kind] for bucket in found.buckets)],
+        "top": top,
+        "run_words": {run.run_id: _run_words(run) for run in found.latest_runs},
+        "shown_as": shown_as,
+    }
+
+
+def _amounts(bucket: OverviewBucket) -> dict[str, int]:
+    return {kind: getattr(bucket, kind) for kind in KINDS}
+
+
+def _run_words(run: LatestRun) -> tuple[str, str]:
+    """Tone and words of a run's state. Until it is searchable by meaning, its words are."""
+    if run.state is RunState.WAITING:
+        return "waiting", f"{run.pending:,} of {run.threshold:,} before ingest" if run.threshold else "Waits for a sync"
+    return {
+        RunState.SEARCHABLE: ("ok", "Searchable"),
+        RunState.WORKING: ("working", "Found by words"),
+        RunState.FAILED: ("failed", "Not searchable"),
+        RunState.HISTORY: ("off", "History only"),
+    }[run.state]

@@ -1,0 +1,158 @@
+"""Jobs: what failed, by cause and text, to retry or discard; what runs; all jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web.views.memory_frame import sentence
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.database.paging import PageRequest
+from memorybase.memory_bases import dead_letters, regenerate
+from memorybase.memory_bases.dead_letters import DeadLetterAction, DeadLetterResult
+from memorybase.messages import message_text
+from memorybase.models import JobState
+from memorybase.queries.dead_letters import DeadLetterFilter
+from memorybase.read_models import dead_letters as groups
+from memorybase.read_models import jobs as work
+from memorybase.read_models import memory_bases
+from memorybase.read_models.memory_base_queries import MemoryBaseQuery
+
+router = APIRouter(include_in_schema=False)
+
+PAGE = 50
+MEMORIES_OFFERED = 200
+CAUSES = {
+    "text_rejected": "The model gave no valid vector",
+    "vector_rejected": "Chroma refused the vector",
+    "worker_lost": "The worker crashed on the message",
+    "unexpected": "An unexpected error",
+}
+TONES = {
+    JobState.QUEUED: "waiting", JobState.RUNNING: "working", JobState.DONE: "ok", JobState.FAILED: "failed",
+    JobState.CANCELLED: "off",
+}  # fmt: skip
+STATES = {
+    JobState.QUEUED: "Queued", JobState.RUNNING: "Running", JobState.DONE: "Done", JobState.FAILED: "Failed",
+    JobState.CANCELLED: "Cancelled",
+}  # fmt: skip
+KINDS = {"ingest": "Ingest", "repair": "Repair", "regenerate": "Rebuild"}
+TABS = {"problems": "jobs_problems.html", "running": "jobs_table.html", "all": "jobs_table.html"}
+
+
+@router.get("/jobs")
+async def jobs(visit: Visitor) -> Response:
+    bases = await visit.read(
+        memory_bases.list_memory_bases, PageRequest(size=MEMORIES_OFFERED), MemoryBaseQuery(order="name")
+    )
+    values = await _values(visit)
+    return visit.page("jobs.html", place="jobs", title="Jobs", memories=bases.items, version="", **values)
+
+
+@router.get("/jobs/part")
+async def part(visit: Visitor) -> Response:
+    """The open tab alone, live."""
+    values = await _values(visit)
+    return visit.live(TABS[values["tab"]], **values)
+
+
+@router.post("/jobs/dead-letters")
+async def act(
+    visit: Visitor,
+    action: Annotated[str, Form()],
+    memory: Annotated[str, Form()] = "",
+    cause: Annotated[str, Form()] = "",
+    alike: Annotated[list[UUID] | None, Form()] = None,
+) -> Response:
+    """Retry, ask before discarding, or discard: those of a cause, or those alike to the chosen ones."""
+    chosen = alike or []
+    wanted = DeadLetterFilter(memory_base_id=_uuid(memory), cause=cause or None, alike=chosen)
+    values: dict[str, Any] = {"memory": memory, "cause": cause, "alike": chosen, "causes": CAUSES}
+    if action == "discard":
+        found = await visit.read(groups.group_dead_letters, wanted)
+        return _answer(visit, "jobs_discard.html", messages=found.messages, **values)
+    done = await visit.write(
+        dead_letters.act_on_dead_letters,
+        DeadLetterAction.DISCARD if action == "discard-now" else DeadLetterAction.RETRY,
+        wanted,
+    )
+    return _answer(
+        visit, "jobs_results.html", action=done.action, remaining=done.remaining, done=len(done.results),
+        **values, **await _outcomes(visit, _pairs(done.results)),
+    )  # fmt: skip
+
+
+@router.post("/jobs/dead-letters/results")
+async def results(visit: Visitor, pair: Annotated[list[str], Form()]) -> Response:
+    """What became of those that were retried, live."""
+    pairs = [(UUID(letter), UUID(message)) for letter, _, message in (each.partition(":") for each in pair)]
+    return visit.fragment("jobs_outcomes.html", **await _outcomes(visit, pairs))
+
+
+@router.post("/jobs/cancel")
+async def cancel(visit: Visitor, job: Annotated[list[UUID] | None, Form()] = None) -> Response:
+    """Cancel the chosen jobs, with a result for each."""
+    outcomes: list[tuple[str, str]] = []
+    for job_id in (job or [])[:PAGE]:
+        try:
+            found = await visit.read(work.get_job, job_id)
+            await visit.write(regenerate.cancel_job, job_id)
+        except errors.CallerError as error:
+            outcomes.append((str(job_id)[:8], sentence(error)))
+        else:
+            outcomes.append((found.session_id, "Cancelled. Its messages wait again."))
+    return _answer(visit, "jobs_cancelled.html", outcomes=outcomes)
+
+
+def _answer(visit: Visit, template: str, **values: Any) -> Response:
+    """A part of the page, or without JavaScript a page around it."""
+    if visit.is_fragment:
+        return visit.fragment(template, **values)
+    return visit.page("jobs_answer.html", place="jobs", title="Jobs", inner=template, **values)
+
+
+def _pairs(found: Sequence[DeadLetterResult]) -> list[tuple[UUID, UUID]]:
+    return [(each.id, each.message_id) for each in found if each.message_id is not None]
+
+
+async def _outcomes(visit: Visit, pairs: Sequence[tuple[UUID, UUID]]) -> dict[str, Any]:
+    found = await visit.read(groups.outcomes, pairs)
+    counts = {name: sum(each.outcome == name for each in found) for name in ("retrying", "searchable", "failed")}
+    return {"pairs": pairs, "outcomes": found, "counts": counts, "text_of": message_text}
+
+
+async def _values(visit: Visit) -> dict[str, Any]:
+    asked = visit.request.query_params
+    tab = asked.get("tab", "")
+    tab = tab if tab in TABS else "problems"
+    memory, cause = _uuid(asked.get("memory", "")), asked.get("cause") or None
+    state = asked.get("state", "")
+    found = await visit.read(groups.group_dead_letters, DeadLetterFilter(memory_base_id=memory, cause=cause))
+    running = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE), state=JobState.RUNNING)
+    queued = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE), state=JobState.QUEUED)
+    listed, cursor = [*running.items, *queued.items], asked.get("cursor") or None
+    total, following = running.total + queued.total, None
+    if tab == "all":
+        wanted = JobState(state) if state in set(JobState) else None
+        page = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE, cursor=cursor), state=wanted)
+        listed, total, following = page.items, page.total, page.next_cursor
+    kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor"} and value]
+    return {
+        "tab": tab, "memory": str(memory or ""), "cause": cause or "", "state": state, "found": found, "causes": CAUSES,
+        "active": running.total + queued.total, "listed": listed, "total": total, "following": following,
+        "cursor": cursor or "", "kept": urlencode(kept), "tones": TONES, "states": STATES, "kinds": KINDS,
+        "text_of": message_text,
+    }  # fmt: skip
+
+
+def _uuid(value: str) -> UUID | None:
+    try:
+        return UUID(value)
+    except ValueError:
+        return None

@@ -1,0 +1,108 @@
+"""The list of memories: condition, what waits, auto-capture; find, filter, order; create one; act on several."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web.views.memory import act as act_on
+from api.web.visits import Visit, Visitor
+from memorybase import errors, ids
+from memorybase.database.paging import Page, PageRequest
+from memorybase.memory_bases import manage
+from memorybase.memory_bases.manage import NewMemoryBase
+from memorybase.models import Capture
+from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models.condition import condition
+from memorybase.read_models.memory_base_queries import MemoryBaseQuery
+from memorybase.read_models.memory_bases import MemoryBaseView
+
+router = APIRouter(include_in_schema=False)
+
+PAGE = 50
+MAX_CHOSEN = 50
+FLOWS_OFFERED = 200
+ORDERS = {"name": "By name", "recent": "Newest first", "created": "Oldest first"}
+
+
+@router.get("/memories")
+async def memories(visit: Visitor) -> Response:
+    return await _page(visit)
+
+
+@router.get("/memories/list")
+async def memories_list(visit: Visitor) -> Response:
+    """The list alone, live."""
+    return visit.live("memories_list.html", **await _list(visit))
+
+
+@router.post("/memories")
+async def create(
+    visit: Visitor,
+    name: Annotated[str, Form()],
+    flow: Annotated[str, Form()],
+    threshold: Annotated[int, Form()] = 20,
+    capture: Annotated[Capture, Form()] = Capture.ALL,
+    on: Annotated[bool, Form()] = False,
+    start: Annotated[str, Form()] = "all",
+) -> Response:
+    given = {"name": name, "flow": flow, "threshold": threshold, "capture": capture, "on": on, "start": start}
+    try:
+        new = NewMemoryBase(
+            name=name.strip(), flow_id=ids.flow_id(visit.principal.user_id, flow), threshold=threshold, capture=capture,
+            auto_capture=on, start="all" if start == "all" else "now",
+        )  # fmt: skip
+        base_id = await visit.write(manage.create_memory_base, new)
+    except (errors.CallerError, errors.EnvironmentFailure) as error:
+        return await _page(visit, given=given, error=error)
+    return visit.done(f"/memories/{base_id}", f"{name.strip()} was created.")
+
+
+@router.post("/memories/actions")
+async def act(
+    visit: Visitor, action: Annotated[str, Form()], memory: Annotated[list[UUID] | None, Form()] = None
+) -> Response:
+    """Sync, rebuild or delete the chosen memories, with a result for each."""
+    chosen = (memory or [])[:MAX_CHOSEN]
+    found = [(base_id, (await visit.read(memory_bases.get_memory_base, base_id)).name) for base_id in chosen]
+    results: list[tuple[str, str]] = []
+    if action in {"sync", "rebuild", "delete-now"}:
+        results = [(name, await act_on(visit, action, base_id)) for base_id, name in found]
+    values: dict[str, Any] = {"action": action, "chosen": found, "results": results}
+    if visit.is_fragment:
+        return visit.fragment("memories_results.html", **values)
+    return visit.page("memories_page.html", place="memories", title="Memories", **values)
+
+
+async def _page(
+    visit: Visit, given: dict[str, Any] | None = None, error: errors.MemorybaseError | None = None
+) -> Response:
+    flows = (await visit.read(sessions.list_flows, PageRequest(size=FLOWS_OFFERED))).items
+    asked = given or {"flow": visit.request.query_params.get("flow", "")}
+    return visit.page(
+        "memories.html", place="memories", title="Memories", flows=flows, given=asked, error=error, version="",
+        orders=ORDERS, opens="new-memory" if error or "new" in visit.request.query_params else "", **await _list(visit),
+    )  # fmt: skip
+
+
+async def _list(visit: Visit) -> dict[str, Any]:
+    asked = visit.request.query_params
+    order = asked.get("sort", "")
+    query = MemoryBaseQuery(
+        text=asked.get("q", "").strip() or None,
+        auto_capture={"on": True, "off": False}.get(asked.get("auto", "")),
+        order="recent" if order == "recent" else "created" if order == "created" else "name",
+    )
+    request = PageRequest(size=PAGE, cursor=asked.get("cursor") or None)
+    page: Page[MemoryBaseView] = await visit.read(memory_bases.list_memory_bases, request, query)
+    flows = await visit.read(sessions.get_flows, {memory.flow_id for memory in page.items})
+    kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor", "new", "flow"} and value]
+    return {
+        "query": query, "memories": page, "conditions": {each.id: condition(each) for each in page.items},
+        "flow_names": {flow_id: flow.name for flow_id, flow in flows.items()}, "kept": urlencode(kept),
+        "cursor": request.cursor or "",
+    }  # fmt: skip

@@ -1,0 +1,123 @@
+"""A memory: its tabs, the comparison with its store, the progress of a rebuild, and what changes it as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web.views import memory_map, memory_messages, memory_overview, memory_settings
+from api.web.views.memory_frame import sentence, status_values
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.ingestion import flush
+from memorybase.memory_bases import consistency, deletion, manage, regenerate
+from memorybase.memory_bases.consistency import Mismatch
+from memorybase.read_models import memory_bases
+from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.services import Services
+
+router = APIRouter(include_in_schema=False)
+
+STORE_SECONDS = 1.5  # for the comparison with the store; it also ends in the background
+
+
+Tab = Callable[[Visit, MemoryBaseView], Awaitable[Response]]
+TABS: dict[str, Tab] = {
+    "overview": memory_overview.show,
+    "messages": memory_messages.show,
+    "map": memory_map.show,
+    "settings": memory_settings.show,
+}
+"""What answers each tab. It reads the rest of the address from `visit.request.query_params`."""
+
+
+@router.get("/memories/{memory_base_id}")
+async def memory(visit: Visitor, memory_base_id: UUID, tab: str = "overview") -> Response:
+    found = await visit.read(memory_bases.get_memory_base, memory_base_id)
+    return await TABS.get(tab, memory_overview.show)(visit, found)
+
+
+@router.get("/memories/{memory_base_id}/status")
+async def status(visit: Visitor, memory_base_id: UUID) -> Response:
+    """The condition and the numbers, live; with the progress of a rebuild."""
+    found = await visit.read(memory_bases.get_memory_base, memory_base_id)
+    return visit.live("memory_status.html", **await status_values(visit, found))
+
+
+@router.get("/memories/{memory_base_id}/store")
+async def store(visit: Visitor, memory_base_id: UUID) -> Response:
+    """Whether the vector store holds what it should. It may hang, so it loads after the page and with a deadline."""
+    found = await visit.read(memory_bases.get_memory_base, memory_base_id)
+    compared: Mismatch | None
+    try:
+        compared = await visit.within(STORE_SECONDS, consistency.check_mismatch, memory_base_id)
+    except (TimeoutError, errors.EnvironmentFailure):
+        compared = None
+    return visit.fragment("memory_store.html", memory=found, compared=compared)
+
+
+@router.post("/memories/{memory_base_id}/sync")
+async def sync(visit: Visitor, memory_base_id: UUID) -> Response:
+    try:
+        result = await visit.write(flush.flush, memory_base_id)
+    except errors.IngestionActive:
+        return visit.done(f"/memories/{memory_base_id}", "Every waiting session is being ingested already.")
+    sessions = len(result.jobs)
+    text = f"{sessions:,} {'session is' if sessions == 1 else 'sessions are'} being ingested."
+    return visit.done(f"/memories/{memory_base_id}", text if sessions else "Nothing waits.")
+
+
+@router.post("/memories/{memory_base_id}/rebuild")
+async def rebuild(visit: Visitor, memory_base_id: UUID) -> Response:
+    try:
+        await visit.write(regenerate.regenerate, memory_base_id)
+    except errors.BuildActive:
+        return visit.done(f"/memories/{memory_base_id}", "A rebuild is running already.")
+    return visit.done(f"/memories/{memory_base_id}", "The rebuild has begun.")
+
+
+@router.post("/memories/{memory_base_id}/rebuild/stop")
+async def stop_rebuild(visit: Visitor, memory_base_id: UUID) -> Response:
+    await visit.write(_stop, memory_base_id)
+    return visit.done(f"/memories/{memory_base_id}", "The rebuild was stopped. The vectors from before serve on.")
+
+
+def _stop(services: Services, user_id: UUID, base_id: UUID) -> None:
+    memory_bases.get_memory_base(services, user_id, base_id)  # NotFound for the memory of another user
+    regenerate.abandon_build(services, base_id)
+
+
+@router.post("/memories/{memory_base_id}/auto-capture")
+async def auto_capture(
+    visit: Visitor, memory_base_id: UUID, on: Annotated[bool, Form()], back: Annotated[str, Form()] = ""
+) -> Response:
+    await visit.write(manage.update_memory_base, memory_base_id, {"auto_capture": on})
+    if back == "list" and visit.is_fragment:  # the list keeps its filter, and shows the change with its next look
+        return Response(status_code=204, headers={"HX-Trigger": "tick"})
+    return visit.done(f"/memories/{memory_base_id}", f"Auto-capture is {'on' if on else 'off'}.")
+
+
+@router.post("/memories/{memory_base_id}/delete")
+async def delete(visit: Visitor, memory_base_id: UUID) -> Response:
+    found = await visit.read(memory_bases.get_memory_base, memory_base_id)
+    is_done = await visit.write(deletion.delete_memory_base, memory_base_id)
+    return visit.done("/memories", f"{found.name} {'was deleted' if is_done else 'is being deleted'}.")
+
+
+async def act(visit: Visit, action: str, base_id: UUID) -> str:
+    """One action of a selection of memories; what came of it, as a sentence."""
+    try:
+        if action == "sync":
+            result = await visit.write(flush.flush, base_id)
+            return f"{len(result.jobs):,} sessions are being ingested." if result.jobs else "Nothing waits."
+        if action == "rebuild":
+            await visit.write(regenerate.regenerate, base_id)
+            return "The rebuild has begun."
+        is_done = await visit.write(deletion.delete_memory_base, base_id)
+    except errors.MemorybaseError as error:
+        return sentence(error)
+    return "Deleted." if is_done else "Being deleted."

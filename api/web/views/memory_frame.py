@@ -1,0 +1,44 @@
+"""The frame of a memory's tabs: its name, condition, actions and tabs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi.responses import Response
+
+from api.web.visits import Visit
+from memorybase import errors
+from memorybase.database.paging import PageRequest
+from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
+from memorybase.read_models.condition import condition
+from memorybase.read_models.memory_bases import MemoryBaseView
+
+TABS = (("overview", "Overview"), ("messages", "Messages"), ("map", "Map"), ("settings", "Settings"))
+
+
+COUNTED_SESSIONS = 5_000  # of a larger flow the waiting sessions are not counted with every look
+
+
+async def status_values(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
+    """What memory_status.html shows. `waiting`: sessions that a sync would start; None if they are not counted."""
+    building = (await visit.read(memory_bases.get_generations, memory.id)).building
+    waiting: int | None = 0
+    if memory.pending_messages and building is None:
+        waiting = None
+        if memory.sessions <= COUNTED_SESSIONS:
+            pending = BaseSessionQuery(state=SessionState.PENDING)
+            waiting = (await visit.read(memory_bases.list_base_sessions, memory.id, PageRequest(size=1), pending)).total
+    return {"memory": memory, "condition": condition(memory), "building": building, "waiting": waiting}
+
+
+async def memory_page(visit: Visit, template: str, memory: MemoryBaseView, tab: str, **values: Any) -> Response:
+    """A tab's page. The template extends memory.html and fills its block `tab`."""
+    flow = await visit.read(sessions.get_flow, memory.flow_id)
+    status = await status_values(visit, memory)
+    return visit.page(template, place="memories", title=memory.name, flow=flow, tab=tab, tabs=TABS, **status, **values)
+
+
+def sentence(error: errors.MemorybaseError) -> str:
+    """The message of an error, as a sentence."""
+    return error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."

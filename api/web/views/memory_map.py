@@ -1,0 +1,150 @@
+"""A memory's map: its messages in two dimensions, what lies where, and where a question falls."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query
+from fastapi.responses import JSONResponse, Response
+
+from api.web import map_data
+from api.web.rendering import address
+from api.web.views.memory_frame import memory_page
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.memory_map import read
+from memorybase.memory_map.read import MapState
+from memorybase.queries.message_changes import Attribution
+from memorybase.read_models import memory_bases
+from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.search import search
+from memorybase.search.request import SearchRequest
+from memorybase.sessions import curation
+
+router = APIRouter(include_in_schema=False, prefix="/memories/{memory_id}/map")
+
+Coloring = Literal["session", "speaker", "time", "cluster"]
+Action = Literal["mute", "unmute", "pin", "unpin", "delete"]
+DONE: dict[Action, str] = {
+    "mute": "muted", "unmute": "no longer muted", "pin": "pinned", "unpin": "no longer pinned", "delete": "deleted",
+}  # fmt: skip
+ANSWER_SECONDS = 8.0  # a model that is not loaded yet takes some
+FOUND = 10  # results of a search that are marked on the map
+
+
+async def show(visit: Visit, memory: MemoryBaseView) -> Response:
+    """The tab of the memory's page."""
+    query = visit.request.query_params
+    color = query.get("color", "cluster")
+    found = await visit.read(read.get_map, memory.id, with_points=False)
+    return await memory_page(
+        visit, "memory_map.html", memory, "map", memory_id=memory.id, map=found,
+        color=color if color in map_data.COLORINGS else "cluster", question=query.get("question", "").strip(),
+    )  # fmt: skip
+
+
+@router.post("")
+async def compute(visit: Visitor, memory_id: UUID) -> Response:
+    found = await visit.write(read.request_map, memory_id)
+    notice = "A worker computes the map." if found.state is MapState.COMPUTING else ""
+    return visit.done(_address(memory_id), notice)
+
+
+@router.get("/state")
+async def state(visit: Visitor, memory_id: UUID) -> Response:
+    """The progress; once it ends, the page loads again with the new map."""
+    found = await visit.read(read.get_map, memory_id, with_points=False)
+    if found.state is not MapState.COMPUTING:
+        return Response(headers={"HX-Refresh": "true"})
+    return visit.live("memory_map_progress.html", memory_id=memory_id, map=found)
+
+
+@router.get("/points")
+async def points(visit: Visitor, memory_id: UUID) -> Response:
+    return JSONResponse(map_data.drawn(await visit.read(read.get_map, memory_id)))
+
+
+@router.get("/question")
+async def question_on_map(visit: Visitor, memory_id: UUID, question: Annotated[str, Query(min_length=1)]) -> Response:
+    """Where the question falls, and what a search finds; or a sentence that says why that is unknown.
+
+    Two dimensions show a part of the differences, so what lies beside the question need not be what it finds.
+    """
+    try:
+        found = await visit.within(ANSWER_SECONDS, read.get_map, memory_id, question=question, with_points=False)
+    except (TimeoutError, errors.EnvironmentFailure, errors.InvalidRequest) as error:
+        return JSONResponse({"problem": _sentence(error, "The embedding model does not answer. Try again.")})
+    if found.question is None:
+        return JSONResponse({"problem": "There is no map yet."})
+    answer = {"x": found.question.x, "y": found.question.y, "found": [], "problem": ""}
+    wanted = SearchRequest(query=question, memory_base_id=memory_id, top_k=FOUND, include_pending=False, passages=False)
+    try:
+        hits = await visit.within(ANSWER_SECONDS, search.search, wanted)
+    except (TimeoutError, errors.EnvironmentFailure, errors.InvalidRequest) as error:
+        reason = _sentence(error, "Chroma does not answer.")
+        return JSONResponse(answer | {"problem": f"The cross is where the question falls. A search fails: {reason}"})
+    return JSONResponse(answer | {"found": [map_data.short_id(each.message_id) for each in hits.results]})
+
+
+def _sentence(error: Exception, otherwise: str) -> str:
+    return f"{error.message.rstrip('.')}." if isinstance(error, errors.MemorybaseError) else otherwise
+
+
+@router.get("/messages")
+async def messages(visit: Visitor, memory_id: UUID, ids: str = "", total: int = 0, brief: bool = False) -> Response:
+    """The list beside the map, or one message under the pointer."""
+    chosen = map_data.ids_of(ids)
+    found = await visit.read(read.messages_on_map, memory_id, chosen)
+    memory = await visit.read(memory_bases.get_memory_base, memory_id)
+    template = "memory_map_message.html" if brief else "memory_map_messages.html"
+    return visit.fragment(
+        template, memory_id=memory_id, memory=memory, messages=found, total=max(total, len(found)), asked=len(chosen)
+    )
+
+
+@router.post("/act")
+async def act(
+    visit: Visitor,
+    memory_id: UUID,
+    action: Annotated[Action, Form()],
+    ids: Annotated[list[UUID], Form()] = [],  # noqa: B006 - a default of FastAPI, which copies it
+    color: Annotated[Coloring, Form()] = "cluster",
+    question: Annotated[str, Form()] = "",
+) -> Response:
+    """One action with the messages that are checked in the list."""
+    back = _address(memory_id, color, question)
+    if not ids:
+        return visit.done(back, "No message was selected.")
+    answer = await visit.write(curation.act, action, ids, _by(visit))
+    failed = f" {answer.failed:,} could not be: {_first_reason(answer)}." if answer.failed else ""
+    undo = f"/memories/{memory_id}/map/undo/{answer.batch_id}" if answer.done else ""
+    return visit.done(back, f"{_messages(answer.done)} {DONE[action]}.{failed}", undo=undo)
+
+
+@router.post("/undo/{batch_id}")
+async def undo(visit: Visitor, memory_id: UUID, batch_id: UUID) -> Response:
+    """Takes an action back, up to as many messages as one action may have."""
+    done, after = 0, None
+    for _ in range(curation.MAX_IDS // curation.UNDO_PAGE):
+        undone = await visit.write(curation.undo, batch_id, _by(visit), after=after)
+        done, after = done + undone.done, undone.after
+        if after is None:
+            break
+    return visit.done(_address(memory_id), f"{_messages(done)} as before.")
+
+
+def _by(visit: Visitor) -> Attribution:
+    return Attribution(by=visit.principal.name)
+
+
+def _messages(count: int) -> str:
+    return f"{count:,} {'message is' if count == 1 else 'messages are'}"
+
+
+def _first_reason(answer: curation.BulkAnswer) -> str:
+    return next(str(each.error["message"]).rstrip(".") for each in answer.results if each.error is not None)
+
+
+def _address(memory_id: UUID, color: str = "", question: str = "") -> str:
+    return address(f"/memories/{memory_id}", tab="map", color=color, question=question)

@@ -1,0 +1,199 @@
+"""A memory's messages: find, mute, pin, delete and restore them; one at a time, many, or all that match."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, cast, get_args
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web.rendering import address
+from api.web.views.memory_frame import memory_page
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.database.paging import PageRequest
+from memorybase.messages import ROLES, message_text
+from memorybase.queries.message_changes import Attribution
+from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.read_models.session_queries import MessageQuery, MessageState
+from memorybase.read_models.sessions import MessageView
+from memorybase.sessions import curation, restoring
+from memorybase.sessions.curation import Action, BulkAnswer, check_reason
+
+router = APIRouter(include_in_schema=False)
+
+PAGE = 50
+STEP = 100  # messages of one request of an action on all that match
+STATES = {"": "All", "pinned": "Pinned", "muted": "Muted", "failed": "Not searchable", "deleted": "Recently deleted"}
+DONE: dict[str, str] = {
+    "mute": "muted", "unmute": "recalled again", "pin": "pinned", "unpin": "no longer pinned", "delete": "deleted",
+    "restore": "restored",
+}  # fmt: skip
+
+Chosen = Annotated[list[UUID] | None, Form()]
+Reason = Annotated[str, Form()]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A message as the list shows it. `state`: tone and word of its vector in this memory; None if it has none."""
+
+    message: MessageView
+    text: str
+    state: tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The filter of the address, which a form carries along."""
+
+    q: str = ""
+    speaker: str = ""
+    state: str = ""
+
+    @classmethod
+    def of(cls, given: Any) -> Wanted:
+        speaker, state = str(given.get("speaker", "")), str(given.get("state", ""))
+        return cls(
+            str(given.get("q", "")).strip()[:128],
+            speaker if speaker in ROLES else "",
+            state if state in STATES else "",
+        )
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self.q or self.speaker or self.state)
+
+    def path(self, memory_base_id: UUID, **more: Any) -> str:
+        """The list with this filter, below /ui."""
+        query = {"tab": "messages", "q": self.q, "speaker": self.speaker, "state": self.state, **more}
+        return address(f"/memories/{memory_base_id}", **query)
+
+    def query(self, memory_base_id: UUID) -> MessageQuery:
+        state = cast("MessageState", self.state) if self.state in get_args(MessageState) else None
+        return MessageQuery(
+            memory_base_id=memory_base_id, role=self.speaker or None, state=state, find=self.q or None, order="desc"
+        )
+
+
+async def show(visit: Visit, memory: MemoryBaseView) -> Response:
+    asked = visit.request.query_params
+    wanted = Wanted.of(asked)
+    page = PageRequest(size=PAGE, cursor=asked.get("cursor") or None)
+    values: dict[str, Any] = {"wanted": wanted, "states": STATES, "roles": ROLES, "first": bool(page.cursor)}
+    if wanted.state == "deleted":
+        found = await visit.read(restoring.list_deleted, page, memory_base_id=memory.id)
+        texts = {each.id: message_text(each.content) for each in found.items}
+        return await memory_page(visit, "memory_deleted.html", memory, "messages", found=found, texts=texts, **values)
+    listed = await visit.read(sessions.list_messages, wanted.query(memory.id), page)
+    failed = await visit.read(sessions.failed_among, memory.id, [each.id for each in listed.items])
+    rows = [Row(each, message_text(each.content), _state(each, memory, failed)) for each in listed.items]
+    days = visit.services.settings.deleted_retention_days
+    return await memory_page(
+        visit, "memory_messages.html", memory, "messages", found=listed, rows=rows, days=days, **values
+    )
+
+
+def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> tuple[str, str] | None:
+    is_counted = message.is_output if memory.capture == "outputs" else message.role in {"user", "assistant"}
+    if message.muted:
+        return "off", "Muted"
+    if message.id in failed:
+        return "failed", "Not searchable"
+    if message.ingested:
+        return "ok", "Searchable"
+    return ("waiting", "Waiting") if is_counted else None
+
+
+@router.post("/messages/act")
+async def act(
+    visit: Visitor,
+    action: Annotated[str, Form()],
+    ids: Chosen = None,
+    reason: Reason = "",
+    back: Annotated[str, Form()] = "/",
+) -> Response:
+    """One action on the chosen messages, then back to where they were chosen."""
+    answer = await _act(visit, action, ids or [], reason, uuid4())
+    undo = address("/messages/undo", batch=answer.batch_id, back=inside(back)) if answer.done else ""
+    if action == "delete" and not visit.services.settings.deleted_retention_days:
+        undo = ""
+    return visit.done(inside(back), _said(answer), undo=undo)
+
+
+@router.post("/messages/undo")
+async def undo(visit: Visitor, batch: UUID, back: str = "/", after: UUID | None = None) -> Response:
+    """Take back what was done together, a part at a time."""
+    attribution = Attribution(visit.principal.name, "Undone.")
+    undone = await visit.write(curation.undo, batch, attribution, after=after)
+    text = f"{undone.done:,} undone." if not undone.failed else f"{undone.done:,} undone, {undone.failed:,} not."
+    if undone.after is None:
+        return visit.done(inside(back), text)
+    rest = address("/messages/undo", batch=batch, back=inside(back), after=undone.after)
+    return visit.done(inside(back), f"{text} Undo takes back the next ones.", undo=rest)
+
+
+@router.post("/memories/{memory_base_id}/messages")
+async def act_here(
+    visit: Visitor,
+    memory_base_id: UUID,
+    action: Annotated[str, Form()],
+    ids: Chosen = None,
+    reason: Reason = "",
+    every: Annotated[bool, Form()] = False,
+    cursor: Annotated[str, Form()] = "",
+    batch: Annotated[UUID | None, Form()] = None,
+    done: Annotated[int, Form()] = 0,
+    failed: Annotated[int, Form()] = 0,
+) -> Response:
+    """An action on the chosen messages, or on every one that matches: then in steps that follow one another."""
+    wanted = Wanted.of(await visit.request.form())
+    back = wanted.path(memory_base_id)
+    if not every:
+        return await act(visit, action, ids, reason, back)
+    memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
+    step = PageRequest(size=STEP, cursor=cursor or None)
+    page = await visit.read(sessions.list_messages, wanted.query(memory.id), step)
+    answer = await _act(visit, action, [each.id for each in page.items], reason, batch or uuid4())
+    values: dict[str, Any] = {
+        "memory": memory, "wanted": wanted, "action": action, "word": DONE[action], "reason": reason, "back": back,
+        "batch": answer.batch_id, "done": done + answer.done, "failed": failed + answer.failed,
+        "errors": [each for each in answer.results if each.error], "cursor": page.next_cursor or "",
+        "left": max(0, page.total - (len(page.items) if action == "delete" else done + failed + len(page.items))),
+    }  # fmt: skip
+    if visit.is_fragment:
+        return visit.fragment("memory_messages_step.html", **values)
+    return visit.page("memory_messages_all.html", place="memories", title=memory.name, **values)
+
+
+@router.post("/messages/purge")
+async def purge(visit: Visitor, ids: Chosen = None, back: Annotated[str, Form()] = "/") -> Response:
+    """Delete deleted messages for good."""
+    done = 0
+    for each in ids or []:
+        with suppress(errors.NotFound):  # restored or deleted for good by somebody else
+            await visit.write(restoring.purge_message, each)
+            done += 1
+    return visit.done(inside(back), f"{done:,} deleted for good.")
+
+
+async def _act(visit: Visit, action: str, ids: list[UUID], reason: str, batch: UUID) -> BulkAnswer:
+    if action not in get_args(Action):
+        raise errors.InvalidRequest(f"action must be one of {', '.join(get_args(Action))}", field="action")
+    attribution = Attribution(visit.principal.name, check_reason(reason), batch)
+    return await visit.write(curation.act, cast("Action", action), ids, attribution)
+
+
+def _said(answer: BulkAnswer) -> str:
+    text = f"{answer.done:,} {DONE[answer.action]}."
+    first = next((each.error for each in answer.results if each.error), None)
+    return text if first is None else f"{text} {answer.failed:,} not: {first['message']}."
+
+
+def inside(path: str) -> str:
+    """A path below /ui; anything else becomes the first page."""
+    return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/"

@@ -1,0 +1,116 @@
+"""A memory's overview: its sessions with find, state and person, and actions on the chosen ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web.views.memory_frame import memory_page, sentence
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.database.paging import Page, PageRequest
+from memorybase.ingestion import flush
+from memorybase.ingestion.flush import FlushResult
+from memorybase.read_models import memory_bases, previews
+from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
+from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
+from memorybase.sessions import edits
+
+router = APIRouter(include_in_schema=False)
+
+PAGE = 50
+STATES = {
+    SessionState.PENDING: "Waiting",
+    SessionState.INGESTING: "Ingesting",
+    SessionState.FAILED: "Failed",
+    SessionState.SYNCED: "Searchable",
+}
+TONES = {
+    SessionState.PENDING: "waiting",
+    SessionState.INGESTING: "working",
+    SessionState.FAILED: "failed",
+    SessionState.SYNCED: "ok",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an action did with one session."""
+
+    session_id: str
+    tone: str
+    text: str
+
+
+async def show(visit: Visit, memory: MemoryBaseView) -> Response:
+    values = await _list(visit, memory)
+    return await memory_page(visit, "memory_overview.html", memory, "overview", version="", **values)
+
+
+@router.get("/memories/{memory_base_id}/sessions")
+async def sessions_list(visit: Visitor, memory_base_id: UUID) -> Response:
+    """The list alone, live."""
+    memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
+    return visit.live("memory_sessions.html", memory=memory, **await _list(visit, memory))
+
+
+@router.post("/memories/{memory_base_id}/sessions")
+async def act(
+    visit: Visitor,
+    memory_base_id: UUID,
+    action: Annotated[str, Form()],
+    session: Annotated[list[str] | None, Form()] = None,
+) -> Response:
+    """Sync or delete the chosen sessions. Without JavaScript the answer is a page, with it a part of one."""
+    memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
+    chosen = session or []
+    outcomes: list[Outcome] = []
+    if action == "sync" and chosen:
+        outcomes = _synced(await visit.write(flush.flush_sessions, memory.id, chosen[: flush.MAX_SESSIONS]), chosen)
+    elif action == "delete-now":
+        outcomes = [await _delete(visit, memory.flow_id, each) for each in chosen]
+    values: dict[str, Any] = {"memory": memory, "action": action, "chosen": chosen, "outcomes": outcomes}
+    if visit.is_fragment:
+        return visit.fragment("memory_session_results.html", **values)
+    return visit.page("memory_session_page.html", place="memories", title=memory.name, **values)
+
+
+async def _delete(visit: Visit, flow_id: UUID, session_id: str) -> Outcome:
+    try:
+        erased = await visit.write(edits.delete_session, flow_id, session_id)
+    except errors.MemorybaseError as error:
+        return Outcome(session_id, "failed", sentence(error))
+    return Outcome(session_id, "ok", f"Deleted with {erased.messages:,} messages.")
+
+
+def _synced(result: FlushResult, chosen: list[str]) -> list[Outcome]:
+    reasons = {job.session_id: ("working", "Being ingested") for job in result.jobs}
+    reasons |= {each.session_id: ("working", "Is being ingested already") for each in result.conflicts}
+    words = {"nothing_pending": "Nothing waits", "not_found": "No longer exists"}
+    reasons |= {each.session_id: ("off", words[each.reason]) for each in result.skipped}
+    return [Outcome(each, *reasons[each]) for each in dict.fromkeys(chosen) if each in reasons]
+
+
+async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
+    """The sessions that the address asks for, with the first question of each."""
+    asked = visit.request.query_params
+    state = asked.get("state", "")
+    query = BaseSessionQuery(
+        state=SessionState(state) if state in set(SessionState) else None,
+        end_user_id=asked.get("person") or None,
+        text=asked.get("q", "").strip() or None,
+        order="created" if asked.get("sort") == "created" else "recent",
+    )
+    request = PageRequest(size=PAGE, cursor=asked.get("cursor") or None)
+    page: Page[BaseSessionView] = await visit.read(memory_bases.list_base_sessions, memory.id, request, query)
+    first = await visit.read(previews.previews, memory.flow_id, [each.session_id for each in page.items])
+    kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor", "tab"} and value]
+    return {
+        "query": query, "sessions": page, "previews": first, "states": STATES, "tones": TONES,
+        "kept": urlencode(kept), "cursor": request.cursor or "",
+    }  # fmt: skip

@@ -1,0 +1,92 @@
+"""A person: everything that is stored of them, as a file, and its erasure with a receipt."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response, StreamingResponse
+
+from api.web.rendering import address
+from api.web.visits import Visitor
+from memorybase.database.paging import PageRequest
+from memorybase.import_export import exporter
+from memorybase.models import ID_LENGTH
+from memorybase.read_models import end_users, sessions
+from memorybase.read_models.session_queries import SessionFilter
+from memorybase.sessions import edits
+from memorybase.sessions.edits import Erasure
+
+router = APIRouter(include_in_schema=False)
+
+RECENT = 5
+Id = Annotated[str, Query(min_length=1, max_length=ID_LENGTH)]
+COUNTS = {
+    "sessions": "Sessions",
+    "runs": "Runs",
+    "messages": "Messages",
+    "chats": "Chats",
+    "chat_messages": "Messages in chats",
+    "summaries": "Summaries",
+    "node_executions": "Node executions",
+    "context_messages": "Messages in their contexts",
+    "memory_uses": "Memory uses",
+    "chunks": "Chunks in vector stores",
+}
+
+
+@router.get("/person")
+async def person(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name in the address
+    known = await visit.read(end_users.get_end_user, id)
+    wanted = SessionFilter(end_user_id=id, order="recent", without_planned=True)
+    recent = await visit.read(sessions.list_sessions, wanted, PageRequest(size=RECENT))
+    figures = [
+        ("Sessions", known.sessions, address("/conversations", person=id)),
+        ("Runs", known.runs, address("/conversations", tab="runs", person=id)),
+        ("Messages", known.messages, ""),
+        ("Chats", known.chats, ""),
+        ("Summaries", known.summaries, ""),
+        ("Node executions", known.node_executions, ""),
+    ]
+    return visit.page(
+        "person.html", place="conversations", title=id, person=known, recent=recent.items, figures=figures
+    )
+
+
+@router.get("/person/export")
+async def export(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name in the address
+    """Everything of the person as JSON lines, like GET /export?end_user_id=."""
+    await visit.read(end_users.get_end_user, id)
+    scope = await visit.read(exporter.resolve_scope, flow_id=None, memory_base_id=None, end_user_id=id)
+
+    def lines() -> Iterator[bytes]:
+        yield from exporter.export(visit.services, scope)
+
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", id)
+    return StreamingResponse(
+        lines(),
+        media_type="application/jsonl",
+        headers={"Content-Disposition": f'attachment; filename="{name}.jsonl"', "Cache-Control": "no-store"},
+    )
+
+
+@router.post("/person/erase")
+async def erase(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name in the address
+    """Answers with the receipt itself: no other page has it."""
+    receipt: Erasure = await visit.write(edits.erase_end_user, id)
+    shown = asdict(receipt)
+    return visit.page(
+        "person_receipt.html",
+        place="conversations",
+        title=id,
+        end_user_id=id,
+        receipt=receipt,
+        at=datetime.now(UTC),
+        counts=[(label, shown[name]) for name, label in COUNTS.items()],
+        as_json=json.dumps({"end_user_id": id, **shown}, default=str, indent=1),
+    )

@@ -1,0 +1,280 @@
+"""The playground: ask a question, see what is found and what a model would be given, change settings, mark results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query
+from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import QueryParams
+
+from api.web.playground import asked as asking
+from api.web.playground import code, compare, given, shown
+from api.web.playground.asked import Asked, Setting
+from api.web.rendering import address
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.conversation import context
+from memorybase.database.paging import MAX_SIZE, PageRequest
+from memorybase.ids import CallerId
+from memorybase.keyword_index.analyzer import analyzer
+from memorybase.labels import labels
+from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models.memory_base_queries import MemoryBaseQuery
+from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.read_models.session_queries import SessionFilter
+from memorybase.search import search, several, weights
+from memorybase.search.parts import PartWeights
+from memorybase.search.search import SearchAnswer
+from memorybase.services import Services
+
+router = APIRouter(include_in_schema=False)
+
+SECONDS = 1.8  # for a part that asks the store
+SESSIONS_LISTED = 100
+MAX_SAVED = 20  # memories at once
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What can be chosen: the user's memories, those of the flow, and the sessions captured last."""
+
+    flows: Sequence[sessions.FlowView]
+    memories: Sequence[MemoryBaseView]
+    sessions: Sequence[sessions.SessionView]
+
+    def searched(self, ask: Asked) -> list[MemoryBaseView]:
+        return [each for each in self.memories if not ask.memories or each.id in ask.memories]
+
+
+@router.get("/playground")
+async def playground(visit: Visitor) -> Response:
+    ask = await _asked(visit)
+    flow = ask.flow_uuid(visit.principal.user_id)
+    scope = await visit.read(_scope, flow, ask)
+
+    def link(**changes: Any) -> str:
+        return visit.root + address("/playground", **ask.address(**changes))
+
+    return visit.page(
+        "playground.html", place="playground", title="Playground", ask=ask, scope=scope, asking=asking,
+        searched=scope.searched(ask), without_b=_here(replace(ask, b=None)), link=link,
+    )  # fmt: skip
+
+
+@router.get("/playground/results")
+async def results(visit: Visitor) -> Response:
+    """The results of A, and of B beside them."""
+    ask = await _asked(visit)
+    bases = await visit.read(_bases, ask.flow_uuid(visit.principal.user_id))
+    sides: list[dict[str, Any]] = []
+    for name, setting in (("A", ask.a), ("B", ask.b)):
+        if setting is not None:
+            sides.append({"name": name, "setting": setting, **await _side(visit, ask, setting)})
+    moved: list[dict[UUID, str]] = [{}, {}]
+    if len(sides) == 2 and all("rows" in side for side in sides):
+        moved = list(compare.moves(*(shown.message_ids(side["rows"]) for side in sides)))
+    for side, moves in zip(sides, moved, strict=False):
+        side["moves"] = moves
+    found = [row.hit.message_id for side in sides for row in side.get("rows", ())]
+    flows = {base.flow_id for base in bases}
+    person = ask.person or None
+    marks = await visit.read(labels.marks_of, flows, ask.q, found, end_user_id=person) if found else {}
+    answer = visit.fragment(
+        "playground_results.html", ask=ask, sides=sides, marks=marks, bases={base.id: base for base in bases},
+        query=_here(ask), plain=_here(_plain(ask)), saves=_to_save(ask, bases),
+        snippets=code.snippets(ask, ask.a, visit.origin),
+    )  # fmt: skip
+    answer.headers["HX-Replace-Url"] = visit.root + _here(ask)
+    return answer
+
+
+@router.get("/playground/given")
+async def model_is_given(visit: Visitor) -> Response:
+    """What a model would be given with setting A."""
+    ask = await _asked(visit)
+    flow = ask.flow_uuid(visit.principal.user_id)
+    if flow is None:
+        return visit.fragment("playground_given.html", ask=ask, given=None, failure=None)
+    try:
+        found = await visit.within(SECONDS, _given, ask, flow)
+    except (errors.EnvironmentFailure, errors.CallerError, TimeoutError) as error:
+        return visit.fragment("playground_given.html", ask=ask, given=None, failure=_failure(error))
+    return visit.fragment("playground_given.html", ask=ask, given=found, failure=None)
+
+
+@router.post("/playground/label")
+async def label(
+    visit: Visitor,
+    message: Annotated[UUID, Form()],
+    q: Annotated[str, Form()],
+    verdict: Annotated[str, Form(pattern="^(right|wrong|none)$")],
+    label_id: Annotated[str, Form()] = "",
+    person: Annotated[str, Form()] = "",
+    here: Annotated[str, Form()] = "/playground",
+) -> Response:
+    """Mark a result, or take the mark away."""
+    mark: tuple[UUID, bool] | None = None
+    if verdict == "none":
+        await visit.write(labels.remove_label, UUID(label_id))
+    else:
+        wanted = labels.Mark(
+            message_id=CallerId.of(visit.principal.user_id, "message", message), query=q, right=verdict == "right",
+            end_user_id=person or None, settings=_settings_of(here),
+        )  # fmt: skip
+        made = await visit.write(labels.mark, visit.principal.key_id, wanted)
+        mark = (made.id, made.right)
+    if not visit.is_fragment:
+        return visit.done(here if here.startswith("/playground") else "/playground")
+    ask = Asked(q=q, person=person)
+    return visit.fragment("playground_label.html", ask=ask, message_id=message, mark=mark, query=here)
+
+
+@router.post("/playground/save")
+async def save(
+    visit: Visitor,
+    memory: Annotated[list[UUID], Form()],
+    here: Annotated[str, Form()],
+    recent: Annotated[str, Form()] = "",
+) -> Response:
+    """Keep the factors and the half-life of A for these memories."""
+    ask = Asked.of(_query_of(here))
+    for base_id in memory:
+        await visit.write(weights.keep_part_weights, base_id, ask.a.weights, float(recent) if recent else None)
+    count = "this memory" if len(memory) == 1 else f"{len(memory)} memories"
+    undo = address("/playground/undo", memory=[str(each) for each in memory], here=_here(ask))
+    return visit.done(_here(_plain(ask)), f"Searches of {count} use these weights now.", undo=undo)
+
+
+@router.post("/playground/undo")
+async def undo_save(visit: Visitor, memory: Annotated[list[UUID], Query()], here: Annotated[str, Query()]) -> Response:
+    """Return to the weights from before."""
+    for base_id in memory:
+        before = await visit.read(weights.get_weights, base_id)
+        await visit.write(weights.set_weights, base_id, before.previous)
+    return visit.done(here if here.startswith("/playground") else "/playground", "The weights from before are back.")
+
+
+@router.get("/search")
+async def search_was_here(visit: Visitor) -> Response:
+    kept = {
+        name: value for name, value in visit.request.query_params.items() if name in {"q", "flow", "memory", "mode"}
+    }
+    return RedirectResponse(visit.root + address("/playground", **kept), 307)
+
+
+@router.get("/memories/{memory_base_id}/search")
+async def search_of_memory_was_here(visit: Visitor, memory_base_id: UUID) -> Response:
+    base = await visit.read(memory_bases.get_memory_base, memory_base_id)
+    kept = {name: value for name, value in visit.request.query_params.items() if name in {"q", "mode"}}
+    path = address("/playground", **kept, flow=str(base.flow_id), memory=str(base.id))
+    return RedirectResponse(visit.root + path, 307)
+
+
+async def _asked(visit: Visit) -> Asked:
+    """What the address asks; a session of a person asks for that person's messages, as a context does."""
+    ask = Asked.of(visit.request.query_params)
+    flow = ask.flow_uuid(visit.principal.user_id)
+    if not ask.flow or not ask.session or flow is None:
+        return replace(ask, session="")
+    try:
+        found = await visit.read(sessions.get_session, flow, ask.session)
+    except errors.NotFound:  # of the flow that was chosen before, or deleted
+        return replace(ask, session="")
+    return replace(ask, person=found.end_user_id or "")
+
+
+def _plain(ask: Asked) -> Asked:
+    """As the memories keep it."""
+    return replace(ask, a=replace(ask.a, weights=PartWeights(), half_life=None), b=None)
+
+
+def _to_save(ask: Asked, bases: Sequence[MemoryBaseView]) -> list[MemoryBaseView]:
+    """The memories whose weights can be set to those of A: the searched ones, if A changes any."""
+    chosen = [base for base in bases if not ask.memories or base.id in ask.memories]
+    changes = ask.b is None and ask.a.mode != "dense" and (ask.a.factors is not None or ask.a.half_life is not None)
+    return chosen if changes and ask.q and len(chosen) <= MAX_SAVED else []
+
+
+def _here(ask: Asked) -> str:
+    return address("/playground", **ask.address())
+
+
+def _scope(services: Services, user_id: UUID, flow: UUID | None, ask: Asked) -> Scope:
+    flows = sessions.list_flows(services, user_id, PageRequest(size=MAX_SIZE)).items
+    if flow is not None and flow not in {each.id for each in flows}:
+        flows = [*flows, sessions.get_flow(services, user_id, flow)]
+    listed: list[sessions.SessionView] = []
+    if flow is not None:
+        page = PageRequest(size=SESSIONS_LISTED)
+        listed = list(
+            sessions.list_sessions(services, user_id, SessionFilter(flow_id=flow, order="recent"), page).items
+        )
+        if ask.session and ask.session not in {each.session_id for each in listed}:
+            listed.append(sessions.get_session(services, user_id, flow, ask.session))
+    return Scope(flows, _bases(services, user_id, flow), listed)
+
+
+def _bases(services: Services, user_id: UUID, flow: UUID | None) -> Sequence[MemoryBaseView]:
+    return memory_bases.list_memory_bases(
+        services, user_id, PageRequest(size=MAX_SIZE), MemoryBaseQuery(flow_id=flow)
+    ).items
+
+
+async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
+    """The rows of one setting, or why there are none."""
+    if not ask.q:
+        return {"rows": [], "took_ms": 0.0}
+    try:
+        answer = await visit.within(SECONDS, _find, ask, setting)
+    except (errors.EnvironmentFailure, TimeoutError) as error:
+        by_words = _here(replace(ask, a=replace(ask.a, mode="keyword"), b=None))
+        return {"failure": _failure(error), "by_words": by_words if setting.mode != "keyword" else ""}
+    except errors.CallerError as error:
+        return {"refused": error}
+    words = analyzer(visit.services.settings.keyword_language)
+    is_dense = setting.mode == "dense"
+    rows = shown.show(answer.results, ask.q, words, limit=setting.min_score, is_dense=is_dense)
+    return {"rows": rows, "took_ms": answer.took_ms, "fits": sum(row.is_given for row in rows),
+            "nothing_fits": shown.nothing_fits(rows)}  # fmt: skip
+
+
+def _find(services: Services, user_id: UUID, ask: Asked, setting: Setting) -> SearchAnswer:
+    request = ask.search(setting)
+    flow = ask.flow_uuid(user_id)
+    if ask.memories or flow is None:
+        return several.search_several(services, user_id, request, ask.memories or None)
+    return search.search(services, user_id, replace(request, flow_id=flow))
+
+
+def _given(services: Services, user_id: UUID, ask: Asked, flow: UUID) -> given.Given:
+    view = context.build_context(services, user_id, ask.context(flow, ask.a))
+    hits = _find(services, user_id, ask, ask.a).results if ask.q else []
+    return given.describe(view, hits, ask.a.min_score)
+
+
+def _failure(error: Exception) -> dict[str, str]:
+    if isinstance(error, errors.CollectionMissing):
+        return {"what": "This memory lost its vectors", "text": "Searches by meaning fail until it is rebuilt.",
+                "command": "memorybase doctor"}  # fmt: skip
+    if isinstance(error, errors.CallerError):
+        return {"what": error.message.rstrip("."), "text": "", "command": ""}
+    if isinstance(error, errors.MemorybaseError):
+        return {"what": error.message.rstrip("."), "text": "Nothing was searched: this does not mean that nothing is "
+                "there.", "command": "memorybase doctor"}  # fmt: skip
+    text = "The vector store does not answer, or the model is still loading. This does not mean that nothing is there."
+    return {"what": f"The search did not end within {SECONDS:g} s", "text": text, "command": "memorybase doctor"}
+
+
+def _query_of(path: str) -> QueryParams:
+    return QueryParams(path.partition("?")[2])
+
+
+def _settings_of(here: str) -> dict[str, Any]:
+    """What a label keeps of the search that found the message."""
+    setting = Asked.of(_query_of(here)).a
+    return {"mode": setting.mode, "top_k": setting.k, "min_score": setting.min_score,
+            "half_life_days": setting.half_life, "weights": asdict(setting.weights)}  # fmt: skip

@@ -1,0 +1,174 @@
+"""A run: its question and answer, what each node's model was given and how well it fits, and when it was searchable."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from itertools import chain
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web import timeline
+from api.web.bubbles import Bubble, bubbles, texts_and_parts
+from api.web.rendering import address
+from api.web.visits import Visit, Visitor
+from memorybase import errors, ids
+from memorybase.conversation.memory_use import record
+from memorybase.database.paging import MAX_SIZE, PageRequest
+from memorybase.ingestion import flush
+from memorybase.read_models import run_story, sessions, transcript
+from memorybase.read_models.ingestion import Coverage, Ingestion
+from memorybase.read_models.run_story import GivenView, RunStory
+from memorybase.read_models.session_queries import MessageQuery
+from memorybase.search.bands import FAIR
+
+router = APIRouter(include_in_schema=False)
+
+VERDICTS = {
+    "fits": ("ok", "recall fits"),
+    "may_help": ("ok", "recall may help"),
+    "did_not_help": ("waiting", "recall did not help"),
+    "nothing_found": ("waiting", "nothing recalled"),
+    "not_asked": ("off", "recall not asked"),
+}
+REASONS = {
+    "not_in_thread": "on another branch",
+    "current_run": "of this run",
+    "role": "of other roles",
+    "intermediate": "intermediate outputs",
+    "empty": "empty",
+    "tool_result_without_call": "tool results without their call",
+    "tool_call_without_result": "tool calls without their result",
+    "limit": "over the limit",
+    "summarised": "covered by the summary",
+    "before_first_user": "before the first user message",
+}
+FLAGS = {
+    "broken_link": "A parent message was deleted, so the thread starts after it.",
+    "cycle": "Messages reply to one another in a cycle, so the thread starts there.",
+    "tool_calls_stripped": "Tool calls without a result were removed.",
+    "clipped": "A message was truncated to fit.",
+    "gap": "Some omitted messages are not covered by a summary yet.",
+    "summary_dropped": "The summary was omitted because the newest turn did not fit beside it.",
+    "edited_since": "Messages were edited later; the model was given the earlier text.",
+    "older_unread": "Older messages were not read because the limits exclude them.",
+}
+SETTLED = {Coverage.SEARCHABLE, Coverage.SKIPPED, Coverage.NOT_COUNTED, Coverage.FAILED, Coverage.LOST}
+
+
+@router.get("/run")
+async def run(visit: Visitor, flow: str, id: str, memory: UUID | None = None) -> Response:  # noqa: A002 - in the address
+    story = await _story(visit, flow, id)
+    if visit.is_fragment:
+        return visit.live("run_timeline.html", **_timeline(story, memory))
+    shown_flow = await visit.read(sessions.get_flow, story.flow_id)
+    return visit.page(
+        "run.html", place="conversations", title=story.question or f"Run {_name(story, id)}", flow=shown_flow,
+        name=_name(story, id),
+        bubbles=await _bubbles(visit, story), verdicts=VERDICTS, reasons=REASONS, flags=FLAGS, advice=_advice,
+        call=_call(visit, story), version="", **_timeline(story, memory),
+    )  # fmt: skip
+
+
+@router.get("/run/input")
+async def model_input(visit: Visitor, flow: str, id: str, node: str) -> Response:  # noqa: A002 - in the address
+    """The messages as they were sent to a node's model."""
+    user_id = visit.principal.user_id
+    given = ids.CallerId.of(user_id, "run", id)
+    memory = await visit.read(record.run_memory, ids.flow_id(user_id, flow), given)
+    use = next((each for each in memory.nodes if each.node_id == node), None)
+    if use is None:
+        raise errors.NotFound("There is no such node in this run", field="node", value=node)
+    sent = [
+        {"role": message.get("role") or message.get("type", ""), "kind": source["kind"], "tokens": source["tokens"],
+         "text": "\n\n".join(chain(*texts_and_parts(message.get("content"))))}
+        for message, source in zip(use.messages, use.sources, strict=True)
+    ]  # fmt: skip
+    return visit.fragment("run_input.html", sent=sent)
+
+
+@router.post("/run/ingest")
+async def ingest(
+    visit: Visitor, flow: Annotated[str, Form()], run_id: Annotated[str, Form()], memory: Annotated[UUID, Form()]
+) -> Response:
+    """Ingest what waits of the run's session, without waiting for the threshold."""
+    story = await _story(visit, flow, run_id)
+    done = await visit.write(flush.flush, memory, story.session_id)
+    notice = "Ingestion has started." if done.jobs else "Nothing waits, or a job is already running."
+    return visit.done(address("/run", flow=flow, id=run_id, memory=memory), notice)
+
+
+async def _story(visit: Visit, flow: str, run_id: str) -> RunStory:
+    user_id = visit.principal.user_id
+    given = ids.CallerId.of(user_id, "run", run_id)
+    return await visit.read(run_story.run_story, ids.flow_id(user_id, flow), given)
+
+
+async def _bubbles(visit: Visit, story: RunStory) -> list[Bubble]:
+    """The run's messages, at most a page."""
+    if story.captured_at is None or story.session_id is None:
+        return []
+    query = MessageQuery(flow_id=story.flow_id, run_id=story.run_id)
+    page = await visit.read(sessions.list_messages, query, PageRequest(size=MAX_SIZE))
+    holdings = await visit.read(transcript.holdings_of, story.flow_id, story.session_id, page.items)
+    return bubbles(page.items, holdings, {})
+
+
+def _timeline(story: RunStory, memory: UUID | None) -> dict[str, Any]:
+    """What the timeline shows: the chosen memory base, or the first that counts the run's messages."""
+    counting = [each for each in story.memories if each.state != Coverage.NOT_COUNTED]
+    chosen = next((each for each in story.memories if each.memory_base_id == memory), None)
+    chosen = chosen or next(iter(counting or story.memories), None)
+    return {
+        "story": story,
+        "chosen": chosen,
+        "steps": [] if chosen is None else timeline.steps_of(chosen),
+        "state_of": timeline.state_of,
+        "after": timeline.after,
+        "is_live": any(each.state not in SETTLED for each in story.memories),
+        "whole": _whole(counting),
+    }
+
+
+def _whole(memories: list[Ingestion]) -> tuple[str, str] | None:
+    """The state of the run over all memory bases: the worst one's, or when the last one had it."""
+    order = [Coverage.LOST, Coverage.FAILED, Coverage.INGESTING, Coverage.WAITING, Coverage.UPDATING, Coverage.SKIPPED]
+    for state in order:
+        found = next((each for each in memories if each.state == state), None)
+        if found is not None:
+            return timeline.state_of(found)
+    return timeline.state_of(max(memories, key=lambda each: each.searchable_after_ms or 0)) if memories else None
+
+
+def _advice(given: GivenView) -> str | None:
+    """What to do where recall took tokens and did not help."""
+    if given.verdict != "did_not_help" or given.best_score is None or not given.total_tokens:
+        return None
+    count = len(given.memories)
+    bound = next(bound for bound in (0.01, 0.02, 0.03, 0.04, FAIR.low) if given.best_score < bound)
+    none_above = f"none above {bound:.2f}" if count > 1 else f"not above {bound:.2f}"
+    share = round(100 * given.tokens.recall / given.total_tokens)
+    were = "1 memory was given" if count == 1 else f"{count} memories were given"
+    return f"{were}, {none_above}, in {share} % of the tokens."
+
+
+def _name(story: RunStory, given: str) -> str:
+    """A run that is not captured has no other name than the one in the address."""
+    return story.external_id or (str(story.run_id)[:8] if given == str(story.run_id) else given)
+
+
+def _call(visit: Visit, story: RunStory) -> str:
+    """The request that records what a node is given."""
+    body = {
+        "flow_id": str(story.flow_id), "session_id": story.session_id or "SESSION",
+        "run_id": story.external_id or str(story.run_id), "node_id": "answer", "token_budget": 2000,
+        "query": story.question or "QUESTION",
+    }  # fmt: skip
+    return (
+        f"curl {visit.origin}/v1/context \\\n"
+        '  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n'
+        f"  -d {shlex.quote(json.dumps(body, ensure_ascii=False))}"
+    )

@@ -1,0 +1,202 @@
+"""A session as a conversation: along one branch, group by group; what was found in it; one message up close."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, cast
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Form
+from fastapi.responses import RedirectResponse, Response
+
+from api.web import timeline
+from api.web.bubbles import bubbles
+from api.web.rendering import address
+from api.web.visits import Visit, Visitor
+from memorybase import errors, ids
+from memorybase.database.paging import PageRequest
+from memorybase.queries.message_changes import Attribution
+from memorybase.read_models import ingestion, run_story, sessions, transcript
+from memorybase.read_models.sessions import MessageView
+from memorybase.read_models.transcript import Place
+from memorybase.sessions import curation, edits
+
+router = APIRouter(include_in_schema=False)
+
+ROLES = (("", "All"), ("user", "User"), ("assistant", "Assistant"), ("tool", "Tools"), ("system", "System"))
+USES_SHOWN = 5
+DONE = {"mute": "muted", "unmute": "no longer muted", "pin": "pinned", "unpin": "no longer pinned", "delete": "deleted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the address says to show of a session."""
+
+    flow_id: UUID
+    id: str
+    branch: int | None
+    role: str
+    find: str
+
+    def url(self, path: str = "/session", **changes: Any) -> str:
+        fields = {"flow": self.flow_id, "id": self.id, "branch": self.branch, "role": self.role, "find": self.find}
+        return address(path, **(fields | changes))
+
+    def place(self, **where: int | None) -> Place:
+        return Place(through=self.branch, role=self.role or None, **where)
+
+
+@router.get("/session")
+async def session(
+    visit: Visitor, flow: str, id: str, at: str = "", branch: int | None = None, role: str = "", find: str = "",  # noqa: A002 - in the address
+    day: str = "",
+) -> Response:  # fmt: skip
+    shown = _shown(visit, flow, id, branch, role, find)
+    found: list[int] = []
+    if day:
+        seq = await visit.read(transcript.first_since, shown.flow_id, id, _start_of(day))
+        return RedirectResponse(f"{visit.root}{shown.url(at=seq)}", 303)
+    if shown.find:
+        found = await visit.read(transcript.find, shown.flow_id, id, shown.find)
+    here = await _seq(visit, shown, at) or (found[-1] if found else None)
+    about = await visit.read(sessions.get_session, shown.flow_id, id)
+    read = await visit.read(transcript.read_transcript, shown.flow_id, id, shown.place(at=here))
+    return visit.page(
+        "session.html", place="conversations", title=id, shown=shown, about=about, here=here, roles=ROLES,
+        flow=await visit.read(sessions.get_flow, shown.flow_id),
+        before=max((seq for seq in found if here is not None and seq < here), default=None),
+        after=min((seq for seq in found if here is not None and seq > here), default=None),
+        found=found, found_at=found.index(here) + 1 if here in found else 0,
+        **_group(read, ends_at_newest=here is None),
+    )  # fmt: skip
+
+
+@router.get("/session/part")
+async def part(
+    visit: Visitor, flow: str, id: str, before: int | None = None, after: int | None = None,  # noqa: A002 - in the address
+    branch: int | None = None, role: str = "", find: str = "",
+) -> Response:  # fmt: skip
+    """The group before or after one that is shown."""
+    shown = _shown(visit, flow, id, branch, role, find)
+    read = await visit.read(
+        transcript.read_transcript, shown.flow_id, id, shown.place(before=before, after=after)
+    )  # fmt: skip
+    return visit.fragment(
+        "session_group.html", shown=shown, here=None, way="up" if after is None else "down", **_group(read)
+    )  # fmt: skip
+
+
+@router.get("/session/message")
+async def message(visit: Visitor, flow: str, message: str) -> Response:
+    """One message up close: in which memories it is, which runs used it, and how to correct it."""
+    given = await _message(visit, flow, message)
+    held = await visit.read(ingestion.message_ingestion, given.id)
+    uses = await visit.read(run_story.uses_of_message, given.id, PageRequest(size=USES_SHOWN))
+    return visit.fragment(
+        "session_message.html", message=given, held=held, uses=uses, state_of=timeline.state_of,
+    )  # fmt: skip
+
+
+@router.post("/session/message/edit")
+async def edit_message(
+    visit: Visitor, flow: Annotated[str, Form()], message: Annotated[str, Form()], content: Annotated[str, Form()]
+) -> Response:
+    given = await _message(visit, flow, message)
+    attribution = Attribution(visit.principal.name, None, uuid4())
+    await visit.write(edits.edit_message, given.id, {"content": content.replace("\r\n", "\n")}, attribution)
+    undo_it = address(
+        "/session/undo", batch=attribution.batch_id, flow=given.flow_id, id=given.session_id, at=given.seq
+    )
+    return visit.done(_url_of(given), "Saved. Searches use the new text at once.", undo=undo_it)
+
+
+@router.post("/session/message/act")
+async def act_on_message(
+    visit: Visitor,
+    flow: Annotated[str, Form()],
+    message: Annotated[str, Form()],
+    action: Annotated[str, Form()],
+    reason: Annotated[str, Form()] = "",
+) -> Response:
+    """Mute, unmute, pin, unpin or delete one message. Each can be undone."""
+    given = await _message(visit, flow, message)
+    done = DONE.get(action)
+    if done is None:
+        raise errors.InvalidRequest(f"action must be one of {', '.join(DONE)}", field="action", value=action)
+    attribution = Attribution(visit.principal.name, curation.check_reason(reason))
+    answer = await visit.write(curation.act, cast(curation.Action, action), [given.id], attribution)
+    failed = next((each.error for each in answer.results if each.error is not None), None)
+    if failed is not None:
+        raise errors.Conflict(str(failed["message"]))
+    undo = address("/session/undo", batch=answer.batch_id, flow=given.flow_id, id=given.session_id, at=given.seq)
+    return visit.done(_url_of(given), f"Message {given.seq} is {done}.", undo=undo)
+
+
+@router.post("/session/undo")
+async def undo(visit: Visitor, batch: UUID, flow: str, id: str, at: int) -> Response:  # noqa: A002 - in the address
+    done = await visit.write(curation.undo, batch, Attribution(visit.principal.name, "undone"))
+    notice = "Undone." if done.done else "Nothing was undone: the message was changed since."
+    return visit.done(address("/session", flow=flow, id=id, at=at), notice)
+
+
+@router.post("/session/rename")
+async def rename(
+    visit: Visitor, flow: Annotated[str, Form()], id: Annotated[str, Form()], name: Annotated[str, Form()]  # noqa: A002 - in the address
+) -> Response:  # fmt: skip
+    flow_id = ids.flow_id(visit.principal.user_id, flow)
+    await visit.write(edits.update_session, flow_id, id, new_session_id=name.strip(), metadata=None)
+    return visit.done(address("/session", flow=flow, id=name.strip()), f"Renamed to {name.strip()}.")
+
+
+@router.post("/session/delete")
+async def delete_session(
+    visit: Visitor, flow: Annotated[str, Form()], id: Annotated[str, Form()]  # noqa: A002 - in the address
+) -> Response:  # fmt: skip
+    flow_id = ids.flow_id(visit.principal.user_id, flow)
+    done = await visit.write(edits.delete_session, flow_id, id)
+    return visit.done(address("/conversations", flow=flow), f"{id} is deleted, with {done.messages:,} messages.")
+
+
+def _shown(visit: Visit, flow: str, session_id: str, branch: int | None, role: str, find: str) -> Shown:
+    known = role if role in dict(ROLES) else ""
+    return Shown(ids.flow_id(visit.principal.user_id, flow), session_id, branch, known, find.strip())
+
+
+def _group(read: transcript.Transcript, *, ends_at_newest: bool = False) -> dict[str, Any]:
+    """What session_group.html shows."""
+    return {
+        "bubbles": bubbles(read.messages, read.holdings, read.branches),
+        "older": read.messages[0].seq if read.older and read.messages else None,
+        "newer": read.messages[-1].seq if read.newer and read.messages else None,
+        "ends_at_newest": ends_at_newest,
+        "through": read.through,
+    }
+
+
+async def _seq(visit: Visit, shown: Shown, at: str) -> int | None:
+    """The seq that the address names, by itself or by a message's id."""
+    if not at:
+        return None
+    if at.isdecimal() and len(at) < 19:
+        return int(at)
+    given = await _message(visit, str(shown.flow_id), at)
+    return given.seq if given.session_id == shown.id else None
+
+
+async def _message(visit: Visit, flow: str, given: str) -> MessageView:
+    flow_id = ids.flow_id(visit.principal.user_id, flow)
+    caller_id = ids.CallerId.of(visit.principal.user_id, "message", given)
+    return await visit.read(sessions.find_message, flow_id, caller_id)
+
+
+def _url_of(given: MessageView) -> str:
+    return address("/session", flow=given.flow_id, id=given.session_id, at=given.seq)
+
+
+def _start_of(day: str) -> datetime:
+    try:
+        found = date.fromisoformat(day)
+    except ValueError as error:
+        raise errors.InvalidRequest("day must be a date such as 2026-11-16", field="day", value=day) from error
+    return datetime(found.year, found.month, found.day, tzinfo=UTC)

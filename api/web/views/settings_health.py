@@ -1,0 +1,51 @@
+"""Health: each part of the stack, since when it is away, what stops without it, and the command that helps."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from fastapi.responses import RedirectResponse, Response
+
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.operations import health, parts
+from memorybase.operations.parts import PartView
+from memorybase.services import Services
+
+router = APIRouter(include_in_schema=False)
+
+SECONDS = 1.0  # for each part; they are asked at once
+LAG_SECONDS = 0.5
+
+
+@router.get("/settings")
+async def settings(visit: Visitor) -> Response:
+    return RedirectResponse(f"{visit.root}/settings/health", status_code=307)
+
+
+@router.get("/settings/health")
+async def page(visit: Visitor) -> Response:
+    values = await _values(visit)
+    return visit.page("settings_health.html", place="settings", title="Health", tab="health", version="", **values)
+
+
+@router.get("/settings/health/parts")
+async def live(visit: Visitor) -> Response:
+    return visit.live("settings_parts.html", **await _values(visit))
+
+
+async def _values(visit: Visit) -> dict[str, Any]:
+    found = await visit.read(_look)
+    lag: float | None = None
+    if all(part.ok for part in found if part.name == "database"):
+        try:
+            lag = await visit.within(LAG_SECONDS, health.oldest_pending_seconds)
+        except (TimeoutError, errors.EnvironmentFailure):
+            lag = None
+    return {"parts": found, "away": [part for part in found if not part.ok], "lag": lag}
+
+
+def _look(services: Services, _user_id: UUID) -> list[PartView]:
+    return parts.look(services, seconds=SECONDS)

@@ -1,0 +1,143 @@
+"""Home in a browser: what needs a person with its fix beside it, the same on every page; nothing waits for Chroma."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable
+from contextlib import closing
+from uuid import UUID, uuid4
+
+import pytest
+from harness.browser import IN_EVERY_LOOK, Reader, reader
+from harness.chroma import delete_collections_of
+from harness.stack import EmbeddedStack
+from memorybase_client import Client
+from playwright.sync_api import Browser, expect
+
+from memorybase.vectors.chroma import ChromaStore
+
+Window = Callable[..., Reader]
+MESSAGES = [
+    {"role": "user", "content": "Which berth has shore power?"},
+    {"role": "assistant", "content": "Berth 12 has shore power."},
+]
+
+
+@pytest.fixture
+def name() -> str:
+    return f"harbour-{str(uuid4())[:8]}"
+
+
+def shown(name: str, words: str) -> re.Pattern[str]:
+    """The name of a memory's badge: the words are for those who do not see its icon."""
+    return re.compile(rf"^{name}\s?: {words}$")
+
+
+def new_memory(client: Client, name: str, **more: object) -> UUID:
+    client.put_flow(name, name=name)
+    return client.create_memory_base(name=name, flow_id=name, capture="all", **more).id
+
+
+def test_messages_that_wait_for_a_person_are_synced_from_home(window: Window, client: Client, name: str) -> None:
+    memory = new_memory(client, name, auto_capture=False)
+    client.capture_run(name, session_id="goran", messages=MESSAGES)
+    opened = window()
+    opened.open("/")
+    page = opened.page
+    problem = page.get_by_role("listitem").filter(has_text=f"{name} is not being filled")
+    expect(problem).to_contain_text("Auto-capture is off; 2 messages in 1 session wait.")
+    expect(page).to_have_title(re.compile(r"^\(\d+\) Home"))
+    expect(page.get_by_role("navigation", name="Main").locator(".count")).to_be_visible()
+    expect(page.get_by_role("link", name=shown(name, "Waiting"))).to_be_visible()
+    assert opened.findings() == []
+    # The same on a page that knows nothing of memories.
+    opened.open("/components")
+    expect(page).to_have_title(re.compile(r"^\(\d+\) Components"))
+    page.get_by_role("link", name="See what to do").click()
+    problem.get_by_role("button", name=f"Sync 1 session: {name}").click()
+    expect(page.get_by_text("1 session being ingested.")).to_be_visible()
+    expect(problem).to_have_count(0)
+    expect(page.get_by_role("link", name="Which berth has shore power?").first).to_be_visible()
+    client.delete_memory_base(memory)
+
+
+@pytest.mark.slow
+def test_lost_vectors_are_rebuilt_from_home(
+    window: Window, client: Client, web_stack: EmbeddedStack, name: str
+) -> None:
+    memory = new_memory(client, name, threshold=2)
+    client.capture_run(name, session_id="goran", messages=MESSAGES)
+    client.wait_until_searchable(memory)
+    chroma = json.loads((web_stack.data / "run" / "stack.json").read_text())["chroma_url"]
+    with closing(ChromaStore(chroma, timeout_seconds=30)) as store:
+        delete_collections_of(store, str(memory))
+    client.check_mismatch(memory)
+    opened = window()
+    opened.open("/")
+    page = opened.page
+    problem = page.get_by_role("listitem").filter(has_text=f"{name} lost its vectors")
+    expect(problem).to_contain_text("since")
+    assert client.get_memory_base(memory).condition == "lost"
+    expect(page.get_by_role("link", name=shown(name, "Lost its vectors"))).to_be_visible()
+    problem.get_by_role("button", name=f"Rebuild: {name}").click()
+    expect(page.get_by_text("The rebuild has started.", exact=False)).to_be_visible()
+    expect(problem).to_have_count(0)
+    expect(page.get_by_role("link", name=shown(name, "Searchable"))).to_be_visible()
+    client.delete_memory_base(memory)
+
+
+def test_a_key_that_may_read_sees_no_button(
+    web_stack: EmbeddedStack, browser: Browser, client: Client, name: str
+) -> None:
+    memory = new_memory(client, name, auto_capture=False)
+    client.capture_run(name, session_id="goran", messages=MESSAGES)
+    key = client.create_key(name=name, scopes=["read"]).secret
+    with reader(browser, web_stack.url) as opened:
+        opened.sign_in(key)
+        opened.open("/")
+        problem = opened.page.get_by_role("listitem").filter(has_text=f"{name} is not being filled")
+        expect(problem.get_by_role("link", name="Details")).to_be_visible()
+        expect(problem.get_by_role("button")).to_have_count(0)
+        expect(opened.page.get_by_text("This key may read.", exact=False)).to_be_visible()
+    client.delete_memory_base(memory)
+
+
+def test_home_names_a_frozen_chroma_and_does_not_wait_for_it(
+    window: Window, client: Client, web_stack: EmbeddedStack, name: str
+) -> None:
+    memory = new_memory(client, name)
+    client.capture_run(name, session_id="goran", messages=MESSAGES)
+    opened = window()
+    chroma = web_stack.child("chroma")
+    os.kill(chroma, signal.SIGSTOP)
+    try:
+        opened.open("/")
+        problem = opened.page.get_by_role("listitem").filter(has_text="Chroma does not answer")
+        expect(problem).to_contain_text("searches by words answer")
+        expect(problem).to_contain_text("memorybase up --data-dir")
+        expect(opened.page.get_by_role("heading", name="Latest runs")).to_be_visible()
+        opened.open("/components")
+        expect(opened.page.locator("#alert")).to_contain_text("Chroma does not answer")
+    finally:
+        os.kill(chroma, signal.SIGCONT)
+    # It counts as back once a test write has succeeded too.
+    expect(opened.page.locator("#alert").get_by_text("Chroma does not answer")).to_have_count(0, timeout=120_000)
+    client.delete_memory_base(memory)
+
+
+@IN_EVERY_LOOK
+def test_home_is_accessible_and_fits(window: Window, client: Client, name: str, width: int, dark: bool) -> None:
+    memory = new_memory(client, name, auto_capture=False)
+    client.capture_run(name, session_id="goran", messages=MESSAGES)
+    opened = window(width=width, dark=dark)
+    for each in ("1h", "24h", "7d"):
+        opened.open(f"/?window={each}")
+        expect(opened.page.get_by_role("link", name={"1h": "1 h", "24h": "24 h", "7d": "7 d"}[each])).to_have_attribute(
+            "aria-current", "page"
+        )
+        assert opened.findings() == []
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    client.delete_memory_base(memory)

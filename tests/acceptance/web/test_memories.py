@@ -1,0 +1,217 @@
+"""Memories, a memory's sessions and settings: found, synced, rebuilt, deleted; a lost store is repaired."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from harness.browser import IN_EVERY_LOOK, Reader, reader
+from harness.buried import add_dead_letters
+from harness.chroma import delete_collections_of
+from harness.stack import EmbeddedStack
+from memorybase_client import Client
+from playwright.sync_api import Browser, expect
+
+from memorybase.vectors.chroma import ChromaStore
+
+Window = Callable[..., Reader]
+
+
+def memory(client: Client, name: str, sessions: int = 3, threshold: int = 2, **fields: object) -> str:
+    """A memory of a flow of its name; each session has a question and an answer."""
+    flow = name.replace(" ", "-").lower()
+    client.put_flow(flow, name=f"Flow of {name}")
+    base = client.create_memory_base(name=name, flow_id=flow, threshold=threshold, capture="all", **fields)  # type: ignore[arg-type]
+    for number in range(sessions):
+        client.capture_run(
+            flow, session_id=f"{flow}-{number}", end_user_id=f"person {number % 2}",
+            messages=[{"role": "user", "content": f"question {number}"}, {"role": "assistant", "content": "answer"}],
+        )  # fmt: skip
+    return str(base.id)
+
+
+def test_a_memory_is_created_found_changed_and_deleted(window: Window, client: Client) -> None:
+    client.put_flow("harbour", name="Harbour")
+    opened = window()
+    page = opened.page
+    opened.open("/memories")
+    page.get_by_role("button", name="New memory").first.click()
+    form = page.get_by_role("dialog", name="New memory")
+    form.get_by_label("Name").fill("Harbour memory")
+    form.get_by_label("Flow").select_option(label="Harbour")
+    form.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Harbour memory", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Settings").nth(1).click()
+    page.get_by_label("Name").fill("Quay memory")
+    page.get_by_label("Threshold").fill("7")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="Quay memory", exact=True)).to_be_visible()
+    (base,) = [each for each in client.list_memory_bases() if each.name == "Quay memory"]
+    assert base.threshold == 7
+
+    opened.open("/memories?q=quay")
+    row = page.get_by_role("row", name="Quay memory")
+    switch = row.get_by_role("switch", name="Auto-capture of Quay memory")
+    expect(switch).to_have_attribute("aria-checked", "true")
+    switch.click()
+    expect(switch).to_have_attribute("aria-checked", "false")
+    expect(page).to_have_url(re.compile(r"\?q=quay$"))
+    assert client.get_memory_base(str(base.id)).auto_capture is False
+
+    row.get_by_role("link", name="Quay memory").click()
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("button", name="Delete…").first.click()
+    confirm = page.get_by_role("dialog", name="Delete Quay memory?")
+    expect(confirm.get_by_role("button", name="Delete")).to_be_disabled()
+    confirm.get_by_role("textbox").fill("Quay memory")
+    confirm.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text(re.compile("Quay memory (was|is being) deleted"))).to_be_visible()
+    assert "Quay memory" not in {each.name for each in client.list_memory_bases()}
+
+
+def test_a_name_that_is_taken_keeps_the_form(window: Window, client: Client) -> None:
+    memory(client, "Taken", sessions=0)
+    opened = window()
+    opened.open("/memories")
+    opened.page.get_by_role("button", name="New memory").first.click()
+    form = opened.page.get_by_role("dialog", name="New memory")
+    form.get_by_label("Name").fill("Taken")
+    form.get_by_role("button", name="Create").click()
+    expect(form.get_by_role("alert")).to_be_visible()
+    expect(form.get_by_label("Name")).to_have_value("Taken")
+
+
+def test_sessions_are_found_and_the_address_restores_the_view(window: Window, client: Client) -> None:
+    base = memory(client, "Found", sessions=4, threshold=50)
+    opened = window()
+    page = opened.page
+    opened.open(f"/memories/{base}")
+    rows = page.locator("table.sessions tbody tr")
+    expect(rows).to_have_count(4)
+    expect(rows.first).to_contain_text("question 3")
+    page.get_by_label("Find a session or a person").fill("found-2")
+    page.get_by_role("button", name="Find", exact=True).click()
+    expect(rows).to_have_count(1)
+    page.reload()
+    expect(rows).to_have_count(1)
+    page.go_back()
+    expect(rows).to_have_count(4)
+    rows.first.get_by_role("link", name="person 1").click()
+    expect(rows).to_have_count(2)
+    page.get_by_role("link", name="Remove the filter Person: person 1").click()
+    expect(rows).to_have_count(4)
+    opened.open(f"/memories/{base}?state=failed")
+    expect(page.get_by_text("No session fits")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_chosen_sessions_are_synced_with_a_result_for_each(window: Window, client: Client) -> None:
+    base = memory(client, "Chosen", sessions=3, threshold=50)
+    client.flush_memory_base(base, session_id="chosen-0", wait=60)
+    opened = window()
+    page = opened.page
+    opened.open(f"/memories/{base}")
+    expect(page.get_by_role("button", name="Sync 2 waiting")).to_be_visible()
+    page.get_by_label("Choose chosen-0").check()
+    page.get_by_label("Choose chosen-1").check()
+    with page.expect_response(lambda answer: "/sessions?seen=" in answer.url and answer.status == 200):
+        pass  # the list is refreshed, and what is chosen stays chosen
+    expect(page.get_by_label("Choose chosen-1")).to_be_checked()
+    page.get_by_role("button", name="Sync", exact=True).click()
+    results = page.get_by_role("region", name="Results")
+    expect(results.get_by_role("listitem").filter(has_text="chosen-1")).to_contain_text("Being ingested")
+    expect(results.get_by_role("listitem").filter(has_text="chosen-0")).to_contain_text("Nothing waits")
+    expect(page.get_by_role("row", name="chosen-1")).to_contain_text("2 of 2")
+    expect(page.get_by_role("button", name="Sync 1 waiting")).to_be_visible()
+    page.get_by_role("button", name="Sync 1 waiting").click()
+    expect(page.get_by_role("row", name="chosen-2")).to_contain_text("2 of 2")
+    expect(page.get_by_role("button", name=re.compile("^Sync .* waiting"))).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_chosen_sessions_are_deleted_after_a_question(window: Window, client: Client) -> None:
+    base = memory(client, "Erased", sessions=2, threshold=50)
+    opened = window()
+    page = opened.page
+    opened.open(f"/memories/{base}")
+    page.get_by_label("Choose erased-1").check()
+    page.get_by_role("button", name="Delete…").last.click()
+    question = page.get_by_role("alertdialog", name="Delete sessions")
+    expect(question).to_contain_text("Delete 1 session?")
+    question.get_by_role("button", name="Delete 1").click()
+    expect(page.get_by_role("region", name="Results")).to_contain_text("Deleted with 2 messages")
+    expect(page.locator("table.sessions tbody tr")).to_have_count(1)
+
+
+def test_the_store_was_lost_and_is_repaired(window: Window, client: Client, web_stack: EmbeddedStack) -> None:
+    base = memory(client, "Lost store")
+    client.wait_until_searchable(base)
+    chroma = json.loads((web_stack.data / "run" / "stack.json").read_text())["chroma_url"]
+    with closing(ChromaStore(chroma, timeout_seconds=30)) as store:
+        delete_collections_of(store, base)
+    assert client.check_mismatch(base).mismatch
+    opened = window()
+    page = opened.page
+    opened.open("/memories?q=lost+store")
+    expect(page.get_by_role("row", name="Lost store")).to_contain_text("Lost its vectors")
+    page.get_by_role("link", name="Lost store").click()
+    expect(page.get_by_text("All 6 chunks are missing from Chroma")).to_be_visible()
+    expect(page.get_by_text("Search by meaning fails until a rebuild is done.")).to_be_visible()
+    page.get_by_role("button", name="Rebuild…").first.click()
+    question = page.get_by_role("dialog", name="Rebuild Lost store?")
+    expect(question).to_contain_text("search by meaning fails until the rebuild is done")
+    question.get_by_role("button", name="Rebuild", exact=True).click()
+    expect(page.locator("#memory-status").get_by_text("Searchable", exact=True).first).to_be_visible()
+    expect(page.locator("#memory-status .badge.ok")).to_contain_text("Searchable")
+    page.get_by_role("button", name="Compare now").click()
+    expect(page.get_by_text("Nothing is missing")).to_be_visible()
+
+
+def test_several_memories_are_synced_with_a_result_for_each(window: Window, client: Client) -> None:
+    for name in ("Bulk one", "Bulk two"):
+        memory(client, name, sessions=1, threshold=50)
+    opened = window()
+    page = opened.page
+    opened.open("/memories?q=bulk")
+    page.get_by_label("Choose all on this page").check()
+    page.get_by_role("button", name="Sync", exact=True).click()
+    results = page.get_by_role("region", name="Results")
+    for name in ("Bulk one", "Bulk two"):
+        expect(results.get_by_role("listitem").filter(has_text=name)).to_contain_text("sessions are being ingested")
+
+
+def test_a_key_that_may_read_sees_no_action(client: Client, web_stack: EmbeddedStack, browser: Browser) -> None:
+    base = memory(client, "Read only", threshold=50)
+    add_dead_letters(web_stack, base, "question 0")
+    secret = client.create_key(name="reader", scopes=["read"]).secret
+    with reader(browser, web_stack.url) as opened:
+        opened.sign_in(secret)
+        main = opened.page.locator("main")
+        for path in ("/memories", f"/memories/{base}", f"/memories/{base}?tab=settings", "/jobs", "/jobs?tab=running",
+                     "/settings/keys", "/settings/knowledge", "/settings/health"):  # fmt: skip
+            opened.open(path)
+            words = [each.inner_text() for each in main.locator("button:not([disabled])").all()]
+            assert set(words) <= {"Find", "Show", "Compare now"}, path
+            assert main.locator("input[type=checkbox]:not(fieldset[disabled] *)").count() == 0, path
+        assert opened.console == []
+
+
+@IN_EVERY_LOOK
+def test_the_pages_are_accessible(
+    window: Window, client: Client, web_stack: EmbeddedStack, width: int, dark: bool
+) -> None:
+    name = f"Accessible {width} {dark}"
+    base = memory(client, name)
+    client.wait_until_searchable(base)
+    add_dead_letters(web_stack, base, "question 1")
+    opened = window(width=width, dark=dark)
+    of_memory = [f"/memories/{base}", f"/memories/{base}?tab=settings", f"/jobs?memory={base}"]
+    of_all = ["/memories", "/jobs?tab=all", "/settings/health", "/settings/keys", "/settings/knowledge"]
+    for path in [*of_memory, *of_all]:
+        opened.open(path)
+        assert opened.findings() == [], path
+        fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        assert opened.page.evaluate(fits), path

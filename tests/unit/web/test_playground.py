@@ -1,0 +1,133 @@
+"""The playground's settings, marks, walks, moves and code, without a server."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from starlette.datastructures import QueryParams
+
+from api.web.playground import code, compare, shown
+from api.web.playground.asked import Asked, Setting
+from api.web.rendering import address
+from memorybase import errors
+from memorybase.keyword_index.analyzer import analyzer
+from memorybase.search.bands import GOOD, WEAK
+from memorybase.search.parts import PartWeights
+from memorybase.search.search import Hit
+
+ENGLISH = analyzer("english")
+ASKED = Asked(
+    q="it's a \"berth\"?", flow="support", session="s 1", memories=(uuid4(), uuid4()), role="user", days=7, fold=False,
+    budget=500, preset="window", a=Setting(mode="keyword", k=5, min_score=0.2, half_life=30,
+                                          weights=PartWeights(words=1.5)), b=Setting(),
+)  # fmt: skip
+
+
+def hit(score: float = 0.3, content: str = "Berth 12 has power", **fields: Any) -> Hit:
+    values: dict[str, Any] = {
+        "message_id": uuid4(), "memory_base_id": uuid4(), "session_id": "s", "run_id": uuid4(), "seq": 1,
+        "role": "assistant", "sender_name": None, "content": content, "snippet": content, "snippet_start": 0,
+        "snippet_end": len(content), "timestamp": datetime.now(UTC), "score": score, "pending": False, "metadata": {},
+    }  # fmt: skip
+    return Hit(**values | fields)
+
+
+def read(path: str) -> Asked:
+    return Asked.of(QueryParams(path.partition("?")[2]))
+
+
+class TestAddress:
+    @pytest.mark.parametrize(
+        "asked",
+        [Asked(q="x"), ASKED, replace(ASKED, b=None), replace(ASKED, b=Setting(mode="dense", half_life=0)),
+         Asked(q="x", a=Setting(half_life=7), b=Setting())],
+    )  # fmt: skip
+    def test_a_copied_address_restores_everything(self, asked: Asked) -> None:
+        assert read(address("/playground", **asked.address())) == asked
+
+    def test_defaults_are_not_in_it(self) -> None:
+        assert address("/playground", **Asked(q="x").address()) == "/playground?q=x"
+
+    def test_b_begins_as_a(self) -> None:
+        assert read("/playground?q=x&compare=1&k=3&w.words=2").b == Setting(k=3, weights=PartWeights(words=2))
+
+    @pytest.mark.parametrize(
+        ("query", "field"),
+        [("k=0", "k"), ("k=many", "k"), ("w.words=3", "w.words"), ("mode=other", "mode"), ("min=nan", "min"),
+         ("memory=mine", "memory"), ("compare=1&b.recent=-1", "b.recent"), ("days=x", "days"), ("preset=p", "preset")],
+    )  # fmt: skip
+    def test_what_is_not_valid_is_named(self, query: str, field: str) -> None:
+        with pytest.raises(errors.InvalidRequest) as raised:
+            read(f"/playground?{query}")
+        assert raised.value.field == field
+
+
+class TestShown:
+    def test_words_with_the_same_stem_are_marked(self) -> None:
+        pieces = shown.marked("Berths, a berth's price; <b>power</b>", frozenset(ENGLISH.terms("berth power")), ENGLISH)
+        assert [piece.text for piece in pieces if piece.marked] == ["Berths", "berth's", "power"]
+        assert "".join(piece.text for piece in pieces) == "Berths, a berth's price; <b>power</b>"
+
+    def test_a_long_message_is_shown_from_its_passage_on(self) -> None:
+        text = "x " * 1_000 + "the berth" + " y" * 1_000
+        found = shown.excerpt(hit(content=text, snippet_start=2_000, snippet_end=2_009))
+        assert found.startswith("…the berth")
+        assert found.endswith("…")
+        assert len(found) <= shown.MAX_CHARS + 2
+
+    def test_a_walk_goes_from_the_start_over_each_part_to_the_score(self) -> None:
+        signals = {name: {"value": 1.0, "share": share} for name, share in (("dense", 5.0), ("long", -1.0))}
+        steps = shown.walk({"signals": signals, "bias": -4.0, "recency": 0.5}, 0.25, ["berth"])
+        amounts = {step.part: step.amount.replace("\N{MINUS SIGN}", "-") for step in steps}
+        assert list(amounts) == ["start", "meaning", "kind", "age", "score"]
+        assert [amounts[part] for part in ("start", "meaning", "kind", "score")] == ["-4.0", "+5.0", "-1.0", "0.25"]
+        assert amounts["age"].endswith("0.50")
+        start, meaning, kind = steps[:3]
+        assert start.left + start.width == pytest.approx(meaning.left, abs=0.1)  # each begins where the last ended
+        assert meaning.left + meaning.width == pytest.approx(kind.left + kind.width, abs=0.1)
+        assert kind.against
+
+    def test_bands_and_the_limit(self) -> None:
+        rows = shown.show([hit(0.3), hit(0.02)], "berth", ENGLISH, limit=0.1, is_dense=False)
+        assert [(row.band, row.is_given) for row in rows] == [(GOOD, True), (WEAK, False)]
+        assert not shown.nothing_fits(rows)
+        assert shown.nothing_fits(rows[1:])
+
+    def test_a_cosine_has_no_band(self) -> None:
+        (row,) = shown.show([hit(0.6, parts={"dense": 0.6})], "berth", ENGLISH, limit=0.1, is_dense=True)
+        assert (row.band, row.steps) == (shown.COSINE, [])
+
+
+def test_moves_name_each_moved_new_and_gone_result() -> None:
+    one, two, three, four = (UUID(int=number) for number in range(4))
+    of_a, of_b = compare.moves([one, two, three], [two, four, one])
+    assert of_b == {two: "▲1", four: "new", one: "▼2"}
+    assert of_a == {one: "▼2", two: "▲1", three: "gone"}
+
+
+class TestCode:
+    def test_a_shell_reads_the_body_of_curl_as_it_is(self) -> None:
+        words = shlex.split(code.snippets(ASKED, ASKED.a, "http://host")[0].text)
+        assert words[:3] == ["curl", "-sS", "http://host/v1/search"]
+        assert json.loads(words[words.index("-d") + 1]) == code.search_body(ASKED, ASKED.a)
+
+    @pytest.mark.parametrize("asked", [ASKED, Asked(q="it's"), Asked(q="x", flow="f")])
+    def test_python_is_python(self, asked: Asked) -> None:
+        for snippet in code.snippets(asked, asked.a, "http://host"):
+            if snippet.name in {"Python", "LangGraph"}:
+                compile(snippet.text, snippet.name, "exec")
+
+    def test_the_body_has_the_scope_and_what_differs_from_the_defaults(self) -> None:
+        assert code.search_body(Asked(q="x"), Setting()) == {
+            "query": "x", "all": True, "top_k": 10, "mode": "hybrid", "min_score": 0.05, "fold_alike": True
+        }  # fmt: skip
+        body = code.search_body(ASKED, ASKED.a)
+        assert (body["weights"], body["half_life_days"], body["roles"]) == ({"words": 1.5}, 30, ["user"])
+        assert body["memory_base_ids"] == [str(each) for each in ASKED.memories]
+        assert "flow_id" not in body
