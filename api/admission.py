@@ -44,6 +44,7 @@ _WORK = {
     "search_knowledge_base": Work.SEARCH,
     "retrieve_knowledge": Work.SEARCH,
     "build_context": Work.SEARCH,
+    "get_memory_map": Work.SEARCH,
     "get_job": Work.STREAM,
     "watch_job": Work.STREAM,
     "flush_memory_base": Work.STREAM,

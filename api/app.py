@@ -19,6 +19,7 @@ from api import contract, docs_page, failures, mcp, waiting
 from api.admission import Admission, admission_of
 from api.bodies import BodyBound
 from api.file_limit import raise_file_limit
+from api.idempotency import HEADER, REPLAYED
 from api.limits import Gate
 from api.locations import PREFIX
 from api.middleware import REQUEST_ID, EncodedIds, RequestContext
@@ -107,8 +108,8 @@ def _surround(app: FastAPI, settings: Settings) -> None:
             CORSMiddleware,
             allow_origins=settings.cors_origins,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "X-API-Key", REQUEST_ID, *mcp.HEADERS],
-            expose_headers=[REQUEST_ID, "Location", "RateLimit", "RateLimit-Policy", "Retry-After"],
+            allow_headers=["Authorization", "Content-Type", HEADER, "X-API-Key", REQUEST_ID, *mcp.HEADERS],
+            expose_headers=[REQUEST_ID, REPLAYED, "Location", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )
     app.add_middleware(RequestContext)
     app.add_middleware(SecurityHeaders)

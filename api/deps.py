@@ -12,10 +12,11 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 
+from api import idempotency
 from api.admission import Bulkhead, Work, admission_of, work_of
 from api.limits import Gate
 from api.middleware import path_text
-from api.schemas import ERRORS, Stored
+from api.schemas import ERRORS, Moment, Stored
 from memorybase import errors, ids
 from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
@@ -24,6 +25,7 @@ from memorybase.models import ID_LENGTH
 from memorybase.services import Services
 
 Answer = TypeVar("Answer")
+MAX_TEXT_FILTER = 200  # characters
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="Bearer", description="An API key.")
 HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="ApiKey", description="An API key.")
@@ -72,6 +74,8 @@ class KeyedRoute(CheckedRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
+        if self.name in idempotency.OPERATIONS:
+            handler = idempotency.once(self.name, handler)
         work = work_of(self.name, self.methods or set())
 
         async def keyed(request: Request) -> Response:
@@ -172,7 +176,7 @@ def _user_of(request: Request) -> UUID:
 async def authenticate(request: Request, bulkhead: Bulkhead) -> Principal:
     """The caller, within the limits of its key or address. Raises Unauthorized and RateLimited."""
     gate: Gate = request.app.state.gate
-    secret = _secret(request)
+    secret = secret_of(request)
     address = request.client.host if request.client else ""
     name = await gate.enter(services_of(request), secret, address)
     if not secret:
@@ -190,10 +194,11 @@ async def authenticate(request: Request, bulkhead: Bulkhead) -> Principal:
 
 def check_key(request: Request) -> Principal:
     """The caller, if its key is still valid; raises Unauthorized."""
-    return api_keys.authenticate(services_of(request), _secret(request))
+    return api_keys.authenticate(services_of(request), secret_of(request))
 
 
-def _secret(request: Request) -> str:
+def secret_of(request: Request) -> str:
+    """The API key that the request brings, from either header; empty without one."""
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
     secret = credentials if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
     # Headers are decoded as latin-1; a key from the settings may contain other characters.
@@ -213,3 +218,6 @@ NodeExecutionId = Annotated[ids.CallerId, Depends(_execution_in_path)]
 FlowNamed = Annotated[UUID, Depends(_required_flow_in_query)]
 FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
 RunFilter = Annotated[ids.CallerId | None, Depends(_run_in_query)]
+TextQuery = Annotated[Stored | None, Query(max_length=MAX_TEXT_FILTER)]
+SinceQuery = Annotated[Moment | None, Query(description="Inclusive, like `until`. Without a time zone: UTC.")]
+UntilQuery = Annotated[Moment | None, Query()]

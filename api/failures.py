@@ -21,6 +21,7 @@ from starlette.routing import Match
 
 from api.limits import POLICY
 from memorybase import errors
+from memorybase.idempotency.claims import RETRY_SECONDS
 from memorybase.models import NAME_LENGTH
 from memorybase.telemetry import get_logger
 
@@ -267,6 +268,8 @@ def headers_of(error: errors.MemorybaseError) -> dict[str, str]:
         return {"Retry-After": str(seconds), **none_left}
     if isinstance(error, errors.IngestionActive):
         return {"Retry-After": str(RETRY_AFTER_JOB)}
+    if isinstance(error, errors.IdempotencyInProgress):
+        return {"Retry-After": str(RETRY_SECONDS)}
     if error.retryable or error.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
         return {"Retry-After": str(RETRY_AFTER_OUTAGE)}
     return {}

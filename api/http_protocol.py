@@ -7,23 +7,18 @@ its answer.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 from uuid import uuid4
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from api import failures
 from api.connections import Connections
 from memorybase import errors
 
 HEADER_COST = 32  # bytes that a header counts beside its text, as in HTTP/2
-WEB_SOCKET_LOG = logging.getLogger("api.web_socket")  # uvicorn's start resets the levels of loggers below its own
-WEB_SOCKET_LOG.setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +75,6 @@ class BoundedHttp(HttpToolsProtocol):
         self._in_headers = False
         self._in_body = False
         self._unanswered = 0  # requests; more than one only if the client pipelines
-        self._upgraded = False
-        if self.ws_protocol_class is not None:
-            on_lost = partial(self.bounds.connections.remove, self)
-            self.ws_protocol_class = partial(BoundedWebSocket, write_seconds=self.bounds.write_seconds, on_lost=on_lost)  # type: ignore[assignment]
 
     # The connection.
 
@@ -104,7 +95,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         super().data_received(data)
-        if self._upgraded or self.transport.is_closing():
+        if self.transport.is_closing():
             return
         if self._in_headers:
             self._unparsed_bytes += len(data)
@@ -125,9 +116,8 @@ class BoundedHttp(HttpToolsProtocol):
         self._write_deadline.clear()
         super().resume_writing()
 
-    def handle_websocket_upgrade(self) -> None:
-        self._upgraded = True
-        super().handle_websocket_upgrade()
+    def _unsupported_upgrade_warning(self) -> None:
+        """No address is a web socket, and the request is answered: nothing to warn of."""
 
     def give_way(self) -> None:
         """Close the connection now."""
@@ -198,30 +188,3 @@ class BoundedHttp(HttpToolsProtocol):
         lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
         self.transport.write(STATUS_LINE[answer.status_code] + lines + b"\r\n" + bytes(answer.body))
         self.transport.close()
-
-
-class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """A connection that has become a web socket. Logs problems, but not each that opens and closes, as for requests."""
-
-    def __init__(self, *args: Any, write_seconds: float, on_lost: Callable[[], None], **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.logger = self.conn.logger = WEB_SOCKET_LOG
-        self._on_lost = on_lost
-        self._write_seconds = write_seconds
-        self._write_deadline = _Deadline(self.loop, self._abort)
-
-    def _abort(self) -> None:
-        self.transport.abort()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._write_deadline.clear()
-        self._on_lost()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        self._write_deadline.set(self._write_seconds)
-        super().pause_writing()
-
-    def resume_writing(self) -> None:
-        self._write_deadline.clear()
-        super().resume_writing()

@@ -36,14 +36,15 @@ from memorybase.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.conversation.view.rendering import Format
 from memorybase.errors import SentId
 from memorybase.ingestion.capture import CapturedMessage
-from memorybase.ingestion.flush import JobBrief
+from memorybase.ingestion.flush import MAX_SESSIONS, JobBrief
 from memorybase.ingestion.trigger import IngestionState
 from memorybase.knowledge_bases import documents as knowledge_documents
 from memorybase.knowledge_bases.documents import DocumentResult
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS
 from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture
-from memorybase.search import request, weights
+from memorybase.search import parts, request, several, weights
+from memorybase.sessions.curation import MAX_IDS, MAX_REASON, Action
 from memorybase.settings import Settings
 from memorybase.validation import Sent
 from memorybase.vectors.search import MAX_FILTER_KEYS
@@ -92,6 +93,9 @@ class Body(Sent):
     def given(self) -> dict[str, Any]:
         """The fields that the request contains."""
         return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+Reason = Annotated[Stored, StringConstraints(max_length=MAX_REASON)]
 
 
 class FlowBody(Body):
@@ -250,9 +254,16 @@ class MemoryBaseChanges(Body):
 
 
 class FlushBody(Body):
-    """What to ingest."""
+    """What to ingest: one session, these sessions, or every session."""
 
     session_id: Identifier | None = None
+    session_ids: Annotated[list[Identifier] | None, Field(min_length=1, max_length=MAX_SESSIONS)] = None
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> Self:
+        if self.session_id is not None and self.session_ids is not None:
+            raise ValueError("session_ids cannot be combined with session_id")
+        return self
 
 
 class RegenerateBody(Body):
@@ -269,6 +280,24 @@ class MessageChanges(Body):
     content: Annotated[Any, WithJsonSchema(_CONTENT)] = NOT_GIVEN
     files: list[Any] = NOT_GIVEN
     metadata: dict[str, Any] = NOT_GIVEN
+    muted: bool = NOT_GIVEN
+    pinned: bool = NOT_GIVEN
+    reason: Reason | None = None
+
+
+class MessageActionBody(Body):
+    """One action on many messages."""
+
+    action: Action
+    ids: Annotated[list[Identifier], Field(min_length=1, max_length=MAX_IDS)]
+    flow_id: Identifier | None = None
+    reason: Reason | None = None
+
+
+class RestoreBody(Body):
+    """Why the message is restored."""
+
+    reason: Reason | None = None
 
 
 class SessionChanges(Body):
@@ -286,6 +315,23 @@ class KeyBody(Body):
     name: Name
     scopes: list[Literal["read", "write", "admin"]] = Field(min_length=1, max_length=3)
     expires_at: Moment | None = None
+
+
+Factor = Annotated[float, Field(ge=0, le=parts.MAX_FACTOR, allow_inf_nan=False)]
+HalfLife = Annotated[float, Field(ge=0, le=request.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)]
+_HALF_LIFE = (
+    "After this many days a message has lost a quarter of its score, in the end half; 0: age does not count. "
+    "Default: as the memory base's own weights say."
+)
+
+
+class PartWeightsBody(Body):
+    """Factors for the parts of a score, on top of the weights. They have no effect in mode `dense`."""
+
+    meaning: Factor = Field(default=1, description="How close the message is in meaning to the question.")
+    words: Factor = Field(default=1, description="The question's words, in the message or next to it.")
+    around: Factor = Field(default=1, description="What the conversation around the message is about.")
+    kind: Factor = Field(default=1, description="Length, speaker, dates, times and numbers.")
 
 
 class SearchBody(Body):
@@ -306,15 +352,26 @@ class SearchBody(Body):
     exclude_message_ids: list[Identifier] = Field(default_factory=list, max_length=request.MAX_EXCLUDED)
     explain: bool = False
     default_weights: bool = Field(
-        default=False, description="Use the default weights instead of the memory base's own."
+        default=False, description="Use the default weights and no half-life instead of the memory base's own."
     )
-    half_life_days: float | None = Field(default=None, gt=0, le=request.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)
+    weights: PartWeightsBody | None = None
+    half_life_days: HalfLife | None = Field(default=None, description=_HALF_LIFE)
+    fold_alike: bool = Field(
+        default=False,
+        description="Of messages with the same text return only the best, with the number of others in `alike`.",
+    )
 
 
 class FlowSearchBody(SearchBody):
-    """A search in every memory base of a flow."""
+    """A search in every memory base of a flow, in the named ones, or in all; exactly one of the three is given."""
 
-    flow_id: Identifier
+    flow_id: Identifier | None = None
+    memory_base_ids: list[SentUuid] = Field(
+        default_factory=list,
+        max_length=several.MAX_MEMORY_BASES,
+        description="Memory bases of one flow or of several.",
+    )
+    all: bool = Field(default=False, description=f"Search every memory base, at most {several.MAX_MEMORY_BASES}.")
 
 
 Weight = Annotated[float, Field(ge=-weights.MAX_WEIGHT, le=weights.MAX_WEIGHT, allow_inf_nan=False)]
@@ -330,12 +387,27 @@ class WeightSetBody(Body):
 class WeightsBody(Body):
     """A memory base's own weights. Each set replaces the default set of its name."""
 
-    sets: dict[str, WeightSetBody] = Field(min_length=1)
+    sets: dict[str, WeightSetBody] = Field(description="May be empty if `half_life_days` is given.")
     fitted_at: Moment | None = None
     questions: int | None = Field(
         default=None, ge=0, le=1_000_000, description="Number of questions that the weights were fitted on."
     )
     note: Annotated[Stored, StringConstraints(max_length=weights.MAX_NOTE_CHARS)] | None = None
+    half_life_days: HalfLife | None = Field(
+        default=None, description="Of searches that set none; null: age does not count."
+    )
+
+
+class LabelBody(Body):
+    """A judgement of a message as an answer to a question."""
+
+    message_id: Identifier
+    query: Stored = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
+    right: bool
+    flow_id: Identifier | None = None
+    session_id: Identifier | None = None
+    end_user_id: Identifier | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
 
 
 class SummaryBody(Body):
@@ -356,6 +428,12 @@ class RecallBody(Body):
     share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     scope: Literal["session", "flow"] = "session"
+    mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
+    weights: PartWeightsBody | None = None
+    half_life_days: HalfLife | None = Field(default=None, description=_HALF_LIFE)
+    roles: list[Role] | None = Field(default=None, max_length=8)
+    since: Moment | None = None
+    until: Moment | None = None
 
 
 class ContextConfig(Body):

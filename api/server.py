@@ -20,7 +20,6 @@ from memorybase.telemetry import get_logger
 
 # Files that are not connections of callers: of the database, Redis, Chroma, models and logs.
 OWN_FILES = 256
-WEB_SOCKET_BYTES = 1_000_000  # of one message of a page
 # Without this, stopping would wait for clients to close their event streams.
 STOP_SECONDS = 3
 COLLECT_AFTER = 10_000  # objects
@@ -41,7 +40,7 @@ def serve(host: str, port: int, root_path: str = "") -> None:
         port=port,
         root_path=root_path,
         http=bounded_protocol(app, raise_file_limit()),
-        ws_max_size=WEB_SOCKET_BYTES,
+        ws="none",
         timeout_keep_alive=settings.keep_alive_seconds,
         timeout_graceful_shutdown=STOP_SECONDS,
         proxy_headers=False,  # the application trusts the setting trusted_proxies

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Response
+from fastapi import Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.chat_schemas import ChatPostBody, ChatSummaryBody, ChatTrimBody, ChatViewBody
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
 from api.deps import FlowId, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.idempotency import keeping, operation_id, replayed
 from api.locations import location
 from api.middleware import path_text
 from api.routes.portability import STREAM_HEADERS
@@ -92,13 +93,16 @@ def post_chat_messages(
     body: ChatPostBody,
     services: ServicesDep,
     caller: Writer,
+    request: Request,
     response: Response,
 ) -> Posted:
     """Append messages to a chat: 201, or 200 if all are stored already. A worker makes a summary if one is due."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
     who = ChatSelector(body.chat_id, body.variables)
     run_id = _run(caller, body.run_id)
-    posted = message_log.post_messages(services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id)
+    posted = message_log.post_messages(
+        services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id, ids_from=operation_id(request)
+    )
     summaries.request_if_due(services, key, posted.chat_id)
     if any(message.created for message in posted.messages):
         messages = location("flows", flow_id, "chat-memories", node_id, "messages", chat_id=posted.chat_id)
@@ -132,13 +136,21 @@ def delete_chat_messages(
     node_id: NodeId,
     services: ServicesDep,
     caller: Writer,
+    request: Request,
     chat_id: ChatId,
     mode: Annotated[DeleteMode, Query()],
     roles: Annotated[list[DeletedRole], Query(min_length=1, max_length=2)],
 ) -> Deleted:
     """Delete messages of these roles: those of the last request that wrote, or all. Both roles select every message."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    return message_log.delete_messages(services, key, chat_id, mode=mode, roles=roles)
+    return message_log.delete_messages(
+        services,
+        key,
+        chat_id,
+        mode=mode,
+        roles=roles,
+        before_commit=keeping(request, 200, lambda _, deleted: (deleted, {})),
+    )
 
 
 @router.post(f"{MEMORY}/view")
@@ -167,12 +179,20 @@ def trim_chat(flow_id: FlowId, node_id: NodeId, body: ChatTrimBody, services: Se
 
 @router.post(f"{MEMORY}/summarize")
 def summarize_chat(
-    flow_id: FlowId, node_id: NodeId, body: ChatSummaryBody, services: ServicesDep, caller: Writer
+    flow_id: FlowId, node_id: NodeId, body: ChatSummaryBody, services: ServicesDep, caller: Writer, request: Request
 ) -> Trimmed:
     """Replace all but the newest messages by a summary in every view. The log keeps all messages."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
+    first = replayed(request)
+    if first is not None:
+        return Trimmed(**{**first, "summary": summaries.summary_text(services, key, body.chat_id)})
     return summaries.summarize_chat(
-        services, key, body.chat_id, keep_last_n=body.keep_last_n, prompt=body.summarize_prompt
+        services,
+        key,
+        body.chat_id,
+        keep_last_n=body.keep_last_n,
+        prompt=body.summarize_prompt,
+        before_commit=keeping(request, 200, lambda _, trimmed: (trimmed, {})),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from api.deps import Reader, ServicesDep, keyed_router
-from api.schemas import ContextAnswer, ContextBody, ContextConfig
+from api.schemas import ContextAnswer, ContextBody, ContextConfig, RecallBody
 from memorybase import ids
 from memorybase.conversation import Limits, context
 from memorybase.conversation.context import ContextRequest, RecallOptions
@@ -14,6 +14,7 @@ from memorybase.conversation.session_memory.presets import PRESETS, SessionPrese
 from memorybase.conversation.summarizers.llm import checked_name
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.queries import caller_ids
+from memorybase.search.parts import PartWeights
 
 router = keyed_router("context")
 
@@ -40,9 +41,14 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> C
         summarizer=checked_name(services.settings, body.config.given().get("summarizer")),
         memory_base_ids=body.memory_base_ids,
         counter=counter_for(services.settings, body.model),
-        recall=RecallOptions(**body.recall.model_dump()),
+        recall=_recall(body.recall),
     )
     return ContextAnswer(**context.build_context(services, caller.user_id, request).as_dict())
+
+
+def _recall(body: RecallBody) -> RecallOptions:
+    factors = None if body.weights is None else PartWeights(**body.weights.model_dump())
+    return RecallOptions(**body.model_dump(exclude={"weights"}), weights=factors)
 
 
 def _preset(preset: SessionPreset, config: ContextConfig) -> SessionPreset:

@@ -5,22 +5,39 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Path, Response
+from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel
 
-from api.deps import FlowFilter, FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router
+from api.deps import (
+    FlowFilter,
+    FlowId,
+    PageDep,
+    Reader,
+    RunId,
+    ServicesDep,
+    SinceQuery,
+    TextQuery,
+    UntilQuery,
+    Writer,
+    keyed_router,
+)
+from api.idempotency import keeping, operation_id
 from api.locations import location
 from api.middleware import path_text
-from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody
+from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody, Identifier
 from memorybase import ids, messages
+from memorybase.auth.api_keys import Principal
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import NewExecution
 from memorybase.database.paging import Page
 from memorybase.ingestion import capture
 from memorybase.models import ID_LENGTH
 from memorybase.queries import caller_ids
-from memorybase.read_models import sessions
-from memorybase.read_models.sessions import FlowView, RunView
+from memorybase.read_models import runs, sessions
+from memorybase.read_models.run_queries import RunFilter
+from memorybase.read_models.runs import RunView
+from memorybase.read_models.search_states import SearchState
+from memorybase.read_models.sessions import FlowView
 from memorybase.services import Services
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import flows
@@ -30,9 +47,16 @@ router = keyed_router("flows")
 
 
 @router.post("/flows", status_code=201)
-def create_flow(body: FlowBody, services: ServicesDep, caller: Writer, response: Response) -> FlowView:
+def create_flow(
+    body: FlowBody, services: ServicesDep, caller: Writer, request: Request, response: Response
+) -> FlowView:
     """Create a flow with a generated id. To choose the id, use PUT /flows/{flow_id}."""
-    flow = flows.create_flow(services, caller.user_id, name=body.name)
+    flow = flows.create_flow(
+        services,
+        caller.user_id,
+        name=body.name,
+        before_commit=keeping(request, 201, lambda _, flow: (sessions.flow_view(flow), location("flows", flow.id))),
+    )
     response.headers.update(location("flows", flow.id))
     return sessions.flow_view(flow)
 
@@ -77,12 +101,14 @@ def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Respo
 @router.post(
     "/flows/{flow_id}/runs", status_code=201, response_model=CaptureAnswer, responses={200: {"model": CaptureAnswer}}
 )
-def capture_run(flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer) -> Response:
+def capture_run(
+    flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer, request: Request
+) -> Response:
     """Capture a run's messages: 201, or 200 if all of them are stored already. Node executions are stored afterwards;
     a failed one is reported in its result and fails nothing else."""
-    request = _capture_request(body, caller.user_id, services.settings)
+    run = _capture_request(body, caller, services.settings, operation_id(request))
     executions = _executions(body, services, caller.user_id)
-    result = capture.capture(services, caller.user_id, flow_id, request)
+    result = capture.capture(services, caller.user_id, flow_id, run)
     answer = CaptureAnswer.model_validate(result)
     answer.node_executions = node_executions.report_executions(
         services, caller.user_id, flow_id, result.session_id, result.run_id, executions
@@ -95,19 +121,38 @@ def capture_run(flow_id: FlowId, body: CaptureBody, services: ServicesDep, calle
 @router.get("/flows/{flow_id}/runs")
 def list_runs(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[RunView]:
     """List the runs of a flow, newest first."""
-    return sessions.list_runs(services, caller.user_id, flow_id, page)
+    return runs.list_runs(services, caller.user_id, RunFilter(flow_id), page)
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}")
 def get_run_of_flow(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
     """Read a run of a flow."""
-    return sessions.get_run(services, caller.user_id, caller_ids.find(services, run_id, flow_id))
+    return runs.get_run(services, caller.user_id, caller_ids.find(services, run_id, flow_id))
+
+
+@router.get("/runs")
+def find_runs(
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    flow_id: FlowFilter,
+    session_id: Annotated[Identifier | None, Query()] = None,
+    end_user_id: Annotated[Identifier | None, Query()] = None,
+    q: TextQuery = None,
+    state: Annotated[SearchState | None, Query()] = None,
+    since: SinceQuery = None,
+    until: UntilQuery = None,
+) -> Page[RunView]:
+    """List the runs of all flows, newest first. With `q` or `state` a page looks through a bounded number of runs:
+    `next_cursor` continues even after an empty page."""
+    wanted = RunFilter(flow_id, session_id, end_user_id, q, state, since, until)
+    return runs.list_runs(services, caller.user_id, wanted, page)
 
 
 @router.get("/runs/{run_id}")
 def get_run(run_id: RunId, flow_id: FlowFilter, services: ServicesDep, caller: Reader) -> RunView:
     """Read a run. Run ids are unique within their flow; an id of several flows is 409 without `flow_id`."""
-    return sessions.get_run(services, caller.user_id, caller_ids.find(services, run_id, flow_id))
+    return runs.get_run(services, caller.user_id, caller_ids.find(services, run_id, flow_id))
 
 
 def deleted(finished: bool) -> Response:
@@ -121,18 +166,22 @@ def _json(answer: BaseModel, status_code: int, headers: dict[str, str] | None = 
     return Response(answer.model_dump_json(), status_code=status_code, headers=headers, media_type="application/json")
 
 
-def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> capture.CaptureRequest:
+def _capture_request(
+    body: CaptureBody, caller: Principal, settings: Settings, run_id: UUID | None
+) -> capture.CaptureRequest:
+    """`run_id`: for a body without one."""
     return capture.CaptureRequest(
         session_id=body.session_id,
         messages=messages.normalise_all(
             body.messages,
-            user_id=user_id,
+            user_id=caller.user_id,
             max_messages=settings.max_messages_per_run,
             max_message_bytes=settings.max_message_bytes,
         ),
-        run_id=None if body.run_id is None else ids.CallerId.of(user_id, "run", body.run_id),
+        run_id=run_id if body.run_id is None else ids.CallerId.of(caller.user_id, "run", body.run_id),
         end_user_id=body.end_user_id,
         on_conflict=body.on_conflict,
+        by=caller.name,
     )
 
 

@@ -18,6 +18,8 @@ from memorybase.conversation.history.token_buffer import Conversation, HistoryRe
 from memorybase.conversation.memory_use import record
 from memorybase.conversation.memory_use.record import RunMemory
 from memorybase.queries import caller_ids
+from memorybase.read_models import run_story
+from memorybase.read_models.run_story import RunStory
 
 router = keyed_router("history")
 
@@ -93,3 +95,10 @@ def delete_node_execution(
 def get_run_memory(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunMemory:
     """Show the memory that each node of a run received."""
     return record.run_memory(services, caller.user_id, flow_id, run_id)
+
+
+@router.get("/flows/{flow_id}/runs/{run_id}/story")
+def get_run_story(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunStory:
+    """Show a run as one story: its question and answer, the memory that each node received and how well it fits, and
+    when each memory base held the messages."""
+    return run_story.run_story(services, caller.user_id, flow_id, run_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -14,7 +15,7 @@ from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_rout
 from api.schemas import MAX_WAIT_SECONDS, Identifier, SentUuid
 from memorybase.database.paging import Page
 from memorybase.memory_bases import regenerate
-from memorybase.models import JobState
+from memorybase.models import JobKind, JobState
 from memorybase.queries.ownership import not_found
 from memorybase.read_models import jobs
 from memorybase.read_models.jobs import JobView
@@ -27,11 +28,13 @@ def list_all_jobs(
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
+    memory_base_id: Annotated[UUID | None, Query()] = None,
     state: Annotated[JobState | None, Query()] = None,
+    kind: Annotated[JobKind | None, Query()] = None,
     session_id: Annotated[Identifier | None, Query()] = None,
 ) -> Page[JobView]:
     """List the jobs of all memory bases, newest first."""
-    return jobs.list_jobs(services, caller.user_id, None, page, state=state, session_id=session_id)
+    return jobs.list_jobs(services, caller.user_id, memory_base_id, page, state=state, kind=kind, session_id=session_id)
 
 
 @router.get("/jobs/{job_id}")

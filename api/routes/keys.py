@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import Response
+from fastapi import Request, Response
 
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
+from api.idempotency import HEADER, keeping, replayed
 from api.locations import location
 from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer, SentUuid
 from memorybase import errors
@@ -15,10 +16,20 @@ router = keyed_router("keys")
 
 
 @router.post("/keys", status_code=201)
-def create_key(body: KeyBody, services: ServicesDep, caller: Admin, response: Response) -> NewKeyAnswer:
+def create_key(
+    body: KeyBody, services: ServicesDep, caller: Admin, request: Request, response: Response
+) -> NewKeyAnswer:
     """Create an API key. Only this response contains the secret."""
+    first = replayed(request)
+    if first is not None:
+        raise errors.SecretNotStored(field=HEADER, existing_id=first["id"])
     key, secret = api_keys.create_key(
-        services, caller.user_id, name=body.name, scopes=body.scopes, expires_at=body.expires_at
+        services,
+        caller.user_id,
+        name=body.name,
+        scopes=body.scopes,
+        expires_at=body.expires_at,
+        before_commit=keeping(request, 201, lambda _, key: (KeyAnswer.model_validate(key), location("keys", key.id))),
     )
     response.headers.update(location("keys", key.id))
     return NewKeyAnswer(**KeyAnswer.model_validate(key).model_dump(), secret=secret)

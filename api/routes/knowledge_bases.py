@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Response
+from fastapi import Depends, Path, Query, Request, Response
 
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.idempotency import keeping
 from api.locations import location
 from api.middleware import path_text
 from api.schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
@@ -41,10 +42,16 @@ def list_knowledge_bases(
 
 @router.post("/knowledge-bases", status_code=201)
 def create_knowledge_base(
-    body: KnowledgeBaseBody, services: ServicesDep, caller: Writer, response: Response
+    body: KnowledgeBaseBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> KnowledgeBaseView:
     """Create an ordinary knowledge base. A name in use is 409 with `existing_id`."""
-    created = registry.create(services, caller.user_id, name=body.name, embedding_model=body.embedding_model)
+    created = registry.create(
+        services,
+        caller.user_id,
+        name=body.name,
+        embedding_model=body.embedding_model,
+        before_commit=keeping(request, 201, lambda _, view: (view, location("knowledge-bases", view.name))),
+    )
     response.headers.update(location("knowledge-bases", created.name))
     return created
 

@@ -7,10 +7,12 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Request, Response
+from sqlalchemy.orm import Session as OrmSession
 
 from api import waiting
 from api.admission import Work, admission_of
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.idempotency import keeping
 from api.locations import location
 from api.routes.flows import deleted
 from api.schemas import (
@@ -25,6 +27,7 @@ from api.schemas import (
     Regeneration,
     Repairs,
     SentUuid,
+    Stored,
     WeightsBody,
 )
 from memorybase import ids
@@ -33,39 +36,56 @@ from memorybase.database.paging import Page
 from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult, JobBrief
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage, regenerate
-from memorybase.models import JobState
+from memorybase.memory_bases.regenerate import RegenerateResult
+from memorybase.models import ID_LENGTH, JobState
 from memorybase.read_models import activity, memory_bases
 from memorybase.read_models import jobs as work
 from memorybase.read_models.activity import Activity
+from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
 from memorybase.read_models.jobs import DeadLetterView, JobView
+from memorybase.read_models.memory_base_queries import MemoryBaseOrder, MemoryBaseQuery
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
+from memorybase.read_models.session_queries import SessionOrder
 from memorybase.search import weights
 from memorybase.search.weights import StoredWeights, WeightSet, WeightsView
 from memorybase.services import Services
 
 router = keyed_router("memories")
 
+TextFilter = Annotated[Stored | None, Query(min_length=1, max_length=ID_LENGTH)]
+
 Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until the jobs end.")]
 
 
 @router.post("/memories", status_code=201)
 def create_memory_base(
-    body: MemoryBaseBody, services: ServicesDep, caller: Writer, response: Response
+    body: MemoryBaseBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> MemoryBaseView:
     """Create a memory base over a flow's messages. A name or kb_name in use is 409 with `existing_id`."""
     flow_id = ids.flow_id(caller.user_id, body.flow_id)
     new = manage.NewMemoryBase(**body.model_dump() | {"flow_id": flow_id})
-    base_id = manage.create_memory_base(services, caller.user_id, new)
+
+    def answer(db: OrmSession, base_id: UUID) -> tuple[MemoryBaseView, dict[str, str]]:
+        return memory_bases.base_view(db, services, caller.user_id, base_id), location("memories", base_id)
+
+    base_id = manage.create_memory_base(services, caller.user_id, new, before_commit=keeping(request, 201, answer))
     response.headers.update(location("memories", base_id))
     return memory_bases.get_memory_base(services, caller.user_id, base_id)
 
 
 @router.get("/memories")
 def list_memory_bases(
-    services: ServicesDep, caller: Reader, page: PageDep, flow_id: FlowFilter
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    flow_id: FlowFilter,
+    text: TextFilter = None,
+    auto_capture: Annotated[bool | None, Query()] = None,
+    order: Annotated[MemoryBaseOrder, Query()] = "created",
 ) -> Page[MemoryBaseView]:
-    """List memory bases, oldest first."""
-    return memory_bases.list_memory_bases(services, caller.user_id, page, flow_id=flow_id)
+    """List memory bases: oldest first, latest first, or by name."""
+    query = MemoryBaseQuery(flow_id, text, auto_capture, order)
+    return memory_bases.list_memory_bases(services, caller.user_id, page, query)
 
 
 @router.get("/memories/{memory_base_id}")
@@ -91,10 +111,18 @@ def delete_memory_base(memory_base_id: SentUuid, services: ServicesDep, caller: 
 
 @router.get("/memories/{memory_base_id}/sessions")
 def list_memory_base_sessions(
-    memory_base_id: SentUuid, services: ServicesDep, caller: Reader, page: PageDep
+    memory_base_id: SentUuid,
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    state: Annotated[SessionState | None, Query()] = None,
+    end_user_id: Annotated[Identifier | None, Query()] = None,
+    text: TextFilter = None,
+    order: Annotated[SessionOrder, Query()] = "created",
 ) -> Page[BaseSessionView]:
-    """List every session of the flow with its progress, tracked or not."""
-    return memory_bases.list_base_sessions(services, caller.user_id, memory_base_id, page)
+    """List the sessions of the flow with their progress, tracked or not."""
+    query = BaseSessionQuery(state, end_user_id, text, order)
+    return memory_bases.list_base_sessions(services, caller.user_id, memory_base_id, page, query)
 
 
 @router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}})
@@ -107,13 +135,18 @@ async def flush_memory_base(
     body: FlushBody | None = None,
     wait: Wait = 0,
 ) -> FlushResult:
-    """Ingest pending messages of one session or all sessions, whatever the threshold.
+    """Ingest pending messages of one session, of several or of all, whatever the threshold.
 
-    202 with the jobs; 200 if nothing was pending or all jobs ended within `wait` seconds.
+    202 with the jobs; 200 if nothing was pending or all jobs ended within `wait` seconds. With `session_ids` every
+    session has a result: a job, a conflict with an active one, or why it was skipped.
     """
-    session_id = body.session_id if body else None
+    chosen = body or FlushBody()
     result = await admission_of(request)[Work.CHANGE].run(
-        lambda: flush.flush(services, caller.user_id, memory_base_id, session_id)
+        lambda: (
+            flush.flush(services, caller.user_id, memory_base_id, chosen.session_id)
+            if chosen.session_ids is None
+            else flush.flush_sessions(services, caller.user_id, memory_base_id, chosen.session_ids)
+        )
     )
     ended = not result.jobs
     if result.jobs and wait:
@@ -138,13 +171,22 @@ async def sync_memory_base(
 
 @router.post("/memories/{memory_base_id}/regenerate", status_code=202)
 def regenerate_memory_base(
-    memory_base_id: SentUuid, services: ServicesDep, caller: Writer, body: RegenerateBody | None = None
+    memory_base_id: SentUuid,
+    services: ServicesDep,
+    caller: Writer,
+    request: Request,
+    body: RegenerateBody | None = None,
 ) -> Regeneration:
     """Rebuild the knowledge base from the stored messages. Searches read the old one until the build is complete."""
     changes = (body or RegenerateBody()).model_dump()
-    result = regenerate.regenerate(services, caller.user_id, memory_base_id, **changes)
-    jobs = [JobBrief(job.id, job.session_id, JobState(job.state)) for job in result.jobs]
-    return Regeneration(generation=result.generation, jobs=jobs)
+    result = regenerate.regenerate(
+        services,
+        caller.user_id,
+        memory_base_id,
+        **changes,
+        before_commit=keeping(request, 202, lambda _, result: (_regeneration(result), {})),
+    )
+    return _regeneration(result)
 
 
 @router.get("/memories/{memory_base_id}/mismatch")
@@ -169,6 +211,7 @@ def set_search_weights(
         fitted_at=body.fitted_at,
         questions=body.questions,
         note=body.note,
+        half_life_days=body.half_life_days,
     )
     weights.set_weights(services, caller.user_id, memory_base_id, wanted)
     return weights.get_weights(services, caller.user_id, memory_base_id)
@@ -231,6 +274,11 @@ def discard_dead_letter(
     """Discard a dead letter: this memory base skips the message, which stays stored."""
     dead_letters.discard_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
     return Response(status_code=204)
+
+
+def _regeneration(result: RegenerateResult) -> Regeneration:
+    jobs = [JobBrief(job.id, job.session_id, JobState(job.state)) for job in result.jobs]
+    return Regeneration(generation=result.generation, jobs=jobs)
 
 
 async def _ended(

@@ -1,4 +1,4 @@
-"""Messages: list, read, edit, delete."""
+"""Messages: list, read, edit, mute, pin, delete, restore."""
 
 from __future__ import annotations
 
@@ -7,14 +7,32 @@ from typing import Annotated, Literal
 from fastapi import Query
 
 from api.deps import FlowFilter, MessageId, PageDep, Reader, RunFilter, ServicesDep, Writer, keyed_router
-from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role, SentUuid
-from memorybase import messages
+from api.schemas import (
+    Identifier,
+    MessageActionBody,
+    MessageChanges,
+    Moment,
+    Reason,
+    Repairs,
+    RestoreBody,
+    Role,
+    SentUuid,
+)
+from memorybase import ids, messages
+from memorybase.auth.api_keys import Principal
 from memorybase.database.paging import Page
+from memorybase.ids import CallerId
 from memorybase.queries import caller_ids
-from memorybase.read_models import sessions
+from memorybase.queries.message_changes import Attribution
+from memorybase.read_models import ingestion, run_story, sessions
+from memorybase.read_models.ingestion import MessageIngestion
+from memorybase.read_models.run_story import MessageUse
 from memorybase.read_models.session_queries import MessageQuery
 from memorybase.read_models.sessions import MessageView
-from memorybase.sessions import edits
+from memorybase.sessions import curation, edits, restoring
+from memorybase.sessions.curation import BulkAnswer, ChangeView
+from memorybase.sessions.edits import DeletionReceipt
+from memorybase.sessions.restoring import DeletedMessageView
 
 router = keyed_router("messages")
 
@@ -34,6 +52,13 @@ def list_messages(
     ingested: Annotated[bool | None, Query(description="Requires memory_base_id.")] = None,
     since: Annotated[Moment | None, Query(description="Inclusive, like `until`. Without a time zone: UTC.")] = None,
     until: Annotated[Moment | None, Query()] = None,
+    state: Annotated[
+        Literal["muted", "pinned", "failed"] | None,
+        Query(description="`failed`: it could not be embedded; requires memory_base_id."),
+    ] = None,
+    find: Annotated[
+        Identifier | None, Query(description="Only messages with all of these words; requires a flow or memory base.")
+    ] = None,
     order: Annotated[Literal["asc", "desc"], Query()] = "asc",
 ) -> Page[MessageView]:
     """List messages: by seq within one session of a flow, else by time of capture."""
@@ -48,6 +73,8 @@ def list_messages(
         ingested=ingested,
         since=since,
         until=until,
+        state=state,
+        find=find,
         order=order,
     )
     return sessions.list_messages(services, caller.user_id, query, page)
@@ -59,18 +86,105 @@ def get_message(message_id: MessageId, flow_id: FlowFilter, services: ServicesDe
     return sessions.get_message(services, caller.user_id, caller_ids.find(services, message_id, flow_id))
 
 
+@router.get("/messages/{message_id}/uses")
+def list_message_uses(
+    message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Reader, page: PageDep
+) -> Page[MessageUse]:
+    """List the runs whose models received a message, latest first."""
+    found = caller_ids.find(services, message_id, flow_id)
+    return run_story.uses_of_message(services, caller.user_id, found, page)
+
+
+@router.get("/messages/{message_id}/ingestion")
+def get_message_ingestion(
+    message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Reader
+) -> MessageIngestion:
+    """Show whether each memory base of the flow holds a message, since when, and in how many chunks."""
+    return ingestion.message_ingestion(services, caller.user_id, caller_ids.find(services, message_id, flow_id))
+
+
 @router.patch("/messages/{message_id}")
 def edit_message(
     message_id: MessageId, flow_id: FlowFilter, body: MessageChanges, services: ServicesDep, caller: Writer
 ) -> Repairs:
-    """Change content, files or metadata. Searches see the edit at once; jobs update the knowledge bases."""
-    changes = messages.normalise_changes(body.given(), max_message_bytes=services.settings.max_message_bytes)
+    """Change content, files or metadata; mute or pin the message. Searches see it at once; jobs update the knowledge
+    bases. Former versions are kept until the message is deleted."""
+    given = body.given()
+    attribution = _attribution(caller, given.pop("reason", None))
+    flags = {name: given.pop(name) for name in edits.FLAGS if name in given}
+    changes = messages.normalise_changes(given, max_message_bytes=services.settings.max_message_bytes)
     found = caller_ids.find(services, message_id, flow_id)
-    return Repairs(job_ids=edits.edit_message(services, caller.user_id, found, changes))
+    return Repairs(job_ids=edits.edit_message(services, caller.user_id, found, changes | flags, attribution))
+
+
+@router.get("/messages/{message_id}/history")
+def get_message_history(
+    message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Reader, page: PageDep
+) -> Page[ChangeView]:
+    """List what was done to a message, newest first: edits with the former version and the difference, mute, pin,
+    restore; when, by which API key, and why."""
+    found = caller_ids.find(services, message_id, flow_id)
+    return curation.history(services, caller.user_id, found, page)
+
+
+@router.post("/messages/actions")
+def act_on_messages(body: MessageActionBody, services: ServicesDep, caller: Writer) -> BulkAnswer:
+    """Mute, unmute, pin, unpin, delete or restore up to 500 messages. Each has its own result."""
+    given = [CallerId.of(caller.user_id, "message", each) for each in body.ids]
+    flow_id = None if body.flow_id is None else ids.flow_id(caller.user_id, body.flow_id)
+    attribution = _attribution(caller, body.reason)
+    return curation.act(services, caller.user_id, body.action, given, attribution, flow_id=flow_id)
+
+
+@router.get("/deleted-messages")
+def list_deleted_messages(
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    flow_id: FlowFilter,
+    memory_base_id: Annotated[SentUuid | None, Query(description="Messages of its flow.")] = None,
+    session_id: Annotated[Identifier | None, Query()] = None,
+) -> Page[DeletedMessageView]:
+    """List deleted messages that can be restored, the last deleted first."""
+    return restoring.list_deleted(
+        services, caller.user_id, page, flow_id=flow_id, memory_base_id=memory_base_id, session_id=session_id
+    )
+
+
+@router.post("/deleted-messages/{message_id}/restore")
+def restore_message(
+    message_id: MessageId,
+    flow_id: FlowFilter,
+    services: ServicesDep,
+    caller: Writer,
+    body: RestoreBody | None = None,
+) -> Repairs:
+    """Restore a deleted message in its place. Searches find it at once; jobs update the knowledge bases."""
+    found = restoring.find_deleted(services, message_id, flow_id)
+    attribution = _attribution(caller, None if body is None else body.reason)
+    return Repairs(job_ids=restoring.restore_message(services, caller.user_id, found, attribution))
+
+
+@router.delete("/deleted-messages/{message_id}", status_code=204)
+def purge_message(message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Writer) -> None:
+    """Delete a deleted message for good, before its retention ends."""
+    found = restoring.find_deleted(services, message_id, flow_id)
+    restoring.purge_message(services, caller.user_id, found)
 
 
 @router.delete("/messages/{message_id}")
-def delete_message(message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Writer) -> Repairs:
-    """Delete a message. Searches leave it out at once; jobs update the knowledge bases."""
+def delete_message(
+    message_id: MessageId,
+    flow_id: FlowFilter,
+    services: ServicesDep,
+    caller: Writer,
+    reason: Annotated[Reason | None, Query()] = None,
+) -> DeletionReceipt:
+    """Delete a message. Searches leave it out at once; jobs update the knowledge bases. It can be restored for as many
+    days as the setting deleted_retention_days says."""
     found = caller_ids.find(services, message_id, flow_id)
-    return Repairs(job_ids=edits.delete_message(services, caller.user_id, found))
+    return edits.delete_message(services, caller.user_id, found, _attribution(caller, reason))
+
+
+def _attribution(caller: Principal, reason: str | None) -> Attribution:
+    return Attribution(caller.name, curation.check_reason(reason))

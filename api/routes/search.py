@@ -1,4 +1,4 @@
-"""Search one memory base, or all memory bases of a flow."""
+"""Search one memory base, all of a flow, several, or all."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from uuid import UUID
 
 from api.deps import Reader, ServicesDep, keyed_router
 from api.schemas import FlowSearchBody, SearchBody, SentUuid
-from memorybase import ids, messages
+from memorybase import errors, ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.search import search
+from memorybase.search.parts import PartWeights
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import SearchAnswer
+from memorybase.search.several import search_several
 
 router = keyed_router("search")
 
@@ -26,15 +28,22 @@ def search_memory_base(
 
 @router.post("/search")
 def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
-    """Search every memory base of a flow, best first."""
-    flow_id = ids.flow_id(caller.user_id, body.flow_id)
-    return search.search(services, caller.user_id, _request(body, caller, flow_id=flow_id))
+    """Search every memory base of a flow, several memory bases, or all, best first."""
+    if (body.flow_id is not None) + bool(body.memory_base_ids) + body.all != 1:
+        raise errors.InvalidRequest("Exactly one of flow_id, memory_base_ids and all must be given", field="flow_id")
+    if body.flow_id is not None:
+        flow_id = ids.flow_id(caller.user_id, body.flow_id)
+        return search.search(services, caller.user_id, _request(body, caller, flow_id=flow_id))
+    wanted = None if body.all else body.memory_base_ids
+    return search_several(services, caller.user_id, _request(body, caller), wanted)
 
 
 def _request(body: SearchBody, caller: Principal, **where: UUID) -> SearchRequest:
     if body.metadata is not None:
         messages.check_json(body.metadata, "metadata")
-    fields: dict[str, Any] = body.model_dump(exclude={"flow_id", "exclude_message_ids"})
+    left_out = {"flow_id", "memory_base_ids", "all", "exclude_message_ids", "weights"}
+    fields: dict[str, Any] = body.model_dump(exclude=left_out)
     name = "exclude_message_ids"
     excluded = [ids.CallerId.of(caller.user_id, "message", each, name=name) for each in body.exclude_message_ids]
-    return SearchRequest(**fields | where, exclude_message_ids=excluded)
+    factors = None if body.weights is None else PartWeights(**body.weights.model_dump())
+    return SearchRequest(**fields | where, exclude_message_ids=excluded, weights=factors)

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Query
 
-from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, Writer, keyed_router
-from api.middleware import path_text
+from api.deps import (
+    FlowFilter,
+    FlowNamed,
+    PageDep,
+    Reader,
+    ServicesDep,
+    SinceQuery,
+    TextQuery,
+    UntilQuery,
+    Writer,
+    keyed_router,
+)
 from api.schemas import Identifier, SessionChanges
 from memorybase import ids, messages
 from memorybase.database.paging import Page
-from memorybase.models import ID_LENGTH
 from memorybase.read_models import sessions
-from memorybase.read_models.session_queries import SessionOrder
+from memorybase.read_models.search_states import SearchState
+from memorybase.read_models.session_queries import SessionFilter, SessionOrder
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
 from memorybase.sessions.edits import Erasure
@@ -28,12 +38,20 @@ def list_sessions(
     page: PageDep,
     flow_id: FlowFilter,
     end_user_id: Annotated[Identifier | None, Query()] = None,
+    q: TextQuery = None,
+    state: Annotated[SearchState | None, Query()] = None,
+    since: SinceQuery = None,
+    until: UntilQuery = None,
     order: Annotated[
         SessionOrder, Query(description="By creation, oldest first, or by the latest capture, latest first.")
     ] = "created",
 ) -> Page[SessionView]:
-    """List sessions. In the order `recent` a session moves to the front with each capture, also between two pages."""
-    return sessions.list_sessions(services, caller.user_id, page, flow_id=flow_id, end_user_id=end_user_id, order=order)
+    """List sessions. In the order `recent` a session moves to the front with each capture, also between two pages.
+
+    With `q` or `state` a page looks through a bounded number of sessions: `next_cursor` continues even after an empty
+    page."""
+    wanted = SessionFilter(flow_id, end_user_id, q, state, since, until, order)
+    return sessions.list_sessions(services, caller.user_id, wanted, page)
 
 
 @router.patch("/sessions")
@@ -58,13 +76,3 @@ def delete_session(
 ) -> Erasure:
     """Delete a session and its messages. Searches leave it out at once; jobs update the knowledge bases."""
     return edits.delete_session(services, caller.user_id, flow_id, session_id)
-
-
-@router.delete("/end-users/{end_user_id}")
-def erase_end_user(
-    end_user_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)], services: ServicesDep, caller: Writer
-) -> Erasure:
-    """Delete every session of an end user, in all flows. The response counts what was deleted."""
-    decoded = path_text(end_user_id)
-    messages.check_json(decoded, "end_user_id")
-    return edits.erase_end_user(services, caller.user_id, decoded)

@@ -11,15 +11,13 @@ import pytest
 from harness import ChromaServer, RedisServer
 from harness.nginx import NginxServer
 from harness.pieces import KEY, ApiServer
-from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from memorybase import wiring
 from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.settings import Settings
 
-SOCKET = "/ui/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+pytestmark = pytest.mark.slow  # processes are started and stopped
 
 
 class PagesServer(ApiServer):
@@ -77,17 +75,6 @@ def test_a_browser_signs_in_and_gets_a_cookie_for_https_only(client: httpx.Clien
 
 def test_another_site_signs_nobody_in(client: httpx.Client) -> None:
     assert sign_in(client, "https://elsewhere.example").status_code == 403
-
-
-def test_the_web_socket_of_a_page_passes(client: httpx.Client, proxy: NginxServer) -> None:
-    sign_in(client, proxy.url)
-    cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
-    url = f"wss://localhost:{proxy.port}{SOCKET}"
-    with connect(url, ssl=proxy.trust(), origin=proxy.url, additional_headers={"Cookie": cookie}, proxy=None) as socket:  # type: ignore[arg-type]
-        assert str(socket.recv())[:2] == "0{"  # the handshake of Engine.IO
-    for headers, origin in (({"Cookie": cookie}, "https://elsewhere.example"), ({}, proxy.url)):
-        with pytest.raises(InvalidStatus, match="403"):
-            connect(url, ssl=proxy.trust(), origin=origin, additional_headers=headers, proxy=None)  # type: ignore[arg-type]
 
 
 def test_events_pass_while_the_stream_is_open(client: httpx.Client) -> None:

@@ -19,12 +19,26 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api
 from harness.contract import CONTRACT
+from harness.examples import export_of_span
 
 from memorybase.auth import api_keys
 from memorybase.conversation import Record
 from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.models import ApiKey, Base, Flow, Generation, KnowledgeBase, MemoryBase, Message
+from memorybase.models import (
+    ApiKey,
+    Base,
+    Flow,
+    Generation,
+    KnowledgeBase,
+    LedgerEntry,
+    MapPoint,
+    MemoryBase,
+    MemoryMap,
+    Message,
+    PlannedDeletion,
+    Session,
+)
 from memorybase.read_models import sessions
 from memorybase.settings import Settings
 
@@ -72,6 +86,7 @@ class Things:
     job: str
     dead_letter: str
     key: str
+    label: str
 
     @property
     def words(self) -> set[str]:
@@ -85,6 +100,7 @@ class Things:
             self.job,
             self.dead_letter,
             self.key,
+            self.label,
             f"{self.of}-",
         }
 
@@ -96,6 +112,8 @@ OWN_NAMES = "names and strings of the caller's own are unique within one user, s
 OWN_IDS = "ids are unique within a flow, so in the caller's flow this is another thing"
 OWN_LIST = "a list of what is the caller's"
 FREE_TEXT = "a session or an end user is free text within a flow of the caller's"
+NOT_FOUND = "each id has a result, and it is not_found"
+ALIKE = "no dead letter of the caller's is like one of another user"
 NO_USER = "it belongs to no user"
 
 Cases = dict[str, Callable[[Things, Things], list[Attempt]]]
@@ -118,10 +136,18 @@ def of_chat_memory(path: str = "", *, body: Any = None, **query: Any) -> Callabl
     ]
 
 
-def of_message(body: Any = None) -> Callable[[Things, Things], list[Attempt]]:
+def of_message(body: Any = None, *, path: str = "") -> Callable[[Things, Things], list[Attempt]]:
     return lambda o, e: [
-        Attempt(f"/messages/{each}", body=body, query={} if flow is None else {"flow_id": flow})
+        Attempt(f"/messages/{each}{path}", body=body, query={} if flow is None else {"flow_id": flow})
         for each in (o.message, o.named("message"))
+        for flow in (None, o.flow, e.flow)
+    ]
+
+
+def of_deleted(path: str = "") -> Callable[[Things, Things], list[Attempt]]:
+    return lambda o, e: [
+        Attempt(f"/deleted-messages/{each}{path}", query={} if flow is None else {"flow_id": flow})
+        for each in (o.named("slip"), o.message)
         for flow in (None, o.flow, e.flow)
     ]
 
@@ -147,6 +173,8 @@ def flush(path: str) -> Callable[[Things, Things], list[Attempt]]:
         Attempt(f"/memories/{o.base}{path}"),
         Attempt(f"/memories/{o.base}{path}", body={"session_id": o.named("session")}),
         Attempt(f"/memories/{e.base}{path}", body={"session_id": o.named("session")}),
+        Attempt(f"/memories/{o.base}{path}", body={"session_ids": [o.named("session")]}),
+        Attempt(f"/memories/{e.base}{path}", 200, body={"session_ids": [o.named("session")]}, why=FREE_TEXT),
     ]
 
 
@@ -209,6 +237,9 @@ CASES: Cases = {
     "list_flows": lambda _o, _e: [Attempt("/flows", 200, why=OWN_LIST)],
     "get_flow": of_flow("/flows/{flow_id}"),
     "delete_flow": of_flow("/flows/{flow_id}"),
+    "receive_traces": lambda o, _: [
+        Attempt(f"/flows/{flow}/traces", body=export_of_span("s", "cat?", "cat")) for flow in (o.flow, o.named("flow"))
+    ],
     "capture_run": lambda o, e: [
         Attempt(f"/flows/{o.flow}/runs", body=run_body()),
         Attempt(f"/flows/{o.named('flow')}/runs", body=run_body()),
@@ -228,6 +259,13 @@ CASES: Cases = {
     "get_run_of_flow": lambda o, e: [
         Attempt(f"/flows/{flow}/runs/{run}")
         for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
+    ],
+    "find_runs": lambda o, _: [
+        Attempt("/runs", 200, why=OWN_LIST),
+        *(Attempt("/runs", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/runs", 200, query={"q": o.named("x")}, why=OWN_LIST),
+        Attempt("/runs", 200, query={"session_id": o.named("session-2")}, why=FREE_TEXT),
+        Attempt("/runs", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
     ],
     "get_run": lambda o, e: [
         Attempt(f"/runs/{each}", query={} if flow is None else {"flow_id": flow})
@@ -268,6 +306,10 @@ CASES: Cases = {
         Attempt(f"/flows/{flow}/runs/{run}/memory")
         for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
     ],
+    "get_run_story": lambda o, e: [
+        Attempt(f"/flows/{flow}/runs/{run}/story")
+        for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
+    ],
     "list_chat_memories": of_flow("/flows/{flow_id}/chat-memories"),
     "put_chat_memory": lambda o, e: [
         *(Attempt(f"/flows/{flow}/chat-memories/{o.named('node')}", body={"name": "mine", "chat_id": "owner-chat"})
@@ -298,6 +340,8 @@ CASES: Cases = {
             why=f"{OWN_NAMES}; id and user_id mean nothing there",
         ),
     ],
+    "list_problems": lambda *_: [Attempt("/problems", 200, why=OWN_LIST)],
+    "get_overview": lambda *_: [Attempt("/overview", 200, why=OWN_LIST)],
     "list_memory_bases": lambda o, _: [
         Attempt("/memories", 200, why=OWN_LIST),
         *(Attempt("/memories", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
@@ -305,7 +349,10 @@ CASES: Cases = {
     "get_memory_base": of_base(),
     "update_memory_base": of_base(body={"name": "taken over", "threshold": 1}),
     "delete_memory_base": of_base(),
-    "list_memory_base_sessions": of_base("/sessions"),
+    "list_memory_base_sessions": lambda o, e: [
+        Attempt(f"/memories/{o.base}/sessions"),
+        Attempt(f"/memories/{e.base}/sessions", 200, query={"end_user_id": o.named("end-user")}, why=FREE_TEXT),
+    ],
     "flush_memory_base": flush("/flush"),
     "sync_memory_base": flush("/update"),
     "regenerate_memory_base": of_base("/regenerate"),
@@ -321,9 +368,23 @@ CASES: Cases = {
     "list_dead_letters": of_base("/dead-letters"),
     "retry_dead_letter": of_dead_letter("/retry"),
     "discard_dead_letter": of_dead_letter(),
+    "list_all_dead_letters": lambda o, _: [
+        Attempt("/dead-letters", expect=200, why=OWN_LIST),
+        Attempt("/dead-letters", query={"memory_base_id": o.base}),
+    ],
+    "group_dead_letters": lambda o, _: [
+        Attempt("/dead-letters/groups", expect=200, why=OWN_LIST),
+        Attempt("/dead-letters/groups", query={"memory_base_id": o.base}),
+    ],
+    "act_on_dead_letters": lambda o, _: [
+        Attempt("/dead-letters/actions", body={"action": "discard", "memory_base_id": o.base}),
+        Attempt("/dead-letters/actions", body={"action": "discard", "ids": [o.dead_letter]}, expect=200, why=NOT_FOUND),
+        Attempt("/dead-letters/actions", body={"action": "discard", "alike": [o.dead_letter]}, expect=200, why=ALIKE),
+    ],
     "list_all_jobs": lambda o, _: [
         Attempt("/jobs", 200, why=OWN_LIST),
         Attempt("/jobs", 200, query={"session_id": o.named("session")}, why=FREE_TEXT),
+        Attempt("/jobs", query={"memory_base_id": o.base}),
     ],
     "get_job": of_job(),
     "watch_job": of_job("/events"),
@@ -339,12 +400,34 @@ CASES: Cases = {
         Attempt("/messages", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
     ],
     "get_message": of_message(),
+    "list_message_uses": of_message(path="/uses"),
+    "get_message_ingestion": of_message(path="/ingestion"),
     "edit_message": of_message({"content": "taken over"}),
     "delete_message": of_message(),
+    "get_message_history": of_message(path="/history"),
+    "act_on_messages": lambda o, _: [
+        *(
+            Attempt("/messages/actions", 200, {"action": action, "ids": [o.message, o.named("message")]},
+                    why="each message has its own result, here not_found")
+            for action in ("mute", "pin", "delete", "restore")
+        ),
+        Attempt("/messages/actions", 200, {"action": "mute", "ids": [o.message], "flow_id": o.flow},
+                why="each message has its own result, here not_found"),
+    ],
+    "list_deleted_messages": lambda o, e: [
+        Attempt("/deleted-messages", 200, why=OWN_LIST),
+        *(Attempt("/deleted-messages", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/deleted-messages", query={"memory_base_id": o.base}),
+        Attempt("/deleted-messages", query={"memory_base_id": o.base, "flow_id": e.flow}),
+        Attempt("/deleted-messages", 200, query={"session_id": o.named("session-2")}, why=FREE_TEXT),
+    ],
+    "restore_message": of_deleted("/restore"),
+    "purge_message": of_deleted(),
     "list_sessions": lambda o, _: [
         Attempt("/sessions", 200, why=OWN_LIST),
         *(Attempt("/sessions", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
         Attempt("/sessions", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
+        Attempt("/sessions", 200, query={"q": o.named("x")}, why=OWN_LIST),
     ],
     "update_session": lambda o, e: [
         Attempt("/sessions", body={"flow_id": flow, "session_id": o.named("session-2"), "metadata": {"x": 1}})
@@ -360,6 +443,8 @@ CASES: Cases = {
         Attempt("/sessions", query={"flow_id": flow, "session_id": o.named("session-3")})
         for flow in (o.flow, o.named("flow"), e.flow)
     ],
+    "request_memory_map": of_base("/map", body={}),
+    "get_memory_map": of_base("/map", question="cat"),
     "get_summary": summaries_of(),
     "delete_summary": summaries_of(),
     "request_summary": lambda o, e: [
@@ -376,6 +461,12 @@ CASES: Cases = {
         ),
         Attempt("/context", 200, contexts(o) | {"flow_id": e.flow, "end_user_id": o.named("end-user")}, why=FREE_TEXT),
     ],
+    "list_end_users": lambda o, _: [
+        Attempt("/end-users", 200, why=OWN_LIST),
+        *(Attempt("/end-users", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/end-users", 200, query={"q": o.named("end-user")}, why=OWN_LIST),
+    ],
+    "get_end_user": lambda o, _: [Attempt(f"/end-users/{o.named(each)}") for each in ("end-user", "end-user-2")],
     "erase_end_user": lambda o, _: [Attempt(f"/end-users/{o.named(each)}") for each in ("end-user", "end-user-2")],
     "export_lines": lambda o, e: [
         Attempt("/export", 200, why=OWN_LIST),
@@ -405,9 +496,27 @@ CASES: Cases = {
     ],
     "search_flow": lambda o, e: [
         *(Attempt("/search", body={"query": "cat", "flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/search", body={"query": "cat", "memory_base_ids": [e.base, o.base]}),
+        Attempt("/search", 200, {"query": "cat", "all": True}, why=OWN_LIST),
         *(Attempt("/search", 200, {"flow_id": e.flow, **each}, why="filters of a search of the caller's own")
           for each in searches(o)),
     ],
+    "mark_result": lambda o, e: [
+        *(Attempt("/labels", body={"message_id": each, "query": "cat", "right": True})
+          for each in (o.message, o.named("message"))),
+        Attempt("/labels", body={"message_id": e.message, "flow_id": o.flow, "query": "cat", "right": True}),
+        Attempt("/labels", 200, {"message_id": e.message, "query": "cat", "right": True,
+                                 "session_id": o.named("session"), "end_user_id": o.named("end-user")}, why=FREE_TEXT),
+    ],
+    "list_labels": lambda o, _: [
+        Attempt("/labels", 200, why=OWN_LIST),
+        *(Attempt("/labels", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+    ],
+    "export_labels": lambda o, _: [
+        *(Attempt("/labels/export", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/labels/export", query={"memory_base_id": o.base}),
+    ],
+    "delete_label": lambda o, _: [Attempt(f"/labels/{o.label}")],
     "retrieve_knowledge": lambda o, e: [
         *(Attempt("/dify/retrieval", body={"knowledge_id": each, "query": "cat sleeps"})
           for each in (o.base, o.named("notes"), o.flow, o.named("flow"), f"{o.flow}/{o.named('end-user')}")),
@@ -519,7 +628,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         eve = api.of_user("eve")
         stage = Stage(api, eve, furnish(api, "owner"), furnish(eve, "eve"))
         furnish_shared(api)
-        assert all(stage.snapshot().values()), "the owner has something of everything"
+        assert [name for name, rows in stage.snapshot().items() if not rows] == [], (
+            "the owner has something of everything"
+        )
         yield stage
 
 
@@ -534,6 +645,7 @@ def furnish(api: Api, name: str) -> Things:
     body = {"session_id": f"{name}-session", "end_user_id": f"{name}-end-user", "run_id": f"{name}-run"}
     run = api.post(where, body | {"messages": said}, expect=201)
     api.work()
+    put_on_map(api, base)
     for number in (2, 3):
         again = {"session_id": f"{name}-session-{number}", "run_id": f"{name}-run-{number}",
                  "end_user_id": f"{name}-end-user-{number}"}  # fmt: skip
@@ -558,18 +670,52 @@ def furnish(api: Api, name: str) -> Things:
     again = f"/node-executions/{name}-execution-2"
     other_execution = api.call("PUT", again, json=report | {"run_id": f"{name}-run"}, expect=201).json()["id"]
     api.post("/history", given | {"run_id": f"{name}-run-2"})
-    api.post("/knowledge-bases", {"name": f"{name}-book"}, expect=201)
+    headers = {"Idempotency-Key": "of both users"}
+    api.call("POST", "/knowledge-bases", json={"name": f"{name}-book"}, headers=headers, expect=201)
     document = {"id": f"{name}-document", "text": f"{name}-secret cat", "metadata": {"k": f"{name}-value"}}
     api.post(f"/knowledge-bases/{name}-book/documents", {"documents": [document]})
     key, _ = api_keys.create_key(api.services, api.user_id, name=f"{name}-key", scopes=["read"])
     api.post("/sign-in-links", expect=201)
+    marked = {"message_id": run["messages"][0]["id"], "query": f"{name}-question", "right": True}
+    _plan_a_deletion(api, where, name)
     return Things(
         of=name, flow=flow, base=base, run=run["run_id"], execution=execution, message=run["messages"][0]["id"],
         parent=run["messages"][1]["id"], other_run=api.get(f"/runs/{name}-run-3")["run_id"],
         other_execution=other_execution,
         job=api.get(f"/memories/{base}/jobs", state="queued")["items"][0]["id"],
         dead_letter=api.get(f"/memories/{base}/dead-letters")["items"][0]["id"], key=str(key.id),
+        label=api.post("/labels", marked)["id"],
     )  # fmt: skip
+
+
+def put_on_map(api: Api, base: str) -> None:
+    """A map with one point: a real one needs many messages."""
+    with api.services.database.transaction() as db:
+        entry = db.scalars(sa.select(LedgerEntry).where(LedgerEntry.memory_base_id == UUID(base))).first()
+        assert entry is not None
+        db.add(MemoryMap(memory_base_id=entry.memory_base_id, generation=entry.generation))
+        db.add(
+            MapPoint(
+                memory_base_id=entry.memory_base_id,
+                position=0,
+                generation=entry.generation,
+                progress_id=entry.progress_id,
+                message_id=entry.message_id,
+                x=0.5,
+                y=0.5,
+                cluster=0,
+            )
+        )
+
+
+def _plan_a_deletion(api: Api, where: str, name: str) -> None:
+    leaving = {"session_id": f"{name}-leaving", "run_id": f"{name}-leaving",
+               "messages": [{"role": "user", "content": f"{name}-leaving"}]}  # fmt: skip
+    api.post(where, leaving, expect=201)
+    with api.services.database.transaction() as db:
+        session = db.scalars(sa.select(Session.id).where(Session.session_id == leaving["session_id"])).one()
+        due_at = datetime.now(UTC) + timedelta(days=1)
+        db.add(PlannedDeletion(session_uuid=session, user_id=api.user_id, batch_id=uuid4(), due_at=due_at))
 
 
 def furnish_shared(owner: Api) -> None:
@@ -627,7 +773,7 @@ def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: Stage, o
     positions = {name: _given(operation, attempts, name) for name in operation.ids}
     mine = stage.mine
     owned = (mine.flow, mine.base, mine.run, mine.execution, mine.message, mine.job, mine.dead_letter, mine.key,
-             mine.parent, mine.other_run, mine.other_execution, "owner-", "shared-")  # fmt: skip
+             mine.label, mine.parent, mine.other_run, mine.other_execution, "owner-", "shared-")  # fmt: skip
     untried = [name for name, given in positions.items() if not any(word in given for word in owned)]
     assert not untried, f"{operation.id}: no attempt puts something of the owner into {untried}"
     if "{" in operation.path:

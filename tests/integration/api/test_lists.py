@@ -249,3 +249,36 @@ class TestSessions:
         assert (gone["sessions"], gone["chunks"]) == (1, 0)
         assert api.get("/sessions")["total"] == api.get("/messages")["total"] == 0
         assert api.refused("DELETE", "/sessions?session_id=a", 422)["field"] == "flow_id"
+
+
+class TestMemoryBases:
+    @pytest.fixture
+    def named(self, api: Api) -> Api:
+        api.flow("boats")
+        api.flow("cars")
+        api.memory("Zeta", "boats")
+        api.memory("alpha 100%", "cars", auto_capture=False)
+        api.memory("Beta", "cars")
+        return api
+
+    @pytest.mark.parametrize(
+        ("params", "names"),
+        [
+            ({"order": "recent"}, ["Beta", "alpha 100%", "Zeta"]),
+            ({"text": "BOAT"}, ["Zeta"]),
+            ({"text": "eta"}, ["Zeta", "Beta"]),
+            ({"text": "100%"}, ["alpha 100%"]),
+            ({"auto_capture": False}, ["alpha 100%"]),
+            ({"text": "cars", "auto_capture": True, "flow_id": "cars"}, ["Beta"]),
+        ],
+    )
+    def test_filters_and_orders(self, named: Api, params: dict[str, Any], names: list[str]) -> None:
+        page = named.get("/memories", **params)
+        assert ([base["name"] for base in page["items"]], page["total"]) == (names, len(names))
+
+    def test_names_are_walked_by_cursor(self, named: Api) -> None:
+        whole = named.get("/memories", order="name")["items"]
+        assert [item for page in walk(named, "/memories", order="name", size=1) for item in page["items"]] == whole
+
+    def test_another_users_flow_matches_no_text(self, named: Api) -> None:
+        assert named.of_user("eve").get("/memories", text="boats")["total"] == 0

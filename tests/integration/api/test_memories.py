@@ -23,7 +23,8 @@ from memorybase.read_models import jobs
 CONTRACT = {
     "id", "name", "flow_id", "user_id", "kb_name", "threshold", "auto_capture", "capture", "idle_after",
     "embedding_model", "created_at", "status", "pending_messages", "total_processed", "last_sync_at", "sessions",
-    "mismatch", "mismatch_checked_at", "dead_letters",
+    "mismatch", "mismatch_checked_at", "dead_letters", "sessions_near_threshold", "condition",
+    "mismatch_since", "chunks_missing",
 }  # fmt: skip
 
 
@@ -202,7 +203,7 @@ class TestSessions:
         done, waits, untracked = api.get(f"/memories/{base}/sessions")["items"]
         assert done.keys() == {
             "id", "session_id", "cursor_id", "cursor_seq", "total_messages", "total_processed", "pending_messages",
-            "last_sync_at", "state",
+            "last_sync_at", "last_captured_at", "end_user_id", "state",
         }  # fmt: skip
         assert (done["session_id"], done["state"], done["cursor_seq"], done["total_processed"]) == (
             "done",
@@ -279,7 +280,7 @@ class TestFlush:
     def test_flush_with_nothing_pending_is_200(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
-        assert api.post(f"/memories/{base}/flush", {}) == {"jobs": [], "conflicts": []}
+        assert api.post(f"/memories/{base}/flush", {}) == {"jobs": [], "conflicts": [], "skipped": []}
 
     def test_flush_with_only_active_jobs_is_409_with_retry_after(self, api: Api) -> None:
         api.flow()

@@ -139,10 +139,12 @@ def try_many(api: Api, examples: int) -> None:
     keep_or_refuse()
 
 
+@pytest.mark.slow
 def test_a_message_is_stored_as_sent_or_refused_with_its_field(sqlite: Api) -> None:
     try_many(sqlite, 200)
 
 
+@pytest.mark.slow
 def test_a_message_is_stored_as_sent_or_refused_on_postgresql(postgresql: Api) -> None:
     try_many(postgresql, 100)
 
@@ -252,10 +254,12 @@ def try_every_place(api: Api, odd: Sequence[str]) -> None:
                 assert answer.is_success or answer.status_code in {400, 404, 405, 409, 413}, where
 
 
+@pytest.mark.slow
 def test_odd_text_in_any_field_is_stored_or_refused(sqlite: Api) -> None:
     try_every_place(sqlite, (*ODD_TEXTS, "x" * 129, "x" * 201, "🙂" * 50_000))
 
 
+@pytest.mark.slow
 def test_odd_text_in_any_field_is_stored_or_refused_on_postgresql(postgresql: Api) -> None:
     # What a database may take otherwise; the other texts are refused or passed on before one is asked.
     try_every_place(postgresql, (*UNSTORABLE, "\U0010ffff", "\ufdd1/0", "%s{0}$x", "x" * 201))
@@ -322,6 +326,7 @@ def test_a_number_that_python_cannot_parse_is_400(sqlite: Api) -> None:
     assert sqlite.client.post("/v1/flows", headers=headers, content=body).status_code == 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["x" * MEGABYTE, "🙂 " * 200_000, "\u202e\u05e9\u05dc " * 80_000, "\n" * MEGABYTE])
 def test_a_message_of_a_megabyte_is_stored_and_ingested(sqlite: Api, text: str) -> None:
     sqlite.flow("f")

@@ -13,13 +13,11 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request, Response, WebSocket
+from fastapi import FastAPI, Request, Response
 from fastapi.testclient import TestClient
-from harness.served import Served, read_to_end, serve_api, serve_app
+from harness.served import Served, read_to_end, serve_api
 from harness.waiting import wait_until
 from starlette.types import Receive, Scope, Send
-from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from api import bodies, file_limit, server
 from memorybase.settings import Settings
@@ -89,48 +87,10 @@ class TestConnections:
                 open_connections.enter_context(closing(served.connect(HALF)))
             wait_until(lambda: len(served.connections) == 2 * MOST, what="every connection is open")
 
-    def test_a_web_socket_counts_until_it_is_closed(self, tmp_path: Path) -> None:
-        app = FastAPI()
-        app.state.settings = settings(tmp_path)
-
-        @app.websocket("/echo")
-        async def echo(socket: WebSocket) -> None:
-            await socket.accept()
-            await socket.send_text(await socket.receive_text())
-            await socket.receive()
-
-        with serve_app(app) as (port, connections):
-            with connect(f"ws://127.0.0.1:{port}/echo") as client:
-                client.send("hello")
-                assert (client.recv(), len(connections)) == ("hello", 1)
-            wait_until(lambda: len(connections) == 0, what="the web socket is not counted any more")
-
-    def test_web_sockets_that_come_and_go_do_not_fill_the_log(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-    ) -> None:
-        app = FastAPI()
-        app.state.settings = settings(tmp_path)
-
-        @app.websocket("/echo")
-        async def echo(socket: WebSocket) -> None:
-            await socket.accept()
-            await socket.receive()
-
-        @app.websocket("/broken")
-        async def broken(socket: WebSocket) -> None:  # noqa: ARG001 - its signature
-            raise RuntimeError("a defect")
-
-        with serve_app(app, log_level="info") as (port, connections):
-            with connect(f"ws://127.0.0.1:{port}/echo"):
-                pass
-            with pytest.raises(InvalidStatus):
-                connect(f"ws://127.0.0.1:{port}/broken")
-            wait_until(lambda: len(connections) == 0, what="the web sockets are closed")
-        log = capsys.readouterr().err + caplog.text
-        assert "Uvicorn running on" in log
-        assert "RuntimeError: a defect" in log
-        assert "connection open" not in log
-        assert '"WebSocket ' not in log
+    def test_an_upgrade_to_a_web_socket_is_answered_as_a_request(self, served: Served) -> None:
+        upgrade = b"GET /v1/health/live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        with closing(served.connect(upgrade)) as connection:
+            assert connection.recv(15) == b"HTTP/1.1 200 OK"
 
 
 class TestHeaders:
@@ -246,6 +206,7 @@ class TestBodies:
 
 
 class TestAnswers:
+    @pytest.mark.slow
     def test_a_client_that_does_not_read_its_answers_is_disconnected(self, served: Served) -> None:
         request = b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with closing(served.connect(request * 100, receive_buffer=4_096)):
