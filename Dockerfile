@@ -11,12 +11,13 @@ WORKDIR /app
 # Dependencies first, because they seldom change: their layer stays cached when the code changes.
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY memorybase/__init__.py memorybase/__init__.py
-RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" -c constraints.txt .
+RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" -c constraints.txt '.[mcp]'
 
 COPY memorybase memorybase
 COPY worker worker
 COPY api api
 COPY migrations migrations
+COPY clients/python/src clients/python/src
 RUN pip install --no-cache-dir --no-deps --force-reinstall .
 
 USER memorybase

@@ -25,11 +25,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from memorybase_client import Client
+from memorybase_client.models import ContextAnswer
 from recalling import command, corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
-from memorybase.client import Client
 from memorybase.conversation import ESTIMATE
 from memorybase.conversation.view.records import Record
 from memorybase.messages import message_text
@@ -64,18 +65,13 @@ class Measured:
         }
 
 
-def context(loaded: Loaded, conversation: Conversation, question: str, budget: int) -> tuple[dict[str, Any], list[str]]:
+def context(loaded: Loaded, conversation: Conversation, question: str, budget: int) -> tuple[ContextAnswer, list[str]]:
     """The response, and the conversation's ids of the messages that it quotes."""
     name = conversation.name
-    body = {
-        "flow_id": name,
-        "session_id": f"{name}:asking",
-        "end_user_id": name,
-        "token_budget": budget,
-        "query": question,
-    }
-    answer: dict[str, Any] = loaded.client.call("POST", "/context", json=body)
-    ids = [id_ for source in answer["sources"] for id_ in source["message_ids"]]
+    answer = loaded.client.build_context(
+        flow_id=name, session_id=f"{name}:asking", end_user_id=name, token_budget=budget, query=question
+    )
+    ids = [id_ for source in answer.sources for id_ in source.message_ids]
     return answer, [loaded.own_id(conversation, id_) for id_ in ids]
 
 
@@ -100,7 +96,7 @@ def measure_context(loaded: Loaded, corpus: Corpus, budget: int, every: int) -> 
             began = time.perf_counter()
             answer, ids = context(loaded, conversation, question.text, budget)
             took_ms = (time.perf_counter() - began) * 1_000
-            measured.add(question, ids, answer["report"]["tokens_after"] / budget, took_ms)
+            measured.add(question, ids, answer.report.tokens_after / budget, took_ms)
     return measured
 
 

@@ -21,19 +21,21 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 import made
 import numpy as np
+from memorybase_client import Client
 from recalling import command, corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
-from memorybase.client import Client
 from memorybase.embedding import Embedders
 from memorybase.evaluation import JudgedCandidates, cross_validate, fit, fitting
 from memorybase.evaluation.metrics import Judged, Summary, difference, judge, summarize
 from memorybase.search.scoring import SIGNALS
+
+Mode = Literal["hybrid", "dense", "keyword"]
 
 TOP = 10
 POOL = 100
@@ -70,12 +72,12 @@ def known_items(corpus: Corpus) -> Corpus:
 
 
 def search(
-    loaded: Loaded, conversation: Conversation, question: str, mode: str, *, pool: bool = False
+    loaded: Loaded, conversation: Conversation, question: str, mode: Mode, *, pool: bool = False
 ) -> dict[str, Any]:
     """The response, with the conversation's ids of the hits as `found`."""
-    body = {"query": question, "mode": mode, "top_k": POOL if pool else TOP, "explain": pool}
-    path = f"/memories/{loaded.memories[conversation.name]}/search"
-    answer: dict[str, Any] = loaded.client.call("POST", path, json=body)
+    answer = loaded.client.search_memory_base(
+        loaded.memories[conversation.name], query=question, mode=mode, top_k=POOL if pool else TOP, explain=pool
+    ).model_dump(mode="json")
     return answer | {"found": [loaded.own_id(conversation, hit["message_id"]) for hit in answer["results"]]}
 
 
@@ -86,7 +88,7 @@ def questions_of(corpus: Corpus) -> Iterator[tuple[Conversation, Question]]:
                 yield conversation, question
 
 
-def measure_mode(loaded: Loaded, corpus: Corpus, mode: str) -> tuple[list[Judged], list[float]]:
+def measure_mode(loaded: Loaded, corpus: Corpus, mode: Mode) -> tuple[list[Judged], list[float]]:
     judged, took = [], []
     for conversation, question in questions_of(corpus):
         answer = search(loaded, conversation, question.text, mode)
@@ -109,7 +111,7 @@ def measure_naive(corpus: Corpus, embedders: Embedders) -> dict[str, list[Judged
     return judged
 
 
-def abstention(loaded: Loaded, corpus: Corpus, mode: str) -> dict[str, Any]:
+def abstention(loaded: Loaded, corpus: Corpus, mode: Mode) -> dict[str, Any]:
     """Percentiles of the best score for answerable and unanswerable questions."""
     best: dict[bool, list[float]] = {True: [], False: []}
     for conversation in corpus.conversations:

@@ -22,6 +22,7 @@
     ├── ClaimLost                     another worker, a cancel or a delete took the job: stop
     └── CallerError                   the request is invalid; nothing was changed
         ├── InvalidRequest            422, names the field, the value and the bound
+        │   └── IdempotencyKeyReused  the key was sent with another request
         ├── Unauthorized              401
         ├── Forbidden                 403
         ├── NotFound                  404
@@ -35,6 +36,8 @@
             ├── IngestionActive
             ├── BuildActive
             ├── SessionConflict
+            ├── IdempotencyInProgress the first request with this key is still running
+            ├── SecretNotStored       the request has created an API key, whose secret cannot be shown again
             └── MemoryBaseOnly        the knowledge base belongs to a memory base
 
 Each class states its HTTP status, its error class (environment, message, caller, claim) and whether a retry can
@@ -231,6 +234,12 @@ class InvalidRequest(CallerError):
     status_code = 422
 
 
+class IdempotencyKeyReused(InvalidRequest):
+    """This Idempotency-Key was sent with another request. Use a new key for each request."""
+
+    code = "idempotency_key_reused"
+
+
 class Unauthorized(CallerError):
     """A valid API key is required. Send it as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'."""
 
@@ -317,6 +326,19 @@ class BuildActive(Conflict):
 
     code = "build_active"
     retryable = True
+
+
+class IdempotencyInProgress(Conflict):
+    """The first request with this Idempotency-Key is still running. Send it again for its answer."""
+
+    code = "idempotency_in_progress"
+    retryable = True
+
+
+class SecretNotStored(Conflict):
+    """This request has created the API key in details.existing_id, and its secret is not stored. Revoke that key."""
+
+    code = "secret_not_stored"
 
 
 class MemoryBaseOnly(Conflict):

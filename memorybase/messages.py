@@ -68,6 +68,8 @@ class NewMessage:
     status: str
     timestamp: datetime | None
     parent_rule: ParentRule | None = None  # linked: its parent is null, not left out
+    muted: bool = False  # these two only from an export
+    pinned: bool = False
 
 
 def normalise_all(

@@ -56,6 +56,9 @@ class IngestionQueue(Protocol):
     def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
         """The same for summaries, by id."""
 
+    def enqueue_maps(self, base_ids: Sequence[UUID]) -> int:
+        """The same for maps, by memory base."""
+
     def enqueue_clean_up(self) -> int:
         """The same for the clean-up of node memory in object stores."""
 

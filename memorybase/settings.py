@@ -97,6 +97,10 @@ class Settings(BaseSettings):
         0, ge=0, description="Days after the last write until node object memory is deleted; 0: never."
     )
 
+    deleted_retention_days: int = Field(
+        30, ge=0, le=3_650, description="Days that a deleted message can be restored; 0: its text is deleted at once."
+    )
+
     # Jobs are small, so that kill -9 costs seconds, and large enough to fill embedding batches.
     job_max_messages: int = Field(256, ge=1, le=10_000, description="Maximum counted messages in a job.")
     job_max_bytes: int = Field(
@@ -174,6 +178,9 @@ class Settings(BaseSettings):
         5, ge=0, description="Calls per second without a valid key, per address and process; 0: unlimited."
     )
     cors_origins: list[str] = Field(default_factory=list, description="Allowed CORS origins; empty: CORS is off.")
+    idempotency_hours: int = Field(
+        24, ge=1, le=8_760, description="Hours that the answer to a request with an Idempotency-Key is kept."
+    )
 
     # The web page.
     web: bool = Field(True, description="Serve the web page at /ui.")

@@ -396,6 +396,7 @@ class InMemoryQueue:
         self.away = False  # notifications are lost while this is set
         self.enqueued: list[JobMessage] = []  # every notification that arrived, drained or not
         self.enqueued_summaries: list[UUID] = []  # those for summaries, until drained
+        self.enqueued_maps: list[UUID] = []  # those for maps, by memory base, until drained
         self._waiting: deque[JobMessage] = deque()
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
@@ -411,22 +412,36 @@ class InMemoryQueue:
         self.enqueued_summaries.extend(ids)
         return len(ids)
 
+    def enqueue_maps(self, base_ids: Sequence[UUID]) -> int:
+        if self.away:
+            return 0
+        self.enqueued_maps.extend(base_ids)
+        return len(base_ids)
+
     def enqueue_clean_up(self) -> int:
         return int(not self.away)
 
     def backlog(self) -> int | None:
-        return None if self.away else len(self._waiting) + len(self.enqueued_summaries)
+        return None if self.away else len(self._waiting) + len(self.enqueued_summaries) + len(self.enqueued_maps)
 
     def clear(self) -> None:
         """Lose what is waiting, like a broker that lost its file."""
         self._waiting.clear()
         self.enqueued_summaries.clear()
+        self.enqueued_maps.clear()
 
     def drain_summaries(self, handler: Callable[[UUID], object]) -> int:
         """Handle each waiting notification for a summary; returns how many."""
         notified, self.enqueued_summaries = self.enqueued_summaries, []
         for summary_id in notified:
             handler(summary_id)
+        return len(notified)
+
+    def drain_maps(self, handler: Callable[[UUID], object]) -> int:
+        """Handle each waiting notification for a map; returns how many."""
+        notified, self.enqueued_maps = self.enqueued_maps, []
+        for base_id in notified:
+            handler(base_id)
         return len(notified)
 
     def drain(self, handler: Callable[[JobMessage], object]) -> int:

@@ -22,13 +22,14 @@ from memorybase.settings import Settings
 QUEUE = "memorybase"
 INGEST_TASK = "memorybase.ingest"
 SUMMARIZE_TASK = "memorybase.summarize"
+MAP_TASK = "memorybase.map"
 CLEAN_NODE_MEMORY_TASK = "memorybase.clean_node_memory"
 
 log = telemetry.get_logger(__name__)
 
 
 class CeleryQueue:
-    """Sends `INGEST_TASK` for each job and `SUMMARIZE_TASK` for each summary.
+    """Sends `INGEST_TASK` for each job, `SUMMARIZE_TASK` for each summary and `MAP_TASK` for each map.
 
     Never raises. After a failure it publishes nothing for `enqueue_pause_seconds`.
     """
@@ -48,6 +49,9 @@ class CeleryQueue:
 
     def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
         return self._enqueue(SUMMARIZE_TASK, [{"summary_id": str(summary_id)} for summary_id in ids])
+
+    def enqueue_maps(self, base_ids: Sequence[UUID]) -> int:
+        return self._enqueue(MAP_TASK, [{"memory_base_id": str(base_id)} for base_id in base_ids])
 
     def enqueue_clean_up(self) -> int:
         return self._enqueue(CLEAN_NODE_MEMORY_TASK, [{}])

@@ -9,9 +9,10 @@ from memorybase.conversation.chat_memory import summaries
 from memorybase.conversation.node_object_memory import node_memory
 from memorybase.conversation.session_memory import summary_job
 from memorybase.ingestion import worker
+from memorybase.memory_map import job as map_job
 from memorybase.services import JobMessage
 from worker.app import app, this_process
-from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, SUMMARIZE_TASK
+from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, MAP_TASK, SUMMARIZE_TASK
 
 
 @app.task(name=INGEST_TASK)
@@ -32,6 +33,16 @@ def summarize(summary_id: str) -> None:
     with process.watchdog.watching(id_):
         if not summary_job.make_summary(process.services, id_, before_page=process.ingest_waiting):
             summaries.make_due(process.services, id_, before_page=process.ingest_waiting)
+
+
+@app.task(name=MAP_TASK)
+def compute_map(memory_base_id: str) -> None:
+    """Compute the map of a memory base, after ingestion, if its row asks for one."""
+    process = this_process()
+    base_id = UUID(memory_base_id)
+    with process.watchdog.watching(base_id):
+        map_job.compute_map(process.services, base_id, before_page=process.ingest_waiting)
+    process.memory.give_back()
 
 
 @app.task(name=CLEAN_NODE_MEMORY_TASK)

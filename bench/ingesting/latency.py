@@ -20,6 +20,7 @@ GIVE_UP_SECONDS = 60.0  # a message that is not found by then is counted as not 
 POLL_SECONDS = 0.005
 WATCHERS = 16
 FILL_RUN = 50
+FILL_SECONDS = 3_600.0
 
 
 def paced(per_second: float, number: int) -> Iterator[int]:
@@ -39,23 +40,23 @@ def capture(target: Target, corpus: Corpus) -> Figures:
     for number in range(5):  # a connection that is open, statements that are known
         base.capture("warm", [f"warm {number}"])
     runs = in_calls(corpus.take(2 * CAPTURES), 2)
-    target.client.call("POST", f"/memories/{backlog.id}/flush")
+    target.client.flush_memory_base(backlog.id)
     flushed = time.perf_counter()
     seconds: list[float] = []
     for index in paced(CAPTURES_PER_SECOND, CAPTURES):
-        if index % CAPTURES_PER_SECOND == 0 and backlog.state()["total_processed"] >= BACKLOG:
+        if index % CAPTURES_PER_SECOND == 0 and backlog.state().total_processed >= BACKLOG:
             break
         began = time.perf_counter()
         base.capture(f"session {index % 20}", runs[index])
         seconds.append(time.perf_counter() - began)
-    ingested = backlog.state()["total_processed"]
+    ingested = backlog.state().total_processed
     figures = latencies(seconds) | {
         "runs_per_second": CAPTURES_PER_SECOND,
         "backlog_ingested_per_second": rate(ingested, time.perf_counter() - flushed),
         "failed_jobs": base.failed_jobs(),
     }
     for done in (backlog, base):  # what is left of them would disturb the next section
-        target.client.call("DELETE", f"/memories/{done.id}")
+        target.client.delete_memory_base(done.id)
     return figures
 
 
@@ -116,11 +117,11 @@ def _watch(base: Base, index: int, texts: Sequence[str]) -> Found | None:
     began = time.perf_counter()
     answer = base.capture(f"session {index % 20}", [*texts[:-1], wanted])
     answered = time.perf_counter()
-    message_id = answer["messages"][-1]["id"]
+    message_id = answer.messages[-1].id
     while time.perf_counter() - answered < GIVE_UP_SECONDS:
-        results = base.search(wanted, include_pending=False)["results"]
+        results = base.search(wanted, include_pending=False)
         now = time.perf_counter()
-        if any(each["message_id"] == message_id for each in results):
+        if any(each.message_id == message_id for each in results):
             return Found(now - began, now - answered)
         time.sleep(POLL_SECONDS)
     return None
@@ -136,7 +137,7 @@ def search(target: Target, corpus: Corpus, *, sizes: Sequence[int], number: int)
         began = time.perf_counter()
         for index, page in enumerate(in_calls(corpus.take(size - held), FILL_RUN)):
             base.capture(f"session {held + index * FILL_RUN}", page)
-        target.client.settle(base.id, lambda _: None)
+        target.client.wait_until_searchable(base.id, timeout_seconds=FILL_SECONDS)
         filled = rate(size - held, time.perf_counter() - began)
         held = size
         for question in corpus.questions(5):

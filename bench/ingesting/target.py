@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
-from memorybase.client import Client
+from memorybase_client import Client, models
+
 from memorybase.errors import NotReady
 from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
@@ -37,21 +37,21 @@ class Base:
 
     client: Client
     flow: str
-    id: str
+    id: UUID
 
-    def capture(self, session_id: str, texts: Sequence[str]) -> Any:
+    def capture(self, session_id: str, texts: Sequence[str]) -> models.CaptureAnswer:
         """Post one run, user and assistant by turns; the answer."""
         messages = [{"role": ("user", "assistant")[index % 2], "content": text} for index, text in enumerate(texts)]
-        return self.client.post_run(self.flow, {"session_id": session_id, "run_id": uuid4().hex, "messages": messages})
+        return self.client.capture_run(self.flow, session_id=session_id, messages=messages)
 
-    def state(self) -> Any:
-        return self.client.memory(self.id)
+    def state(self) -> models.MemoryBaseView:
+        return self.client.get_memory_base(self.id)
 
     def wait_ingested(self, total: int) -> None:
         """Until this many messages are in the ledger; flushes nothing. Raises NotReady when none is added any more."""
         processed, moved = -1, time.monotonic()
         while processed < total:
-            found = self.state()["total_processed"]
+            found = self.state().total_processed
             if found != processed:
                 processed, moved = found, time.monotonic()
             if time.monotonic() - moved > STALLED_SECONDS:
@@ -59,11 +59,10 @@ class Base:
             time.sleep(LOOK_SECONDS)
 
     def failed_jobs(self) -> int:
-        failed: int = self.client.get(f"/memories/{self.id}/jobs", state="failed")["total"]
-        return failed
+        return self.client.list_jobs(self.id, state="failed").page().total
 
-    def search(self, query: str, **more: Any) -> Any:
-        return self.client.call("POST", f"/memories/{self.id}/search", json={"query": query, **more})
+    def search(self, query: str, *, include_pending: bool | None = None) -> list[models.Hit]:
+        return self.client.search_memory_base(self.id, query=query, include_pending=include_pending).results
 
 
 @contextmanager
@@ -80,9 +79,11 @@ def running_stack(database_url: str = "") -> Iterator[Target]:
 
 def new_base(client: Client, name: str, *, threshold: int, auto_capture: bool = True) -> Base:
     flow = f"{name}-{uuid4().hex[:8]}"
-    client.put_flow(flow)
-    wanted = {"name": flow, "flow_id": flow, "capture": "all", "threshold": threshold, "auto_capture": auto_capture}
-    return Base(client, flow, client.call("POST", "/memories", json=wanted)["id"])
+    client.put_flow(flow, name=flow)
+    base = client.create_memory_base(
+        name=flow, flow_id=flow, capture="all", threshold=threshold, auto_capture=auto_capture
+    )
+    return Base(client, flow, base.id)
 
 
 def in_calls(texts: Sequence[str], size: int) -> list[Sequence[str]]:

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memorybase import __version__, errors
-from memorybase.client import Client
+from memorybase_client import Client
+from memorybase_client.errors import MemorybaseError
+
+from memorybase import __version__
 from memorybase.settings import Settings
 from recalling.loading import stack
 
@@ -33,7 +35,7 @@ def run(chosen: argparse.Namespace, measure: Callable[[Client, Settings], dict[s
         report["model"] = settings.embedding_model
         try:
             report |= measure(client, settings)
-        except errors.MemorybaseError as error:
+        except MemorybaseError as error:
             raise SystemExit(f"error: {error}") from error
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=2) + "\n")

@@ -8,11 +8,14 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from memorybase.client import Client
+from memorybase_client import Client
+
 from memorybase.settings import Settings
 from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 from recalling.corpora import Conversation
+
+LOADING_SECONDS = 3_600.0  # for one conversation to be ingested
 
 
 @contextlib.contextmanager
@@ -31,7 +34,7 @@ class Loaded:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.memories: dict[str, str] = {memory["name"]: memory["id"] for memory in client.pages("/memories")}
+        self.memories = {memory.name: memory.id for memory in client.list_memory_bases()}
         self._names: dict[str, dict[str, str]] = {}
 
     def load(self, conversation: Conversation) -> None:
@@ -39,15 +42,15 @@ class Loaded:
         began = time.perf_counter()
         name = conversation.name
         if name not in self.memories:
-            self.client.put_flow(name)
-            body = {"name": name, "flow_id": name, "capture": "all", "threshold": 10_000}
-            self.memories[name] = self.client.call("POST", "/memories", json=body)["id"]
+            self.client.put_flow(name, name=name)
+            base = self.client.create_memory_base(name=name, flow_id=name, capture="all", threshold=10_000)
+            self.memories[name] = base.id
             for run in conversation.runs:
-                self.client.post_run(name, {**run, "end_user_id": name})
-            self.client.settle(self.memories[name], lambda _: None)
+                self.client.capture_run(name, **run, end_user_id=name)
+            self.client.wait_until_searchable(base.id, timeout_seconds=LOADING_SECONDS)
         if name not in self._names:
-            listed = self.client.pages("/messages", flow_id=name)
-            self._names[name] = {each["id"]: each["external_id"] for each in listed}
+            listed = self.client.list_messages(flow_id=name)
+            self._names[name] = {str(each.id): str(each.external_id) for each in listed}
             print(f"{name}: {len(self._names[name])} messages in {time.perf_counter() - began:.1f} s", flush=True)
 
     def own_id(self, conversation: Conversation, message_id: str) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
+
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.auth import queries
@@ -38,6 +40,7 @@ class Principal:
     user_id: UUID
     key_id: UUID
     scopes: frozenset[str]
+    name: str = ""
 
     def require(self, scope: str) -> None:
         """Raises Forbidden."""
@@ -46,9 +49,16 @@ class Principal:
 
 
 def create_key(
-    services: Services, user_id: UUID, *, name: str, scopes: Sequence[str], expires_at: datetime | None = None
+    services: Services,
+    user_id: UUID,
+    *,
+    name: str,
+    scopes: Sequence[str],
+    expires_at: datetime | None = None,
+    before_commit: Callable[[OrmSession, ApiKey], object] | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key and its secret, which cannot be read again; raises InvalidRequest."""
+    """A new key and its secret, which cannot be read again; raises InvalidRequest. `before_commit` is called in the
+    transaction that creates it."""
     now = datetime.now(UTC)
     _check(name, scopes, expires_at, now)
     secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
@@ -56,6 +66,8 @@ def create_key(
     key = ApiKey(**values)
     with services.database.transaction() as db:
         db.add(key)
+        if before_commit is not None:
+            before_commit(db, key)
     return key, secret
 
 
@@ -123,7 +135,7 @@ def _look_up(services: Services, secret: str) -> Principal | None:
         # The key is valid; a busy database must not fail the call for this mark.
         with suppress(errors.DatabaseUnavailable), services.database.transaction() as db:
             queries.mark_key_used(db, key.id, now=now)
-    return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes))
+    return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes), name=key.name)
 
 
 def _is_configured(services: Services, secret: str) -> bool:

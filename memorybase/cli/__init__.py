@@ -7,6 +7,7 @@ from typing import Annotated
 
 import pydantic
 import typer
+from memorybase_client import errors as client_errors
 
 from memorybase import __version__, errors
 from memorybase.cli import (
@@ -72,17 +73,26 @@ def main() -> None:
     keep_new_files_private()  # exports, the demo, a database that a command creates
     try:
         app()
-    except errors.MemorybaseError as exc:
+    except (errors.MemorybaseError, client_errors.MemorybaseError) as exc:
         sys.exit(f"error: {describe(exc)}")
     except pydantic.ValidationError as exc:
         sys.exit(f"error: {describe_settings(exc)}")
 
 
-def describe(error: errors.MemorybaseError) -> str:
-    """One line: the message, with field, value and limit."""
+# What to do about the errors that the API's own messages cannot help with.
+ADVICE: tuple[tuple[type[Exception], str], ...] = (
+    (client_errors.ConnectionFailed, "Is the stack running? Start it with: memorybase up"),
+    (client_errors.Unauthorized, "Pass the key with --key or MEMORYBASE_API_KEY."),
+)
+
+
+def describe(error: errors.MemorybaseError | client_errors.MemorybaseError) -> str:
+    """One line: the message, with field, value, limit and what to do."""
     bounds = {"value": error.value, "limit": error.limit}
     details = [f"{name}: {value}" for name, value in bounds.items() if value is not None]
     if error.field and error.field not in error.message:
         details.insert(0, f"field: {error.field}")
     text = " ".join(error.message.split())
-    return f"{text} ({', '.join(details)})" if details else text
+    text = f"{text} ({', '.join(details)})" if details else text
+    advice = next((advice for kind, advice in ADVICE if isinstance(error, kind)), None)
+    return text if advice is None else f"{text.rstrip('.')}. {advice}"

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from memorybase_client import errors as client_errors
 from rich.markup import escape
 from rich.table import Table
 
 from memorybase import errors
+from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural, table_console
-from memorybase.client import Client
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from memorybase_client import Client
 
 app = typer.Typer(help="Messages that could not be embedded: list, retry, discard.", no_args_is_help=True)
 
@@ -25,7 +31,7 @@ def list_(
 ) -> None:
     """List the dead letters of a memory base, oldest first, without their text."""
     with connect(data_dir, url, key) as client:
-        letters = list(client.pages(_path(client, memory)))
+        letters = list(client.list_dead_letters(find_memory_base(client, memory).id))
     if not letters:
         typer.echo("no dead letters")
         return
@@ -33,9 +39,9 @@ def list_(
     for column in ("id", "session", "message", "state", "attempts", "error"):
         table.add_column(column, overflow="fold", no_wrap=column in {"id", "message"})
     for letter in letters:
-        error = f"{letter['error']['code']}: {letter['error']['message']}"
-        cells = [str(letter[name]) for name in ("id", "session_id", "message_id", "state", "attempts")]
-        table.add_row(*(escape(text) for text in (*cells, error)))
+        error = f"{letter.error.code}: {letter.error.message}"
+        cells = (letter.id, letter.session_id, letter.message_id, letter.state, letter.attempts, error)
+        table.add_row(*(escape(str(cell)) for cell in cells))
     table_console().print(table)
 
 
@@ -51,10 +57,10 @@ def retry(
 ) -> None:
     """Try again to embed these messages."""
     with connect(data_dir, url, key) as client:
-        path = _path(client, memory)
-        chosen = _chosen(client, path, ids, all_=all_)
+        base_id = find_memory_base(client, memory).id
+        chosen = _chosen(client, base_id, ids, all_=all_)
         for letter_id in chosen:
-            client.call("POST", f"{path}/{letter_id}/retry")
+            client.retry_dead_letter(base_id, letter_id)
     typer.echo(f"retrying {plural(len(chosen), 'dead letter')}")
 
 
@@ -70,20 +76,21 @@ def discard(
 ) -> None:
     """Leave these messages out of this memory base; they stay stored."""
     with connect(data_dir, url, key) as client:
-        path = _path(client, memory)
-        chosen = _chosen(client, path, ids, all_=all_)
+        base_id = find_memory_base(client, memory).id
+        chosen = _chosen(client, base_id, ids, all_=all_)
         for letter_id in chosen:
-            # 404: an earlier attempt succeeded but its answer was lost, or a repair removed the dead letter.
-            client.call("DELETE", f"{path}/{letter_id}", allow=(404,) if all_ else ())
+            try:
+                client.discard_dead_letter(base_id, letter_id)
+            except client_errors.NotFound:
+                # An earlier attempt succeeded but its answer was lost, or a repair removed the dead letter.
+                if not all_:
+                    raise
     typer.echo(f"discarded {plural(len(chosen), 'dead letter')}")
 
 
-def _path(client: Client, memory: str) -> str:
-    base: dict[str, Any] = client.find_memory(memory)
-    return f"/memories/{base['id']}/dead-letters"
-
-
-def _chosen(client: Client, path: str, ids: list[str] | None, *, all_: bool) -> list[str]:
+def _chosen(client: Client, base_id: UUID, ids: list[str] | None, *, all_: bool) -> list[str]:
     if bool(ids) == all_:
         raise errors.InvalidRequest("Pass either ids of dead letters or --all")
-    return [letter["id"] for letter in client.pages(path)] if all_ else list(ids or [])
+    if not all(ids or []):
+        raise errors.InvalidRequest("ids of dead letters must not be empty", field="ids")
+    return [str(letter.id) for letter in client.list_dead_letters(base_id)] if all_ else list(ids or [])

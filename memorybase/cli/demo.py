@@ -15,15 +15,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
+from uuid import UUID
 
 import httpx
+from memorybase_client import Client, models
+from memorybase_client import errors as client_errors
 from rich.console import Console
 from rich.markup import escape
 
 from memorybase import errors
+from memorybase.cli.memory_bases import ingest_pending
 from memorybase.cli.options import progress
-from memorybase.client import Client
 from memorybase.import_export.conversation_files import ImportedRun, read_runs
 from memorybase.stack.child import StackChild
 from memorybase.stack.children import NAMES
@@ -42,7 +45,6 @@ MAX_BLOCKED_STEPS = 20  # if a call still fails after these, the paused worker i
 RESTART_SECONDS = 30.0
 MARKER = ".memorybase-demo"
 
-Json = dict[str, Any]
 T = TypeVar("T")
 
 
@@ -64,7 +66,7 @@ def run_demo(directory: Path) -> None:
             demo.count(stack.chroma_url)
             demo.ask()
     console.print(f"\nDone in {time.monotonic() - began:.0f} s. All processes are stopped.")
-    _print_next_steps(console, directory, demo.memory_id, from_environment=bool(stack.settings.api_key))
+    _print_next_steps(console, directory, demo.memory.id, from_environment=bool(stack.settings.api_key))
 
 
 def _fresh(directory: Path) -> Path:
@@ -96,7 +98,7 @@ def _empty(directory: Path) -> None:
             path.unlink()
 
 
-def _print_next_steps(console: Console, directory: Path, memory_id: str, *, from_environment: bool) -> None:
+def _print_next_steps(console: Console, directory: Path, memory_id: UUID, *, from_environment: bool) -> None:
     quoted = shlex.quote(str(directory))
     key = "$MEMORYBASE_API_KEY" if from_environment else f"$(cat {shlex.quote(str(directory / 'api_key'))})"
     body = shlex.quote(json.dumps({"query": "Who brings a dog to dinner?", "top_k": 3}))
@@ -126,8 +128,8 @@ class Demo:
     data: DataDir
     client: Client
     impatient: Client  # gives up within a second
-    memory_id: str = ""
-    captured: set[str] = field(default_factory=set)
+    memory: models.MemoryBaseView = field(init=False)
+    captured: set[UUID] = field(default_factory=set)
 
     def say(self, text: str) -> None:
         self.console.print(text)
@@ -136,9 +138,8 @@ class Demo:
         """Capture the sample run by run; the worker is killed during the first job."""
         runs = read_runs(_sample("conversation.jsonl"), namespace=FLOW)
         sessions = list(dict.fromkeys(run.session_id for run in runs))
-        self.client.put_flow(FLOW)
-        body = {"name": MEMORY, "flow_id": FLOW, "threshold": THRESHOLD, "capture": "all"}
-        self.memory_id = self.client.call("POST", "/memories", json=body)["id"]
+        self.client.put_flow(FLOW, name=FLOW)
+        self.memory = self.client.create_memory_base(name=MEMORY, flow_id=FLOW, threshold=THRESHOLD, capture="all")
         total = sum(len(run.messages) for run in runs)
         self.say(f"\n[bold]1. Capture {total} messages in {len(sessions)} sessions, one run at a time over HTTP[/]")
         self.say(f"  A session with {THRESHOLD} pending messages is ingested automatically.")
@@ -154,14 +155,14 @@ class Demo:
         self._search_pending()
 
     def _post(self, runs: list[ImportedRun], client: Client | None = None) -> None:
-        jobs = 0
-        answer: Json = {}
+        jobs = pending = 0
         for run in runs:
-            body = {"session_id": run.session_id, "run_id": run.run_id, "messages": list(run.messages)}
-            answer = (client or self.client).post_run(FLOW, body)
-            self.captured.update(message["id"] for message in answer["messages"] if message["created"])
-            jobs += any(item["job_id"] for item in answer["ingestion"])
-        pending = answer["ingestion"][0]["pending_messages"]
+            answer = (client or self.client).capture_run(
+                FLOW, session_id=run.session_id, run_id=run.run_id, messages=run.messages
+            )
+            self.captured.update(message.id for message in answer.messages if message.created)
+            jobs += any(each.job_id for each in answer.ingestion)
+            pending = answer.ingestion[0].pending_messages
         state = "threshold reached, job queued" if jobs else f"below the threshold, {pending} pending"
         self.say(f"  {runs[0].session_id}: {sum(len(run.messages) for run in runs)} messages captured ({state})")
 
@@ -176,25 +177,25 @@ class Demo:
             job = self._step_until_running(worker)
             worker.kill()
         self.say(
-            f"[bold red]  kill -9 {worker.pid}[/]: [bold]killed the worker during job {job['id']}[/]\n"
-            f"    ({escape(job['session_id'])}, messages {job['from_seq'] + 1} to {job['to_seq']}, attempt "
-            f"{job['attempts']}, state {job['state']})"
+            f"[bold red]  kill -9 {worker.pid}[/]: [bold]killed the worker during job {job.id}[/]\n"
+            f"    ({escape(job.session_id)}, messages {job.from_seq + 1} to {job.to_seq}, attempt "
+            f"{job.attempts}, state {job.state})"
         )
         self.say(f"    The stack has started a new worker, process {self._next_worker(worker.pid)}.")
 
-    def _step_until_running(self, worker: _SteppedProcess) -> Json:
+    def _step_until_running(self, worker: _SteppedProcess) -> models.JobView:
         for _ in range(MAX_STEPS):
             worker.step()
-            jobs: list[Json] = worker.call_between_steps(self._jobs)
+            jobs = worker.call_between_steps(self._jobs)
             for job in jobs:
-                if job["state"] == "running":
+                if job.state == "running":
                     return job
-            if not any(job["state"] == "queued" for job in jobs):
+            if not any(job.state == "queued" for job in jobs):
                 raise errors.NotReady("The job ended between two checks, so no worker was killed. Run the demo again.")
         raise errors.NotReady(f"The worker claimed no job. Read its log: {self.data.log_file('worker')}")
 
-    def _jobs(self) -> list[Json]:
-        return list(self.impatient.get(f"/memories/{self.memory_id}/jobs")["items"])
+    def _jobs(self) -> list[models.JobView]:
+        return self.impatient.list_jobs(self.memory.id).page().items
 
     def _worker_pid(self) -> int:
         return int(self.data.pid_file("worker").read_text())
@@ -214,7 +215,7 @@ class Demo:
     def _search_pending(self) -> None:
         """A message below its threshold is found before any job has processed it."""
         query = "What can I do when I forget the word turbidity?"
-        hits = [hit for hit in self.client.search(self.memory_id, query, 5) if hit["pending"]]
+        hits = [hit for hit in self._search(query, 5) if hit.pending]
         if not hits:
             raise errors.NotReady("The search did not find a pending message.")
         self.say(f"\n[bold]2. Search messages that are not ingested yet:[/] {query}")
@@ -226,32 +227,30 @@ class Demo:
         self.say("\n[bold]3. Flush the sessions below the threshold, and wait until everything is ingested[/]")
         with progress(self.console) as bar:
             task = bar.add_task("ingested", total=len(self.captured))
-            self.client.settle(self.memory_id, lambda memory: bar.update(task, completed=memory["total_processed"]))
-        jobs = list(self.client.pages(f"/memories/{self.memory_id}/jobs"))
-        for job in sorted(jobs, key=lambda job: job["created_at"]):
-            attempt = f" on attempt {job['attempts']}" if job["attempts"] > 1 else ""
-            self.say(f"  {job['session_id']}: {job['processed']} of {job['total']} messages, {job['state']}{attempt}")
+            ingest_pending(
+                self.client, self.memory.id, lambda memory: bar.update(task, completed=memory.total_processed)
+            )
+        for job in sorted(self.client.list_jobs(self.memory.id), key=lambda job: job.created_at):
+            attempt = f" on attempt {job.attempts}" if job.attempts > 1 else ""
+            self.say(f"  {job.session_id}: {job.processed} of {job.total} messages, {job.state}{attempt}")
 
     def count(self, chroma_url: str) -> None:
         """Count the messages in SQL, in the service's own comparison and by the ids in Chroma."""
-        ingested = [
-            message["id"]
-            for message in self.client.pages("/messages", memory_base_id=self.memory_id)
-            if message["ingested"]
-        ]
-        mismatch = self.client.get(f"/memories/{self.memory_id}/mismatch")
-        held, doubled = _count_chunks(_chroma_ids(chroma_url, self.memory_id))
+        messages = self.client.list_messages(memory_base_id=self.memory.id)
+        ingested = [message.id for message in messages if message.ingested]
+        mismatch = self.client.check_mismatch(self.memory.id)
+        held, doubled = _count_chunks(_chroma_ids(chroma_url, self.memory.id))
         # A message listed twice and extra chunks count as doubled too.
-        doubled += len(ingested) - len(set(ingested)) + mismatch["extra"]
+        doubled += len(ingested) - len(set(ingested)) + mismatch.extra
         lost = len(self.captured - set(ingested)) + len(self.captured - held)
         self.say("\n[bold]4. Check that nothing was lost or doubled[/]")
         self.say(f"  messages: {len(ingested)} of {len(self.captured)} ingested  (GET /messages)")
         self.say(
-            f"  chunks:   {mismatch['expected']} expected, {mismatch['found']} found, {mismatch['missing']} missing, "
-            f"{mismatch['extra']} extra  (GET /memories/…/mismatch)"
+            f"  chunks:   {mismatch.expected} expected, {mismatch.found} found, {mismatch.missing} missing, "
+            f"{mismatch.extra} extra  (GET /memories/…/mismatch)"
         )
         in_store = len(held & self.captured)
-        is_correct = in_store == len(self.captured) and not lost and not doubled and mismatch["state"] == "ok"
+        is_correct = in_store == len(self.captured) and not lost and not doubled and mismatch.state == "ok"
         colour = "green" if is_correct else "red"
         self.say(
             f"[bold {colour}]  captured {len(self.captured)}, in the store {in_store}, lost {lost}, "
@@ -268,22 +267,24 @@ class Demo:
         questions = json.loads(_sample("questions.json"))
         unanswered = 0
         for question in questions:
-            hits = self.client.search(self.memory_id, question["question"], 3)
+            hits = self._search(question["question"], 3)
             self.say(f"\n  [bold cyan]{escape(question['question'])}[/]")
             for hit in hits:
                 self._show(hit)
             unanswered += not any(
-                question["expected"] in hit["content"] and question["session"] == hit["session_id"] for hit in hits
+                question["expected"] in str(hit.content) and question["session"] == hit.session_id for hit in hits
             )
         if unanswered:
             raise errors.NotReady(f"{unanswered} of {len(questions)} searches did not find the answer.")
 
-    def _show(self, hit: Json) -> None:
-        mark = "  [yellow]pending[/]" if hit["pending"] else ""
-        speaker = escape(hit["sender_name"] or hit["role"])
-        self.say(
-            f"    {hit['score']:.2f}  [dim]{escape(hit['session_id'])}[/]{mark}  {speaker}: {escape(hit['content'])}"
-        )
+    def _search(self, query: str, top_k: int) -> list[models.Hit]:
+        return self.client.search_memory_base(self.memory.id, query=query, top_k=top_k).results
+
+    def _show(self, hit: models.Hit) -> None:
+        mark = "  [yellow]pending[/]" if hit.pending else ""
+        speaker = escape(hit.sender_name or hit.role)
+        text = escape(str(hit.content))
+        self.say(f"    {hit.score:.2f}  [dim]{escape(hit.session_id)}[/]{mark}  {speaker}: {text}")
 
 
 class _SteppedProcess:
@@ -310,21 +311,21 @@ class _SteppedProcess:
 
     def call_between_steps(self, call: Callable[[], T]) -> T:
         """The paused process may hold the database's lock, which blocks other writers: step until the call succeeds."""
-        failure = errors.EnvironmentFailure()
-        for _ in range(MAX_BLOCKED_STEPS):
+        for attempt in range(1, MAX_BLOCKED_STEPS + 1):
             try:
                 return call()
-            except errors.EnvironmentFailure as exc:
-                failure = exc
+            except client_errors.MemorybaseError as exc:
+                if not exc.retryable or attempt == MAX_BLOCKED_STEPS:
+                    raise
                 self.step()
-        raise failure
+        raise AssertionError("unreachable")
 
 
 def _sample(name: str) -> str:
     return files("memorybase").joinpath("samples", name).read_text(encoding="utf-8")
 
 
-def _chroma_ids(chroma_url: str, memory_id: str) -> list[str]:
+def _chroma_ids(chroma_url: str, memory_id: UUID) -> list[str]:
     """Every id in the memory base's collection, read from Chroma directly and not through our adapter."""
     base = "/api/v2/tenants/default_tenant/databases/default_database/collections"
     ids: list[str] = []
@@ -332,12 +333,12 @@ def _chroma_ids(chroma_url: str, memory_id: str) -> list[str]:
         for collection in chroma.get(base).raise_for_status().json():
             answer = chroma.post(f"{base}/{collection['id']}/get", json={"limit": 5_000, "include": []})
             ids += answer.raise_for_status().json()["ids"]
-    return [chunk_id for chunk_id in ids if chunk_id.startswith(memory_id)]
+    return [chunk_id for chunk_id in ids if chunk_id.startswith(str(memory_id))]
 
 
-def _count_chunks(ids: list[str]) -> tuple[set[str], int]:
+def _count_chunks(ids: list[str]) -> tuple[set[UUID], int]:
     """The messages of these chunks, and how many chunks are duplicates or old versions."""
     chunks = [parsed for parsed in map(parse_chunk_id, ids) if parsed is not None]
     indices = Counter((chunk.message_id, chunk.index) for chunk in chunks)
     doubled = sum(count - 1 for count in indices.values())
-    return {str(chunk.message_id) for chunk in chunks}, doubled
+    return {chunk.message_id for chunk in chunks}, doubled

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memorybase.cli.options import DataDirOption, UrlOption, connect, plural
-from memorybase.client import Client
 from memorybase.integrations.coding_agents import install as hooks
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
+
+if TYPE_CHECKING:
+    from memorybase_client import Client
 
 app = typer.Typer(help="Coding agents: capture their sessions, recall at each prompt.", no_args_is_help=True)
 

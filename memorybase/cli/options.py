@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
 
 from memorybase import errors
-from memorybase.client import Client
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
+
+if TYPE_CHECKING:
+    from memorybase_client import Client
 
 DataDirOption = Annotated[
     Path | None,
@@ -31,6 +34,7 @@ KeyOption = Annotated[
 ]
 
 LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
+TRIES = 8  # of a call: a command may wait ten seconds for a stack that restarts
 
 
 def read_text(file: Path) -> str:
@@ -52,7 +56,11 @@ def table_console() -> Console:
 
 def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
     """A client of the stack that the options name. Raises NotReady or Unauthorized with what to do."""
-    return Client(*address(data_dir, url, key))
+    from memorybase_client import Client  # takes a tenth of a second, and --help needs none
+
+    # A command prints one error, or progress; the client's warnings about each attempt would be between its lines.
+    logging.getLogger("memorybase_client").setLevel(logging.ERROR)
+    return Client(*address(data_dir, url, key), tries=TRIES)
 
 
 def address(data_dir: Path | None, url: str | None, key: str | None) -> tuple[str, str]:

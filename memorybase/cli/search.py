@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
+from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
 from memorybase.messages import message_text
+
+if TYPE_CHECKING:
+    from memorybase_client import models
 
 
 def search(
@@ -17,21 +22,22 @@ def search(
     *,
     memory: Annotated[str, typer.Option(help="The memory base's name.")],
     top_k: Annotated[int, typer.Option("--top-k", help="Maximum results.", min=1, max=100)] = 5,
-    mode: Annotated[str, typer.Option(help="hybrid, keyword or dense.")] = "hybrid",
+    mode: Annotated[Literal["hybrid", "keyword", "dense"], typer.Option(help="hybrid, keyword or dense.")] = "hybrid",
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
     """Search a memory base and print the results, best first."""
     with connect(data_dir, url, key) as client:
-        results = client.search(client.find_memory(memory)["id"], query, top_k, mode)
+        base = find_memory_base(client, memory)
+        results = client.search_memory_base(base.id, query=query, top_k=top_k, mode=mode).results
     if not results:
         typer.echo("no results")
         return
     table_console().print(table_of(results))
 
 
-def table_of(results: list[dict[str, Any]]) -> Table:
+def table_of(results: Sequence[models.Hit]) -> Table:
     """A table of hits that fits the terminal's width."""
     table = Table(box=None, pad_edge=False, expand=False)
     table.add_column("score", justify="right")
@@ -40,20 +46,20 @@ def table_of(results: list[dict[str, Any]]) -> Table:
     table.add_column("when", no_wrap=True)
     table.add_column("text", overflow="fold")
     for hit in results:
-        mark = " (pending)" if hit["pending"] else ""
+        mark = " (pending)" if hit.pending else ""
         table.add_row(
-            f"{hit['score']:.3f}",
-            escape(hit["session_id"]),
-            escape(hit["sender_name"] or hit["role"]),
-            (hit["timestamp"] or "")[:10],
+            f"{hit.score:.3f}",
+            escape(hit.session_id),
+            escape(hit.sender_name or hit.role),
+            f"{hit.timestamp:%Y-%m-%d}",
             escape(_passage(hit) + mark),
         )
     return table
 
 
-def _passage(hit: dict[str, Any]) -> str:
+def _passage(hit: models.Hit) -> str:
     """The matching passage on one line, with … where the message continues."""
-    text = message_text(hit["content"])
-    before = "… " if text[: hit["snippet_start"]].strip() else ""
-    after = " …" if text[hit["snippet_end"] :].strip() else ""
-    return before + " ".join(hit["snippet"].split()) + after
+    text = message_text(hit.content)
+    before = "… " if text[: hit.snippet_start].strip() else ""
+    after = " …" if text[hit.snippet_end :].strip() else ""
+    return before + " ".join(hit.snippet.split()) + after

@@ -10,4 +10,4 @@ from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect
 def sign_in(*, data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption = None) -> None:
     """Print a link that signs a browser in to the web page. It works once, within an hour."""
     with connect(data_dir, url, key) as client:
-        typer.echo(client.sign_in_link())
+        typer.echo(f"{client.url}{client.create_sign_in_link().url_path}")

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from functools import partial
 from typing import Literal
 from uuid import UUID
@@ -44,6 +45,7 @@ from memorybase.queries.ownership import check_flow, not_found
 from memorybase.search import request as search_request
 from memorybase.search import search
 from memorybase.search.packing import Memory, Packer
+from memorybase.search.parts import PartWeights
 from memorybase.search.request import Mode, SearchRequest
 from memorybase.search.search import Hit
 from memorybase.services import Services
@@ -70,12 +72,20 @@ class RecallOptions:
     share   of the budget, reserved for memories; 0 recalls nothing
     top_k   messages at most; None: as many as fit, and the turns around them
     scope   where to search if there is no end user
+
+    The others are those of a search.
     """
 
     top_k: int | None = None
     share: float = 0.3
     min_score: float | None = None
     scope: Scope = "session"
+    mode: Mode = "hybrid"
+    weights: PartWeights | None = None
+    half_life_days: float | None = None
+    roles: Sequence[str] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +131,18 @@ class Further:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextReport(Report):
-    """The report of a view, how its budget was spent, and what a larger one would add."""
+class Recalled:
+    """A recalled memory. `score` is null for a message that is shown because it is beside a better one."""
 
+    message_id: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextReport(Report):
+    """The report of a view, its memories in order, how its budget was spent, and what a larger one would add."""
+
+    recalled: tuple[Recalled, ...]
     spent: Spent
     further: Further
 
@@ -134,13 +153,14 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
     end_user_id = _checked(services, user_id, request)
     past = _read(services, request)
     found = _NOTHING_FOUND
-    if request.query and request.use_memory and request.recall.share:
+    searched = bool(request.query and request.use_memory and request.recall.share)
+    if searched:
         history = past.view(request.token_budget, reserved=_reserved(request, request.token_budget))
         found = _recall(services, user_id, request, end_user_id, history)
     budget = request.token_budget
     memory, memories = _within(past, found, request, budget)
     more = _within(past, found, request, budget + FURTHER_TOKENS)
-    view = _with_report(memory.view, budget, _further((memory, memories), more))
+    view = _with_report(memory.view, budget, memories, _further((memory, memories), more))
     if memory.expired is not None:
         _request_summary(services, past.key, memory.expired)
     if request.use_memory and request.run_id is not None and request.node_id is not None:
@@ -151,6 +171,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
             run_id=request.run_id,
             node_id=request.node_id,
             view=view,
+            query=request.query if searched else None,
             memory_use_summary=memory.memory_use_summary,
             origin=ViewOrigin(session_id=request.session_id),
         )
@@ -207,9 +228,11 @@ def _further(now: tuple[SessionMemory, tuple[Memory, ...]], more: tuple[SessionM
     )
 
 
-def _with_report(view: View, budget: int, further: Further) -> View:
+def _with_report(view: View, budget: int, memories: Sequence[Memory], further: Further) -> View:
     report = {field.name: getattr(view.report, field.name) for field in fields(view.report)}
-    return replace(view, report=ContextReport(**report, spent=_spent(view, budget), further=further))
+    recalled = tuple(Recalled(message_id=str(each.turn.message_id), score=each.turn.score) for each in memories)
+    spent = _spent(view, budget)
+    return replace(view, report=ContextReport(**report, recalled=recalled, spent=spent, further=further))
 
 
 def _checked(services: Services, user_id: UUID, request: ContextRequest) -> str | None:
@@ -361,13 +384,13 @@ def _recall(
     query = _search_request(services, request, end_user_id, in_run | {UUID(message_id) for message_id in kept})
     degraded: tuple[str, ...] = ()
     try:
-        hits = _search(services, user_id, request, query, mode="hybrid")
+        hits = _search(services, user_id, query, mode=request.recall.mode)
     except errors.DatabaseUnavailable:
         raise
     except errors.EnvironmentFailure as error:
         log.warning("recall_degraded", error_code=error.code)
         degraded = (RECALL,)  # keyword search needs neither the vector store nor a model
-        hits = _search(services, user_id, request, query, mode="keyword")
+        hits = _search(services, user_id, query, mode="keyword")
     text_analyzer = analyzer(services.settings.keyword_language)
     around = None
     if request.recall.top_k is None and request.recall.min_score is None:
@@ -389,21 +412,20 @@ def _search_request(
         min_score=request.recall.min_score,
         neighbors=TURNS_AROUND,
         exclude_message_ids=sorted(excluded)[: search_request.MAX_EXCLUDED],
+        memory_base_ids=request.memory_base_ids,
+        weights=request.recall.weights,
+        half_life_days=request.recall.half_life_days,
+        roles=request.recall.roles,
+        since=request.recall.since,
+        until=request.recall.until,
         passages=False,
     )
 
 
-def _search(
-    services: Services, user_id: UUID, request: ContextRequest, query: SearchRequest, *, mode: Mode
-) -> list[Hit]:
+def _search(services: Services, user_id: UUID, query: SearchRequest, *, mode: Mode) -> list[Hit]:
     """The best hits over all memory bases, each message once."""
     query = replace(query, mode=mode, neighbors=0)  # the turns around are read later, if they fit
-    targets = [replace(query, flow_id=None, memory_base_id=base_id) for base_id in request.memory_base_ids] or [query]
-    found = [hit for target in targets for hit in search.search(services, user_id, target).results]
-    best: dict[UUID, Hit] = {}
-    for hit in sorted(found, key=lambda hit: -hit.score):
-        best.setdefault(hit.message_id, hit)
-    return list(best.values())[: query.top_k]
+    return search.search(services, user_id, query).results
 
 
 def _message(memories: Sequence[Memory]) -> Record:

@@ -53,13 +53,15 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """A part of a list; `next_cursor` is set if more items follow."""
+    """A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
+    bound."""
 
     items: list[Item]
     total: int
     page: int
     size: int
     next_cursor: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+    total_capped: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Keyset:
     """The order of a list: columns that are unique together. The name distinguishes cursors of different lists."""
 
     name: str
-    columns: Sequence[InstrumentedAttribute[Any]]
+    columns: Sequence[sa.ColumnElement[Any] | InstrumentedAttribute[Any]]
     descending: bool = False
 
     def order(self) -> list[sa.ColumnElement[Any]]:
@@ -75,15 +77,23 @@ class Keyset:
 
     def beyond(self, cursor: str) -> sa.ColumnElement[bool]:
         """The rows after the cursor's. Raises InvalidRequest for a cursor of another list."""
-        values = self._decode(cursor)
-        row_key = sa.tuple_(*self.columns)
-        cursor_key = sa.tuple_(*(sa.literal(v, c.type) for v, c in zip(values, self.columns, strict=True)))
+        row_key, cursor_key = self._keys(cursor)
         return row_key < cursor_key if self.descending else row_key > cursor_key
+
+    def through(self, cursor: str) -> sa.ColumnElement[bool]:
+        """The rows up to the cursor's, with it."""
+        row_key, cursor_key = self._keys(cursor)
+        return row_key >= cursor_key if self.descending else row_key <= cursor_key
 
     def encode(self, values: Sequence[Any]) -> str:
         plain = [v if isinstance(v, int) else v.isoformat() if isinstance(v, datetime) else str(v) for v in values]
         text = json.dumps([self._label(), *plain], separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    def _keys(self, cursor: str) -> tuple[sa.Tuple, sa.Tuple]:
+        values = self._decode(cursor)
+        cursor_key = sa.tuple_(*(sa.literal(v, c.type) for v, c in zip(values, self.columns, strict=True)))
+        return sa.tuple_(*self.columns), cursor_key
 
     def _decode(self, cursor: str) -> list[Any]:
         try:
@@ -108,23 +118,69 @@ class Found:
     total: int
     request: PageRequest
     next_cursor: str | None = field(default=None)
+    total_capped: bool = False
 
 
 def fetch_page(
-    db: OrmSession, statement: AnySelect, counting: AnySelect, keyset: Keyset, request: PageRequest
-) -> Found:
-    """One page of the statement, in the keyset's order. `counting` is a cheaper statement with the same rows."""
-    total = db.execute(sa.select(sa.func.count()).select_from(counting.subquery())).scalar_one()
-    labels = [f"key_{index}" for index in range(len(keyset.columns))]
-    keyed = statement.add_columns(*(c.label(name) for c, name in zip(keyset.columns, labels, strict=True)))
-    keyed = keyed.order_by(*keyset.order()).limit(request.size + 1)
+    db: OrmSession, statement: AnySelect, counting: AnySelect, keyset: Keyset, request: PageRequest,
+    *, with_total: bool = False,
+) -> Found:  # fmt: skip
+    """One page of the statement, in the keyset's order. `counting` is a cheaper statement with the same rows.
+    `with_total`: the statement counts them itself, in a column `total`."""
+    keyed = _ordered(statement, keyset).limit(request.size + 1)
     keyed = keyed.offset(request.skip) if request.cursor is None else keyed.where(keyset.beyond(request.cursor))
     rows = db.execute(keyed).all()
+    if with_total and rows:
+        total = rows[0].total
+    else:
+        total = db.execute(sa.select(sa.func.count()).select_from(counting.subquery())).scalar_one()
     following = None
     if len(rows) > request.size:
         rows = rows[: request.size]
-        following = keyset.encode([getattr(rows[-1], name) for name in labels])
+        following = _cursor_of(rows[-1], keyset)
     return Found(rows, total, request, following)
+
+
+def scan_page(
+    db: OrmSession, statement: AnySelect, keyset: Keyset, request: PageRequest, keep: sa.ColumnElement[bool],
+    *, chunks: Sequence[int],
+) -> Found:  # fmt: skip
+    """One page of the statement's rows that also match `keep`, which no index answers.
+
+    Looks through the statement's rows in the keyset's order, in chunks, until the page is full, and through no more
+    rows than the chunks have together; without chunks, through all. The cursor of a page that is not full continues
+    there.
+    """
+    wanted = request.skip + request.size + 1
+    rows: list[AnyRow] = []
+    reached = request.cursor
+    for chunk in chunks or (None,):
+        remaining = statement if reached is None else statement.where(keyset.beyond(reached))
+        reached = None if chunk is None else _cursor_at(db, remaining, keyset, chunk - 1)
+        inside = remaining.where(keep) if reached is None else remaining.where(keep, keyset.through(reached))
+        rows += db.execute(_ordered(inside, keyset).limit(wanted - len(rows)))
+        if reached is None or len(rows) == wanted:
+            break
+    found = len(rows)
+    following = _cursor_of(rows[-2], keyset) if found == wanted else reached
+    is_capped = following is not None or request.cursor is not None
+    return Found(rows[request.skip : wanted - 1], found, request, following, is_capped)
+
+
+def _ordered(statement: AnySelect, keyset: Keyset) -> AnySelect:
+    """In the keyset's order, with its columns as key_0, key_1."""
+    keys = (column.label(f"key_{index}") for index, column in enumerate(keyset.columns))
+    return statement.add_columns(*keys).order_by(*keyset.order())
+
+
+def _cursor_of(row: AnyRow, keyset: Keyset) -> str:
+    return keyset.encode([getattr(row, f"key_{index}") for index in range(len(keyset.columns))])
+
+
+def _cursor_at(db: OrmSession, statement: AnySelect, keyset: Keyset, offset: int) -> str | None:
+    """The cursor of the row at this offset, if there are so many."""
+    row = db.execute(_ordered(statement, keyset).offset(offset).limit(1)).one_or_none()
+    return None if row is None else _cursor_of(row, keyset)
 
 
 def _read(value: Any, kind: sa.types.TypeEngine[Any]) -> Any:
@@ -139,7 +195,7 @@ def _read(value: Any, kind: sa.types.TypeEngine[Any]) -> Any:
         if moment.tzinfo is None:
             raise ValueError("a time without a time zone")
         return moment.astimezone(UTC)
-    return UUID(value)
+    return value if isinstance(kind, sa.String) else UUID(value)
 
 
 def _check_bounds(name: str, value: int, low: int, high: int) -> None:
@@ -154,4 +210,7 @@ View = TypeVar("View")
 
 def page_of(found: Found, view: Callable[[AnyRow], View]) -> Page[View]:
     request = found.request
-    return Page([view(row) for row in found.rows], found.total, request.page, request.size, found.next_cursor)
+    return Page(
+        [view(row) for row in found.rows], found.total, request.page, request.size, found.next_cursor,
+        found.total_capped,
+    )  # fmt: skip

@@ -26,6 +26,7 @@ FORMAT = 1
 _MESSAGE_FIELDS = (
     "id", "external_id", "seq", "role", "is_output", "content", "tool_calls", "tool_call_id", "name", "sender_name",
     "parent_message_id", "parent_rule", "files", "status", "version", "timestamp", "captured_at", "edited_at",
+    "muted", "pinned",
 )  # fmt: skip
 
 

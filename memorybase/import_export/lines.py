@@ -119,12 +119,23 @@ class Line:
         raw["parent_message_id"] = self.values.get("parent_external_id") or self.values.get("parent_message_id")
         message = messages.normalise(raw, user_id=self.user_id, where=where)
         rule = self.values.get("parent_rule")
-        message = replace(message, parent_rule=rule if rule in get_args(ParentRule) else None)
+        message = replace(
+            message,
+            parent_rule=rule if rule in get_args(ParentRule) else None,
+            muted=self.flag("muted"),
+            pinned=self.flag("pinned"),
+        )
         size = messages.message_bytes(message)
         if size > max_bytes:
             text = f"the message must have at most {max_bytes} bytes (got {size})"
             raise errors.InvalidRequest(text, field=where, value=size, limit=max_bytes)
         return message
+
+    def flag(self, name: str) -> bool:
+        value = self.values.get(name) or False
+        if not isinstance(value, bool):
+            raise errors.InvalidRequest(f"{name} must be true or false", field=f"line {self.number}.{name}")
+        return value
 
     def number_of(self, name: str, limit: int) -> int:
         value = self.values.get(name)

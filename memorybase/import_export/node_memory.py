@@ -26,6 +26,7 @@ from memorybase.models import ID_LENGTH, Flow, MemoryUse, NodeExecution, Session
 from memorybase.queries import caller_ids, memory_uses
 from memorybase.services import Services
 
+MAX_QUERY_CHARS = 100_000  # of an imported use; more than any installation searches for
 KINDS = ("summaries", "node_executions", "memory_uses")  # counted in the last line
 
 _SOURCES: tuple[IdKind, ...] = ("message", "node_execution")  # what a use may hold of its flow
@@ -34,7 +35,8 @@ _EXECUTION_FIELDS = (
     "id", "external_id", "run_id", "node_id", "index", "status", "outputs", "few_shots", "created_at", "updated_at",
 )  # fmt: skip
 _USE_FIELDS = (
-    "session_id", "run_id", "node_id", "messages", "sources", "report", "memory_use_summary", "recorded_at",
+    "session_id", "run_id", "node_id", "messages", "sources", "report", "query", "memory_use_summary",
+    "recorded_at",
 )  # fmt: skip
 
 
@@ -160,6 +162,7 @@ def read_use(reader: Line) -> Use:
         messages=messages,
         sources=sources,
         report=report,
+        query=None if reader.values.get("query") is None else reader.text("query", MAX_QUERY_CHARS),
         memory_use_summary=(
             None if reader.values.get("memory_use_summary") is None else reader.object("memory_use_summary")
         ),
@@ -205,7 +208,10 @@ def _renamed(stored: str, new_ids: Mapping[str, str]) -> str:
 def _report(report: dict[str, Any], new_ids: Mapping[str, str]) -> dict[str, Any]:
     kept = [_renamed(str(item), new_ids) for item in report.get("kept") or ()]
     removed = [{**item, "id": _renamed(str(item.get("id")), new_ids)} for item in report.get("removed") or ()]
-    return {**report, "kept": kept, "removed": removed}
+    recalled = [
+        {**item, "message_id": _renamed(str(item.get("message_id")), new_ids)} for item in report.get("recalled") or ()
+    ]
+    return {**report, "kept": kept, "removed": removed} | ({"recalled": recalled} if recalled else {})
 
 
 def store_execution(services: Services, user_id: UUID, item: Execution) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -39,12 +40,31 @@ def advance(
 
 
 @dataclass(slots=True)
+class StageTimes:
+    """When a job's messages were embedded and written, on this worker's monotonic clock; None: not yet."""
+
+    embedding: float | None = None  # the first began
+    embedded: float | None = None  # the last ended
+    written: float | None = None
+
+    def on_clock_of(self, now: datetime) -> dict[str, datetime | None]:
+        """The columns of the job, on the database's clock: `now` is its time at this moment."""
+        moment = time.monotonic()
+
+        def at(stage: float | None) -> datetime | None:
+            return None if stage is None else now - timedelta(seconds=moment - stage)
+
+        return {"embedding_at": at(self.embedding), "embedded_at": at(self.embedded), "written_at": at(self.written)}
+
+
+@dataclass(slots=True)
 class WriteResult:
     """Messages that are now in the collection, and messages that failed."""
 
     held: list[ledger.HeldMessage] = field(default_factory=list)
     tokens: list[MessageTokens] = field(default_factory=list)
     failures: list[dead_letters.Failure] = field(default_factory=list)
+    times: StageTimes = field(default_factory=StageTimes)
 
 
 class Advanced(NamedTuple):
@@ -118,6 +138,7 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
         error=None,
         error_code=None,
         finished_at=now,
+        **done.times.on_clock_of(now),
     ):
         raise errors.ClaimLost
     schedule_next(db, services, base, locked, now)

@@ -36,13 +36,14 @@ OnConflict = Literal["error", "keep", "update"]
 
 @dataclass(frozen=True, slots=True)
 class CaptureRequest:
-    """One run's messages."""
+    """One run's messages. `by` is the name of the API key that posts them."""
 
     session_id: str
     messages: list[NewMessage]
     run_id: CallerId | UUID | None = None
     end_user_id: str | None = None
     on_conflict: OnConflict = "error"
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _capture(
         deleted_messages.allow(db, flow_id, identified.restored)
         db.flush()
         if request.on_conflict == "update":
-            edit.update_changed(db, services, bases, session, messages, known, now)
+            edit.update_changed(db, services, bases, session, messages, known, now, by=request.by)
         ingestion = trigger(db, services, bases, session, now)
     log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
     seqs = {row_id: first_seq + offset for offset, row_id in enumerate(new)}
@@ -217,6 +218,8 @@ def message_rows(
             "timestamp": message.timestamp or now + timedelta(microseconds=offset),
             "captured_at": now,
             "edited_at": None,
+            "muted": message.muted,
+            "pinned": message.pinned,
         }
         for offset, (message_id, message) in enumerate(messages.items())
     ]

@@ -18,7 +18,8 @@ from memorybase.ingestion.idempotency import current_fingerprint
 from memorybase.keyword_index import index
 from memorybase.messages import NewMessage, message_fingerprint, text_bytes
 from memorybase.models import IngestionJob, MemoryBase, Message, Session
-from memorybase.queries import sessions, summaries
+from memorybase.queries import message_changes, sessions, summaries
+from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.sessions import KnownMessage
 from memorybase.services import Services
 
@@ -31,6 +32,8 @@ def update_changed(
     messages: Mapping[UUID, NewMessage],
     known: Mapping[UUID, KnownMessage],
     now: datetime,
+    *,
+    by: str | None = None,
 ) -> None:
     """`on_conflict="update"`: edit each known message to the posted content. Raises MessageConflict."""
     for message_id in known:
@@ -45,7 +48,7 @@ def update_changed(
                 value=message_id if message.id is None else message.id.sent,
             )
         changes = {name: getattr(message, name) for name in ("content", "files", "tool_calls", "tool_call_id", "name")}
-        apply_edit(db, services, bases, session, current, changes, now)
+        apply_edit(db, services, bases, session, current, changes, now, Attribution(by))
 
 
 def apply_edit(
@@ -56,15 +59,21 @@ def apply_edit(
     message: Message,
     changes: Mapping[str, Any],
     now: datetime,
+    attribution: Attribution = NOBODY,
 ) -> list[IngestionJob]:
-    """Write the changed fields as a new version of the message and schedule the repairs.
+    """Write the changed fields as a new version of the message, keep the former ones, and schedule the repairs.
 
     The caller holds the locks of the flow's memory bases and of the session.
     """
+    attributes = {name: "meta" if name == "metadata" else name for name in changes}
+    former = {name: getattr(message, attributes[name]) for name in changes}
+    former = {name: value for name, value in former.items() if value != changes[name]}
     for name, value in changes.items():
-        setattr(message, "meta" if name == "metadata" else name, value)
+        setattr(message, attributes[name], value)
     message.version += 1
     message.edited_at = now
+    if former:
+        message_changes.record(db, session, message, "edit", attribution, now, former)
     if "content" in changes:
         message.text_bytes = text_bytes(message.content)
         index.replace(db, services, session, message)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -37,13 +38,23 @@ class JobConflict:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedSession:
+    """A session that a flush named and that needs no job."""
+
+    session_id: str
+    reason: Literal["nothing_pending", "not_found"]
+
+
+@dataclass(frozen=True, slots=True)
 class FlushResult:
-    """The jobs that a flush queued, and the sessions that have one already."""
+    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others."""
 
     jobs: list[JobBrief]
     conflicts: list[JobConflict]
+    skipped: list[SkippedSession] = field(default_factory=list)
 
 
+MAX_SESSIONS = 1000  # in one list of sessions to flush
 FLUSH_PAGE = 50  # sessions in one transaction, which holds all their locks
 
 
@@ -72,6 +83,24 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
                 conflicts=conflicts,
             )
         raise errors.IngestionActive(field="memory_base_id", value=base_id, conflicts=conflicts)
+    return result
+
+
+def flush_sessions(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> FlushResult:
+    """The same for each of these sessions, with a result for each; raises NotFound for the memory base only."""
+    result = FlushResult([], [])
+    wanted = list(dict.fromkeys(session_ids))
+    with services.database.reading() as db:
+        flow_id = require_memory_base(db, user_id, base_id).flow_id
+        known = sessions.known_sessions(db, flow_id, wanted)
+    for start in range(0, len(known), FLUSH_PAGE):
+        _flush_page(services, base_id, known[start : start + FLUSH_PAGE], result)
+    handled = {job.session_id for job in result.jobs} | {conflict.session_id for conflict in result.conflicts}
+    result.skipped.extend(
+        SkippedSession(each, "nothing_pending" if each in known else "not_found")
+        for each in wanted
+        if each not in handled
+    )
     return result
 
 

@@ -10,6 +10,7 @@ as a failure. An environment failure is set as the `error` of each job that it a
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -166,6 +167,9 @@ def slices(works: Iterable[JobWork]) -> Iterator[list[MessageWork]]:
 
 def embed(services: Services, items: Sequence[MessageWork]) -> None:
     """Compute a vector for every chunk that has none."""
+    began = time.monotonic()
+    for job in _jobs(items):
+        job.done.times.embedding = job.done.times.embedding or began
     by_model: defaultdict[str, list[MessageWork]] = defaultdict(list)
     for item in _active(items):
         by_model[item.work.claim.embedding_model].append(item)
@@ -175,6 +179,9 @@ def embed(services: Services, items: Sequence[MessageWork]) -> None:
             _bisect(group, partial(_embed, embedder), lambda *_, it=embedder: probe(it))
         except Exception as error:  # noqa: BLE001 - the model failed: its jobs are postponed, the others continue
             _fail(group, error)
+    ended = time.monotonic()
+    for job in _jobs(items):
+        job.done.times.embedded = ended
 
 
 def _embed(embedder: Embedder, items: Sequence[MessageWork]) -> None:
@@ -227,6 +234,9 @@ def store(services: Services, items: Sequence[MessageWork], keeper: LeaseKeeper)
             _fail(group, error)
         except Exception as error:  # noqa: BLE001 - the store failed for all jobs: one timeout is enough
             _fail(items, error)
+    written = time.monotonic()
+    for job in _jobs(items):
+        job.done.times.written = written
 
 
 def _store(services: Services, keeper: LeaseKeeper, collection: CollectionRef, items: Sequence[MessageWork]) -> None:
@@ -378,6 +388,11 @@ def _record_failure(item: MessageWork, error: Exception) -> None:
 def _fail(items: Iterable[MessageWork], error: Exception) -> None:
     for item in items:
         item.work.error = item.work.error or error
+
+
+def _jobs(items: Iterable[MessageWork]) -> list[JobWork]:
+    """The jobs of these items, each once."""
+    return list({item.work.claim.key: item.work for item in items}.values())
 
 
 def _active(items: Iterable[MessageWork]) -> list[MessageWork]:

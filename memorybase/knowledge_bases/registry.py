@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -108,8 +108,11 @@ def register_memory_base(
 
 def _add(db: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
     if not queries.add_knowledge_base(db, entry):
-        existing = id_of_name(db, entry.user_id, entry.name)
-        raise errors.NameTaken(field=name_field, value=entry.name, existing_id=str(existing))
+        raise _name_taken(entry.name, name_field, id_of_name(db, entry.user_id, entry.name))
+
+
+def _name_taken(name: str, field: str, existing: UUID | None) -> errors.NameTaken:
+    return errors.NameTaken(field=field, value=name, existing_id=str(existing))
 
 
 def write_metadata(services: Services, entry: KnowledgeBase) -> None:
@@ -168,30 +171,50 @@ def list_knowledge_bases(
 def get_knowledge_base(services: Services, user_id: UUID, name: str) -> KnowledgeBaseView:
     """One knowledge base; raises NotFound."""
     with services.database.reading() as db:
-        return _view(require(queries.knowledge_base_view(db, user_id, name), "knowledge base", name))
+        return _view_of(db, user_id, name)
 
 
-def create(services: Services, user_id: UUID, *, name: str, embedding_model: str | None = None) -> KnowledgeBaseView:
-    """Create an ordinary one; raises NameTaken with existing_id, ModelUnavailable, VectorStoreUnavailable."""
+def _view_of(db: OrmSession, user_id: UUID, name: str) -> KnowledgeBaseView:
+    return _view(require(queries.knowledge_base_view(db, user_id, name), "knowledge base", name))
+
+
+def create(
+    services: Services,
+    user_id: UUID,
+    *,
+    name: str,
+    embedding_model: str | None = None,
+    before_commit: Callable[[OrmSession, KnowledgeBaseView], object] | None = None,
+) -> KnowledgeBaseView:
+    """Create an ordinary one with its collection. `before_commit` is called in the transaction that creates it.
+
+    Raises NameTaken with existing_id, ModelUnavailable, VectorStoreUnavailable.
+    """
     check_name(name, "name")
     embedder = services.embedders.get(services.settings.allowed_model(embedding_model))
+    with services.database.reading() as db:
+        existing = id_of_name(db, user_id, name)
+    if existing is not None:
+        raise _name_taken(name, "name", existing)
     kb_id = uuid4()
-    with services.database.transaction() as db:
-        entry = KnowledgeBase(
-            id=kb_id, user_id=user_id, name=name, embedding_model=embedder.model, embedder=embedder.identity,
-            chunker=chunker_for(services.settings, embedder).identity,
-            created_at=clock.now(db),
-        )  # fmt: skip
-        _add(db, entry, "name")
+    entry = KnowledgeBase(
+        id=kb_id, user_id=user_id, name=name, embedding_model=embedder.model, embedder=embedder.identity,
+        chunker=chunker_for(services.settings, embedder).identity,
+    )  # fmt: skip
+    collection = _new_collection(services, entry)
+    entry.collection_name, entry.collection_id = collection.name, collection.id
     try:
-        _with_collection(services, entry)
-    except errors.EnvironmentFailure:
-        # Free the name again. After a crash here the first add creates the collection.
         with services.database.transaction() as db:
-            queries.delete_knowledge_base(db, kb_id)
+            entry.created_at = clock.now(db)
+            _add(db, entry, "name")
+            view = _view_of(db, user_id, name)
+            if before_commit is not None:
+                before_commit(db, view)
+    except errors.CallerError:  # after an environment failure the entry may have been committed
+        _drop_unused(services, kb_id, collection.name)
         raise
     write_metadata(services, entry)
-    return get_knowledge_base(services, user_id, name)
+    return view
 
 
 def delete(services: Services, user_id: UUID, name: str) -> None:

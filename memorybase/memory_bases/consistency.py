@@ -106,7 +106,8 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
     if stored is not None:
         found = replace(found, altered=_altered_chunks(services, base, ref, stored))
     with services.database.transaction() as db:
-        memory_bases.set_mismatch(db, base.id, base.serving, bool(found), clock.now(db))
+        now, missing = clock.now(db), None if stored is None else len(found.missing)
+        memory_bases.set_mismatch(db, base.id, base.serving, bool(found), now, missing=missing)
     return found
 
 
@@ -207,5 +208,6 @@ def _counts_differ(services: Services, base_id: UUID) -> bool:
         if count >= 0 and (before != after or cursors.busy_sessions(db, base_id, base.serving)):
             return False  # busy; a later pass checks it
         # A missing collection is a mismatch even of an empty base, which could not be written to.
-        memory_bases.set_mismatch(db, base_id, base.serving, differs, clock.now(db))
+        missing = None if count < 0 else max(before - count, 0)
+        memory_bases.set_mismatch(db, base_id, base.serving, differs, clock.now(db), missing=missing)
         return differs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -46,8 +46,15 @@ class NewMemoryBase:
     embedding_model: str | None = None
 
 
-def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) -> UUID:
-    """Create a memory base with its collection and registry entry; returns its id.
+def create_memory_base(
+    services: Services,
+    user_id: UUID,
+    new: NewMemoryBase,
+    *,
+    before_commit: Callable[[OrmSession, UUID], object] | None = None,
+) -> UUID:
+    """Create a memory base with its collection and registry entry; returns its id. `before_commit` is called with it
+    in the transaction that creates it.
 
     Raises NotFound (flow), NameTaken (name or kb_name, with existing_id), InvalidRequest, ModelUnavailable,
     VectorStoreUnavailable.
@@ -66,6 +73,8 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
             if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
                 raise not_found("flow", new.flow_id)
             _insert(db, services, user_id, base_id, new, embedder, ref)
+            if before_commit is not None:
+                before_commit(db, base_id)
     except errors.ConstraintViolated as exc:
         services.vectors.delete_collection(ref.name)
         with services.database.reading() as db:

@@ -67,11 +67,11 @@ def compare_newest(services: Services, base: MemoryBase, ref: CollectionRef) -> 
 
 
 def _outer_chunks(base: MemoryBase, entry: EntryWithMessage) -> set[str]:
-    """The ids of a message's first and last chunk."""
+    """The ids of a message's first and last chunk; none of a message without text."""
     return {
         chunk_ids.chunk_id(base.id, entry.message_id, entry.version, index)
         for index in {0, entry.chunks - 1}
-        if index >= 0
+        if 0 <= index < entry.chunks
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -44,8 +45,10 @@ def regenerate(
     *,
     embedding_model: str | None = None,
     capture: Capture | None = None,
+    before_commit: Callable[[OrmSession, RegenerateResult], object] | None = None,
 ) -> RegenerateResult:
-    """Start to build a new generation from SQL, with another embedding model or capture if given.
+    """Start to build a new generation from SQL, with another embedding model or capture if given. `before_commit` is
+    called in the transaction that starts it.
 
     Abandons a build without active jobs. Raises NotFound, BuildActive, ModelUnavailable, VectorStoreUnavailable.
     """
@@ -61,14 +64,16 @@ def regenerate(
     chosen = capture or Capture(serving.capture)
     try:
         with services.database.transaction() as db:
-            scheduled = _start_build(db, services, base_id, number, chosen, embedder, ref)
+            result = RegenerateResult(number, _start_build(db, services, base_id, number, chosen, embedder, ref))
+            if before_commit is not None:
+                before_commit(db, result)
     except errors.CallerError:
         # The base was deleted meanwhile, perhaps before this collection existed, or another regenerate was first.
         # After an environment failure the build may have been committed, so its collection stays.
         services.vectors.delete_collection(ref.name)
         raise
-    log.info("regenerate_started", memory_base_id=str(base_id), generation=number, jobs=len(scheduled))
-    return RegenerateResult(number, scheduled)
+    log.info("regenerate_started", memory_base_id=str(base_id), generation=number, jobs=len(result.jobs))
+    return result
 
 
 def _refuse_active_build(db: OrmSession, base: MemoryBase, base_id: UUID) -> None:

@@ -1,10 +1,13 @@
 """Tables and constraints, without logic, for SQLite and PostgreSQL.
 
-    accounts       users, API keys, links to the web page
+    accounts       users, API keys, links to the web page, requests that may be repeated
     sessions       flows, sessions, runs, messages, the keyword index
+    curation       changes of single messages, deleted messages that can be restored
     memory_bases   memory bases, generations, the progress of each session
+    memory_maps    maps of memory bases
     jobs           ingestion jobs, the ledger, token vectors, dead letters, heartbeats
     knowledge      knowledge bases and documents
+    labels         which found messages are right for a question
     chat_memories, node_memory, summaries   conversation memory
 
 Lock order, everywhere: memory_bases, then sessions (the seq counter), then session_progress by id, then jobs.
@@ -12,11 +15,12 @@ Lock order, everywhere: memory_bases, then sessions (the seq counter), then sess
 
 from __future__ import annotations
 
-from memorybase.models.accounts import ApiKey, User, WebTicket
+from memorybase.models.accounts import ApiKey, IdempotencyKey, User, WebTicket
 from memorybase.models.base import (
     ACTIVE_STATES,
     ID_LENGTH,
     IS_ACTIVE,
+    IS_FAILED,
     MODEL_LENGTH,
     NAME_LENGTH,
     Base,
@@ -29,17 +33,34 @@ from memorybase.models.base import (
     UtcDateTime,
 )
 from memorybase.models.chat_memories import Chat, ChatMemory, ChatRecord
+from memorybase.models.curation import MessageChange, RestorableMessage
 from memorybase.models.jobs import DeadLetter, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
 from memorybase.models.knowledge import Document, KnowledgeBase
+from memorybase.models.labels import SearchLabel
 from memorybase.models.memory_bases import Generation, MemoryBase, SessionProgress
+from memorybase.models.memory_maps import MapPoint, MemoryMap
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
-from memorybase.models.sessions import DeletedMessage, Flow, Message, Posting, Run, Session, Speaker
+from memorybase.models.sessions import (
+    IS_MUTED,
+    IS_PINNED,
+    DeletedMessage,
+    Flow,
+    Message,
+    PlannedDeletion,
+    Posting,
+    Run,
+    Session,
+    Speaker,
+)
 from memorybase.models.summaries import SessionSummary
 
 __all__ = [
     "ACTIVE_STATES",
     "ID_LENGTH",
     "IS_ACTIVE",
+    "IS_FAILED",
+    "IS_MUTED",
+    "IS_PINNED",
     "MODEL_LENGTH",
     "NAME_LENGTH",
     "ApiKey",
@@ -56,19 +77,26 @@ __all__ = [
     "Generation",
     "GenerationState",
     "Heartbeat",
+    "IdempotencyKey",
     "IngestionJob",
     "JobKind",
     "JobState",
     "Json",
     "KnowledgeBase",
     "LedgerEntry",
+    "MapPoint",
     "MemoryBase",
+    "MemoryMap",
     "MemoryUse",
     "MemoryUseMessage",
     "Message",
+    "MessageChange",
     "NodeExecution",
+    "PlannedDeletion",
     "Posting",
+    "RestorableMessage",
     "Run",
+    "SearchLabel",
     "Session",
     "SessionProgress",
     "SessionSummary",

@@ -1,11 +1,11 @@
-"""Users, their API keys, and links to the web page."""
+"""Users, their API keys, links to the web page, and requests that may be repeated."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ForeignKey, LargeBinary, String
+from sqlalchemy import CheckConstraint, ForeignKey, Integer, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import NAME_LENGTH, Base, Json
@@ -48,5 +48,23 @@ class WebTicket(Base):
     token_hash: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     key_id: Mapped[UUID] = mapped_column(ForeignKey("api_keys.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(String(16))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class IdempotencyKey(Base):
+    """A request under an Idempotency-Key: its claim while it runs, then its answer. Of the key, only its SHA-256."""
+
+    __tablename__ = "idempotency_keys"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    key_hash: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))
+    operation_id: Mapped[UUID]
+    token: Mapped[UUID | None]
+    lease_until: Mapped[datetime | None]
+    status: Mapped[int | None] = mapped_column(Integer)
+    body: Mapped[str | None]
+    location: Mapped[str | None]
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)

@@ -70,6 +70,7 @@ ACTIVE_STATES = (JobState.QUEUED, JobState.RUNNING)
 # Exactly the condition of the partial index on active jobs: with parameters SQLite would not use the index. Without a
 # type, or SQLAlchemy adds "= 1" on SQLite.
 IS_ACTIVE: ColumnElement[Any] = literal_column("ingestion_jobs.state IN ('queued', 'running')")
+IS_FAILED: ColumnElement[Any] = literal_column("ingestion_jobs.state = 'failed'")  # the same of that on failed jobs
 
 
 class GenerationState(enum.StrEnum):

@@ -40,6 +40,8 @@ class IngestionJob(Base):
         Index("ix_ingestion_jobs_started", "started_at"),
         Index("ix_ingestion_jobs_queued", "notify_at", postgresql_where=text("state = 'queued'"),
               sqlite_where=text("state = 'queued'")),
+        Index("ix_ingestion_jobs_failed", "memory_base_id", "progress_id", postgresql_where=text("state = 'failed'"),
+              sqlite_where=text("state = 'failed'")),
         CheckConstraint("to_seq >= from_seq", name="range"),
     )  # fmt: skip
 
@@ -73,6 +75,10 @@ class IngestionJob(Base):
     notify_at: Mapped[datetime]  # the sweeper notifies again then
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
+    # When its last attempt embedded and wrote, set once it is done; None: it had nothing to embed.
+    embedding_at: Mapped[datetime | None]  # embedding started
+    embedded_at: Mapped[datetime | None]
+    written_at: Mapped[datetime | None]  # and read back
     finished_at: Mapped[datetime | None]
 
 

@@ -45,6 +45,8 @@ class MemoryBase(Base):
     building: Mapped[int | None]
     mismatch: Mapped[bool | None]  # None: never compared
     mismatch_checked_at: Mapped[datetime | None]
+    mismatch_since: Mapped[datetime | None]  # when a comparison first found it; None without a mismatch
+    chunks_missing: Mapped[int | None] = mapped_column(BigInteger)  # None: not known, as without a collection
     # Deferred: every capture reads the row, but only searches need these.
     search_weights: Mapped[dict[str, Any] | None] = mapped_column(Json, deferred=True)  # None: the default ones
     previous_search_weights: Mapped[dict[str, Any] | None] = mapped_column(Json, deferred=True)

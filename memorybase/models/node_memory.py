@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, ForeignKeyConstraint, Index, Integer, String, UniqueConstraint, text
+from sqlalchemy import ForeignKey, ForeignKeyConstraint, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import ID_LENGTH, Base, Json
@@ -28,6 +28,7 @@ class MemoryUse(Base):
         ),
         UniqueConstraint("flow_id", "run_id", "node_id"),
         Index("ix_memory_uses_session", "flow_id", "session_id"),
+        Index("ix_memory_uses_recorded", "flow_id", "recorded_at"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -38,6 +39,7 @@ class MemoryUse(Base):
     messages: Mapped[list[Any]] = mapped_column(Json)
     sources: Mapped[list[Any]] = mapped_column(Json)
     report: Mapped[dict[str, Any]] = mapped_column(Json)
+    query: Mapped[str | None] = mapped_column(Text)  # what was looked for; None: nothing was
     memory_use_summary: Mapped[dict[str, Any] | None] = mapped_column(Json)
     recorded_at: Mapped[datetime]
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    ColumnElement,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -19,6 +20,8 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    false,
+    literal_column,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
@@ -45,10 +48,13 @@ class Session(Base):
     __table_args__ = (
         UniqueConstraint("flow_id", "session_id"),
         Index("ix_sessions_page", "flow_id", "created_at", "id"),
-        Index("ix_sessions_end_user", "flow_id", "end_user_id"),
+        # With all that the list of end users reads.
+        Index("ix_sessions_end_user", "flow_id", "end_user_id", "last_captured_at", "deleted_at"),
         Index("ix_sessions_deleted", "deleted_at"),
-        Index("ix_sessions_recent", "flow_id", "last_captured_at"),  # a search reads pending messages of the latest
-    )
+        # Lists are by the last capture, and a search reads pending messages of the latest sessions.
+        Index("ix_sessions_recent", "flow_id", "last_captured_at", "id",
+              postgresql_where=text("deleted_at IS NULL"), sqlite_where=text("deleted_at IS NULL")),
+    )  # fmt: skip
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
@@ -80,7 +86,7 @@ class Run(Base):
             ondelete="CASCADE",
         ),
         Index("ix_runs_page", "flow_id", "created_at", "id"),
-        Index("ix_runs_session", "flow_id", "session_id"),
+        Index("ix_runs_session", "flow_id", "session_id", "created_at", "id"),
         Index(
             "uq_runs_external_id",
             "flow_id",
@@ -116,7 +122,8 @@ class Message(Base):
         Index("ix_messages_outputs", "flow_id", "session_id", "is_output", "seq"),
         Index("ix_messages_dialogue", "flow_id", "session_id", "is_dialogue", "seq"),
         Index("ix_messages_run", "run_id", "seq"),
-        Index("ix_messages_page", "flow_id", "captured_at", "id"),
+        # The last two columns let the overview count a window's messages in the index alone.
+        Index("ix_messages_page", "flow_id", "captured_at", "id", "is_output", "is_dialogue"),
         Index(
             "uq_messages_external_id",
             "flow_id",
@@ -141,6 +148,17 @@ class Message(Base):
             "seq",
             postgresql_where=text("parent_message_id IS NOT NULL"),
             sqlite_where=text("parent_message_id IS NOT NULL"),
+        ),
+        # The few that were muted or pinned: every search reads the pinned ones.
+        Index(
+            "ix_messages_pinned",
+            "flow_id",
+            "captured_at",
+            postgresql_where=text("pinned"),
+            sqlite_where=text("pinned"),
+        ),
+        Index(
+            "ix_messages_muted", "flow_id", "captured_at", postgresql_where=text("muted"), sqlite_where=text("muted")
         ),
     )
 
@@ -176,6 +194,13 @@ class Message(Base):
     timestamp: Mapped[datetime]
     captured_at: Mapped[datetime]
     edited_at: Mapped[datetime | None]
+    muted: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())  # never recalled
+    pinned: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())  # first where it is relevant
+
+
+# The conditions of the partial indexes, without a type: with a typed one SQLite would not use the index.
+IS_PINNED: ColumnElement[Any] = literal_column("messages.pinned")
+IS_MUTED: ColumnElement[Any] = literal_column("messages.muted")
 
 
 class Posting(Base):
@@ -198,6 +223,18 @@ class Speaker(Base):
     flow_id: Mapped[UUID] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(NAME_LENGTH), primary_key=True)
     session_uuid: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True)
+
+
+class PlannedDeletion(Base):
+    """A session that the sweeper deletes at `due_at`. Until it has `started`, its batch can be kept."""
+
+    __tablename__ = "planned_deletions"
+
+    session_uuid: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    batch_id: Mapped[UUID] = mapped_column(index=True)  # what was deleted at once
+    due_at: Mapped[datetime] = mapped_column(index=True)
+    started: Mapped[bool] = mapped_column(Boolean, default=False)
 
 
 class DeletedMessage(Base):

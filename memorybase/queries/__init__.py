@@ -1,6 +1,7 @@
 """SQL statements of several packages, one function each, by table. The session comes first; none commits.
 
 sessions, deleted_messages           flows, sessions, runs, messages
+message_changes, restorable_messages curation of single messages
 memory_bases, cursors                memory bases, generations, the progress of sessions
 collection_owners                    which collections of the vector store SQL knows
 jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion

@@ -36,6 +36,11 @@ def since(db: OrmSession, kind: str, moment: datetime) -> list[tuple[datetime, d
     return [(first, latest) for first, latest in rows]
 
 
+def latest(db: OrmSession, name: str) -> datetime | None:
+    """The latest heartbeat under this name."""
+    return db.scalar(sa.select(Heartbeat.beat_at).where(Heartbeat.name == name))
+
+
 def take_turn(db: OrmSession, name: str, now: datetime, every: timedelta) -> bool:
     """Whether this process is the one to run a task that runs once in `every`, whatever the number of processes.
 

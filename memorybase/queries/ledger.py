@@ -348,3 +348,21 @@ def chunks_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
         .where(row.flow_id == flow_id, row.session_id == session_id)
     )
     return int(total or 0)
+
+
+def chunks_of_message(db: OrmSession, flow_id: UUID, session_id: str, message_id: UUID) -> list[tuple[UUID, str, int]]:
+    """The memory bases that hold a message: id, knowledge base and chunks in all generations, according to the
+    ledgers."""
+    rows = db.execute(
+        sa.select(MemoryBase.id, MemoryBase.kb_name, sa.func.sum(Entry.chunks))
+        .join(SessionProgress, SessionProgress.id == Entry.progress_id)
+        .join(MemoryBase, MemoryBase.id == Entry.memory_base_id)
+        .where(
+            SessionProgress.flow_id == flow_id,
+            SessionProgress.session_id == session_id,
+            Entry.message_id == message_id,
+        )
+        .group_by(MemoryBase.id, MemoryBase.kb_name)
+        .order_by(MemoryBase.kb_name)
+    )
+    return [(base_id, kb_name, int(chunks)) for base_id, kb_name, chunks in rows]

@@ -20,9 +20,11 @@ from memorybase.models import (
     IngestionJob,
     KnowledgeBase,
     LedgerEntry,
+    MapPoint,
     MemoryBase,
     SessionProgress,
     TokenVectors,
+    UtcDateTime,
 )
 from memorybase.queries import cursors, jobs
 
@@ -129,7 +131,7 @@ def delete_rows_of_base(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
 
 def _delete_some_of(db: OrmSession, which: Callable[[type[Any]], sa.ColumnElement[bool]], limit: int) -> bool:
     # The session's row last: by then nothing refers to it, and its deletion cascades to nothing.
-    tables = (TokenVectors, LedgerEntry, DeadLetter, IngestionJob, SessionProgress)
+    tables = (TokenVectors, MapPoint, LedgerEntry, DeadLetter, IngestionJob, SessionProgress)
     return any(batches.delete_some(db, table, which(table), limit=limit) for table in tables)
 
 
@@ -204,7 +206,14 @@ def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
     db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id)
-        .values(serving=generation, building=None, mismatch=None, mismatch_checked_at=None)
+        .values(
+            serving=generation,
+            building=None,
+            mismatch=None,
+            mismatch_checked_at=None,
+            mismatch_since=None,
+            chunks_missing=None,
+        )
     )
     db.execute(
         sa.update(KnowledgeBase)
@@ -213,12 +222,20 @@ def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
     )
 
 
-def set_mismatch(db: OrmSession, base_id: UUID, serving: int, mismatch: bool, now: datetime) -> None:
-    """Store the result of a comparison, unless another generation serves by now."""
+def set_mismatch(
+    db: OrmSession, base_id: UUID, serving: int, mismatch: bool, now: datetime, *, missing: int | None = None
+) -> None:
+    """Store the result of a comparison, unless another generation serves by now. `missing`: chunks, if known."""
+    since = sa.case((MemoryBase.mismatch == sa.true(), MemoryBase.mismatch_since), else_=sa.literal(now, UtcDateTime()))
     db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id, MemoryBase.serving == serving)
-        .values(mismatch=mismatch, mismatch_checked_at=now)
+        .values(
+            mismatch=mismatch,
+            mismatch_checked_at=now,
+            mismatch_since=since if mismatch else None,
+            chunks_missing=missing if mismatch else None,
+        )
     )
 
 
@@ -227,7 +244,7 @@ def mark_mismatch(db: OrmSession, base_id: UUID, serving: int, now: datetime) ->
     db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id, MemoryBase.serving == serving, MemoryBase.mismatch.is_not(True))
-        .values(mismatch=True, mismatch_checked_at=now)
+        .values(mismatch=True, mismatch_checked_at=now, mismatch_since=now, chunks_missing=None)
     )
 
 

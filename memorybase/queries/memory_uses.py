@@ -81,10 +81,11 @@ def edited_since(db: OrmSession, flow_id: UUID, run_id: UUID) -> set[UUID]:
 
 
 def uses_with_text(db: OrmSession, flow_id: UUID, session_id: str, text: str | None) -> list[MemoryUse]:
-    """A session's uses whose messages contain the text, or all."""
+    """A session's uses whose messages or query contain the text, or all."""
     statement = sa.select(MemoryUse).where(*_of_session(flow_id, session_id))
     if text is not None:
-        statement = statement.where(sa.cast(MemoryUse.messages, sa.Text).contains(text))
+        in_messages = sa.cast(MemoryUse.messages, sa.Text).contains(text)
+        statement = statement.where(sa.or_(in_messages, MemoryUse.query.contains(text)))
     return list(db.scalars(statement))
 
 

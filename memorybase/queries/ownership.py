@@ -13,8 +13,8 @@ from memorybase.queries import memory_bases, sessions
 
 Row = TypeVar("Row")
 Kind = Literal[
-    "chat memory", "dead letter", "flow", "job", "key", "knowledge", "knowledge base", "memory base", "message",
-    "node execution", "run", "session", "summary",
+    "chat memory", "dead letter", "deleted message", "end user", "flow", "job", "key", "knowledge", "knowledge base",
+    "label", "memory base", "message", "node execution", "run", "session", "summary",
 ]  # fmt: skip
 _FIELDS = {"chat memory": "node_id", "knowledge base": "name", "node execution": "execution_id"}  # else <kind>_id
 

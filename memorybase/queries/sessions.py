@@ -25,7 +25,9 @@ from memorybase.models import (
     Flow,
     MemoryUse,
     Message,
+    MessageChange,
     NodeExecution,
+    RestorableMessage,
     Run,
     Session,
     SessionSummary,
@@ -154,6 +156,12 @@ def has_identical_message(db: OrmSession, message: Message) -> bool:
     return db.scalar(sa.select(same)) is True
 
 
+def has_external_id(db: OrmSession, flow_id: UUID, external_id: str) -> bool:
+    """Whether the flow has a message with this id of the caller."""
+    same = sa.exists().where(Message.flow_id == flow_id, Message.external_id == external_id)
+    return db.scalar(sa.select(same)) is True
+
+
 def present(db: OrmSession, flow_id: UUID, message_ids: Collection[UUID]) -> set[UUID]:
     """The ids among these that are messages of the flow."""
     found: set[UUID] = set()
@@ -181,12 +189,28 @@ def dialogue_after(db: OrmSession, flow_id: UUID, session_id: str, seq: int, *, 
     ).all()
 
 
+def rows_of_user(db: OrmSession, user_id: UUID, flow_id: UUID, session_ids: Collection[str]) -> list[Session]:
+    """The sessions among these of a flow of the user, without deleted ones."""
+    mine = (Flow.user_id == user_id, Flow.deleting_at.is_(None), Session.flow_id == flow_id)
+    found: list[Session] = []
+    for some in batches.pages(session_ids):
+        statement = sa.select(Session).join(Flow, Flow.id == Session.flow_id)
+        found += db.scalars(statement.where(*mine, Session.session_id.in_(some), Session.deleted_at.is_(None)))
+    return found
+
+
 def end_user_of(db: OrmSession, flow_id: UUID, session_id: str) -> str | None:
     return db.scalar(_END_USER, {"flow_id": flow_id, "session_id": session_id})
 
 
 def fetch_run(db: OrmSession, run_id: UUID) -> Run | None:
     return lookup.get(db, Run, run_id)
+
+
+def fetch_run_of_user(db: OrmSession, user_id: UUID, run_id: UUID) -> Run | None:
+    """The run, if its flow is the user's and not being deleted."""
+    in_flow = sa.and_(Flow.id == Run.flow_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    return db.scalar(sa.select(Run).join(Flow, in_flow).where(Run.id == run_id))
 
 
 def runs_of_ids(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, Run]:
@@ -430,7 +454,8 @@ def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
     """Delete up to `limit` rows of a flow without memory bases; False once nothing is left."""
     # Each table after those that refer to it: the deletions cascade to nothing.
     tables: tuple[type[Any], ...] = (
-        MemoryUse, NodeExecution, SessionSummary, ChatRecord, Chat, ChatMemory, Message, Run, DeletedMessage, Session
+        MemoryUse, NodeExecution, SessionSummary, ChatRecord, Chat, ChatMemory, MessageChange, RestorableMessage,
+        Message, Run, DeletedMessage, Session,
     )  # fmt: skip
     return any(batches.delete_some(db, table, table.flow_id == flow_id, limit=limit) for table in tables)
 
@@ -464,3 +489,12 @@ def sessions_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, lim
         .limit(limit)
     )
     return [(row[0], row[1]) for row in db.execute(statement)]
+
+
+def known_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> list[str]:
+    """Those of these sessions that exist, in their order."""
+    found: set[str] = set()
+    for some in batches.pages(session_ids):
+        wanted = (Session.flow_id == flow_id, Session.session_id.in_(some), Session.deleted_at.is_(None))
+        found.update(db.scalars(sa.select(Session.session_id).where(*wanted)))
+    return [each for each in session_ids if each in found]

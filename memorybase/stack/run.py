@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
+from memorybase_client import Client
+from memorybase_client import errors as client_errors
 
 from memorybase import errors
-from memorybase.client import Client
 from memorybase.settings import Settings, embedded
 from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, STORES, Plan, plan
 from memorybase.stack.private import keep_new_files_private, tighten
@@ -220,7 +221,7 @@ async def _offer_sign_in(planned: Plan, report: Report) -> None:
         return
     try:
         link = await asyncio.to_thread(_sign_in_link, planned)
-    except errors.MemorybaseError as exc:
+    except client_errors.MemorybaseError as exc:
         report(f"note: no sign-in link could be created: {exc.message}")
     else:
         report(f"sign in: {link}")
@@ -229,4 +230,4 @@ async def _offer_sign_in(planned: Plan, report: Report) -> None:
 def _sign_in_link(planned: Plan) -> str:
     key = planned.data.api_key(planned.settings)
     with Client(planned.stack.url, key, timeout_seconds=SIGN_IN_SECONDS, tries=1) as client:
-        return client.sign_in_link()
+        return f"{client.url}{client.create_sign_in_link().url_path}"

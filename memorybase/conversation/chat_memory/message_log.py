@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
 
@@ -127,16 +127,18 @@ def post_messages(
     *,
     run_id: CallerId | None = None,
     end_user_id: str | None = None,
+    ids_from: UUID | None = None,
 ) -> Posted:
     """Append messages, all or none; repeated ids of the chat with equal content are skipped. The memory's template
-    makes content of the variables for user messages without any.
+    makes content of the variables for user messages without any. Messages without an id get one that is derived from
+    `ids_from` and their position, or a random one.
 
     Raises NotFound, InvalidRequest, MessageConflict, and Conflict for another end user.
     """
     with services.database.reading() as db:
         config = config_of(require_memory(db, key))
     chat_id = selector.resolve(config.chat_id)
-    new_messages = _normalised(services, key, _with_content(raw, config, selector.variables))
+    new_messages = _normalised(services, key, _with_content(raw, config, selector.variables), ids_from)
     with services.database.transaction() as db:
         memory = require_memory(db, key)
         if not chats.share_memory(db, memory.id):
@@ -164,7 +166,9 @@ def _with_content(raw: Sequence[Any], config: ChatMemoryConfig, variables: Mappi
     return [{**message, "content": content} if lacks else message for message, lacks in zip(raw, lacking, strict=True)]
 
 
-def _normalised(services: Services, key: MemoryKey, raw: Sequence[Any]) -> dict[UUID, NewMessage]:
+def _normalised(
+    services: Services, key: MemoryKey, raw: Sequence[Any], ids_from: UUID | None
+) -> dict[UUID, NewMessage]:
     """The messages by id, which is the caller's or a new one."""
     if not raw:
         raise errors.InvalidRequest("messages must not be empty", field="messages", limit=1)
@@ -179,7 +183,8 @@ def _normalised(services: Services, key: MemoryKey, raw: Sequence[Any]) -> dict[
     for index, message in enumerate(normalised):
         where = f"messages[{index}]"
         check_content(message, where)
-        first = by_id.setdefault(uuid4() if message.id is None else message.id.own, message)
+        new_id = uuid4() if ids_from is None else uuid5(ids_from, f"message:{index}")
+        first = by_id.setdefault(new_id if message.id is None else message.id.own, message)
         if first is not message and messages.message_fingerprint(first) != messages.message_fingerprint(message):
             raise errors.InvalidRequest(
                 "Two messages of this request have the same id and different content", field=f"{where}.id"
@@ -338,9 +343,16 @@ def message_view(row: ChatRecord) -> ChatMessageView:
 
 
 def delete_messages(
-    services: Services, key: MemoryKey, chat_id: str, *, mode: DeleteMode, roles: Collection[DeletedRole]
+    services: Services,
+    key: MemoryKey,
+    chat_id: str,
+    *,
+    mode: DeleteMode,
+    roles: Collection[DeletedRole],
+    before_commit: Callable[[OrmSession, Deleted], object] | None = None,
 ) -> Deleted:
-    """Delete the latest request's messages, or all, in these roles; both roles include every other.
+    """Delete the latest request's messages, or all, in these roles; both roles include every other. `before_commit` is
+    called in the transaction that deletes them.
 
     Results of deleted tool calls are deleted too, and recorded uses and summaries are redacted. Raises NotFound,
     InvalidRequest.
@@ -352,9 +364,12 @@ def delete_messages(
         chat = chats.lock_chat(db, memory.id, chat_id)
         if chat is None:
             return Deleted([], 0)
-        deleted = _delete(db, chat, mode, set(roles))
-        _after_deletion(db, chat, deleted)
-        return Deleted([record.message_id for record in deleted], chat.messages)
+        records = _delete(db, chat, mode, set(roles))
+        _after_deletion(db, chat, records)
+        deleted = Deleted([record.message_id for record in records], chat.messages)
+        if before_commit is not None:
+            before_commit(db, deleted)
+        return deleted
 
 
 def check_deletion(mode: str, roles: Collection[str]) -> None:

@@ -63,8 +63,10 @@ def summarize_chat(
     keep_last_n: int = 2,
     prompt: str | None = None,
     summarizer: Summarizer | None = None,
+    before_commit: Callable[[OrmSession, Trimmed], object] | None = None,
 ) -> Trimmed:
-    """Replace all but the newest messages by a summary, which counts as one of the remaining messages.
+    """Replace all but the newest messages by a summary, which counts as one of the remaining messages. `before_commit`
+    is called in the transaction that stores it.
 
     Raises NotFound, what the summarizer raises, and Conflict if the chat keeps changing meanwhile.
     """
@@ -89,8 +91,18 @@ def summarize_chat(
             _store(current, folded, seq)
             move_trimmed(current, seq)
             remaining = chats.count_after(db, current, seq)
-            return Trimmed(left - remaining, remaining + 1, folded.text)
+            trimmed = Trimmed(left - remaining, remaining + 1, folded.text)
+            if before_commit is not None:
+                before_commit(db, trimmed)
+            return trimmed
     raise errors.Conflict("The chat changed while it was summarized; retry", field="chat_id", value=chat_id)
+
+
+def summary_text(services: Services, key: MemoryKey, chat_id: str) -> str | None:
+    """The text of the chat's summary, if it has one. Raises NotFound."""
+    with services.database.reading() as db:
+        chat = chats.fetch_chat(db, require_memory(db, key).id, checked_chat_id(chat_id))
+    return None if chat is None else chat.summary
 
 
 def request_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:

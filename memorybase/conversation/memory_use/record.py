@@ -28,6 +28,7 @@ class NodeUse:
     messages: list[dict[str, Any]]
     sources: list[dict[str, Any]]
     report: dict[str, Any]
+    query: str | None
     at: datetime
 
 
@@ -50,6 +51,7 @@ class PastUse:
     messages: list[dict[str, Any]]
     sources: list[dict[str, Any]]
     report: dict[str, Any]
+    query: str | None
     memory_use_summary: dict[str, Any] | None
     recorded_at: datetime
 
@@ -62,6 +64,7 @@ def record_use(
     run_id: CallerId | UUID | str,
     node_id: str,
     view: View,
+    query: str | None = None,
     memory_use_summary: dict[str, Any] | None = None,
     origin: ViewOrigin,
 ) -> None:
@@ -86,6 +89,7 @@ def record_use(
             "messages": memory_uses.redact_messages(shown["messages"], shown["sources"], deleted),
             "sources": shown["sources"],
             "report": shown["report"],
+            "query": query,
             "memory_use_summary": None if deleted else memory_use_summary,
             "recorded_at": clock.now(db),
         }
@@ -133,4 +137,4 @@ def _shown(use: MemoryUse, *, is_edited: bool) -> NodeUse:
     report = use.report
     if is_edited:
         report = {**report, "flags": [*report.get("flags", ()), EDITED_SINCE]}
-    return NodeUse(use.node_id, use.memory_use_summary, use.messages, use.sources, report, use.recorded_at)
+    return NodeUse(use.node_id, use.memory_use_summary, use.messages, use.sources, report, use.query, use.recorded_at)

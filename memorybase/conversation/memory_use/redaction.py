@@ -70,7 +70,7 @@ def redact_quotes(db: OrmSession, message: Message, now: datetime) -> int:
     quoted = _Quoted.of(message.content)
     where = (db, message.flow_id, message.session_id, quoted.search_text)
     executions = _changes(node_executions.executions_with_text(*where), quoted, ("outputs", "few_shots"))
-    uses = _changes(memory_uses.uses_with_text(*where), quoted, ("messages", "memory_use_summary"))
+    uses = _changes(memory_uses.uses_with_text(*where), quoted, ("messages", "query", "memory_use_summary"))
     if not (executions or uses) or sessions.has_identical_message(db, message):
         return 0
     for row, values in [*executions, *uses]:

@@ -80,7 +80,7 @@ class Journal:
     def append(self, operations: Sequence[Any]) -> None:
         """Append operations as one unit; they are stored on return."""
         if not self._is_checked:  # nothing is added to a document that this version does not understand
-            self._base(self._state())
+            self._read()
             self._is_checked = True
         identity = uuid4().hex
         content = self._encoded({"id": identity, "operations": list(operations)})
