@@ -28,6 +28,11 @@ ARGS ?=
 VENV := .venv
 PEERS := .venv-peers
 DIFY := .venv-dify
+N8N_TOOLS := .n8n-tools
+FRAMEWORKS := .frameworks
+# What `make check-frameworks` tests: F="openai-agents langgraph".
+F ?= $(basename $(notdir $(wildcard clients/python/tests/requirements/*.txt)))
+LANGFLOW := .venv-langflow
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
@@ -35,8 +40,10 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 GENERATORS := .generators
 INSTALLED_GENERATORS := $(GENERATORS)/.installed
+MCP_CLIENTS := .mcp-clients
+INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 
-.PHONY: help demo test test-slow check-dify check-generators chaos up doctor lint types format soak bench bench-appends bench-bulkheads bench-context bench-history bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
+.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-typescript chaos up doctor lint types format soak bench bench-appends bench-bulkheads bench-client bench-context bench-history bench-page bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,19 +58,50 @@ up: $(INSTALLED) ## run the whole stack on this machine until Ctrl-C
 doctor: $(INSTALLED) ## check every part; failed checks show the command that fixes them
 	$(BIN)/memorybase doctor --data-dir $(DATA_DIR)
 
-test: $(INSTALLED_DEV) ## run all tests except the slow ones, in about six minutes; T=tests/unit: all tests of that path
+test: $(INSTALLED_DEV) ## run all tests except the slow ones, in five to eight minutes; T=tests/unit: all tests of that path
 	$(BIN)/python -m pytest $(if $(T),$(T),-m "not slow")
 
-test-slow: $(INSTALLED_DEV) ## run the slow tests, in half an hour: faults in real processes, long property runs, fuzzing
+test-slow: $(INSTALLED_DEV) ## run the slow tests, in a quarter of an hour: faults in real processes, long property runs, fuzzing
 	$(BIN)/python -m pytest -m "slow and not tools" $(T)
 
 check-generators: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## generate clients in TypeScript and Python and use them (needs npm of Node 20 or later)
 	$(BIN)/python -m pytest -n0 tests/acceptance/test_generators.py
 
+check-mcp: $(INSTALLED_DEV) $(INSTALLED_MCP_CLIENTS) ## use the MCP server with TypeScript clients, Claude Code and the conformance suite (needs npm of Node 20 or later)
+	$(BIN)/python -m pytest -n0 tests/acceptance/test_mcp_clients.py
+
+check-typescript: $(INSTALLED) ## build the TypeScript client and test it against the whole stack (needs npm of Node 20 or later)
+	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
+	cd clients/typescript && npm ci --silent --no-audit --no-fund
+	cd clients/typescript && MEMORYBASE_PYTHON=$(CURDIR)/$(BIN)/python npm test
+
 check-dify: $(INSTALLED_DEV) ## test the Dify plugin with Dify's SDK, installed in a separate environment
 	$(BIN)/python -m venv $(DIFY)
 	$(DIFY)/bin/python -m pip install --quiet --disable-pip-version-check -r clients/dify/requirements.txt
 	$(BIN)/python -m pytest -n0 tests/integration/clients/test_dify_plugin.py --dify-python=$(DIFY)/bin/python
+
+check-frameworks: $(INSTALLED_DEV) $(addprefix check-framework-,$(F)) ## test the adapters, each with its framework in a separate environment: F="openai-agents"
+
+check-framework-%: $(FRAMEWORKS)/%/.installed
+	MEMORYBASE_PYTHON=$(CURDIR)/$(BIN)/python $(FRAMEWORKS)/$*/bin/python -m pytest --rootdir clients/python \
+		-c clients/python/pyproject.toml clients/python/tests/test_$(subst -,_,$*).py
+
+# Otherwise make deletes it as an intermediate file.
+.PRECIOUS: $(FRAMEWORKS)/%/.installed
+$(FRAMEWORKS)/%/.installed: clients/python/tests/requirements/%.txt
+	$(PYTHON) -m venv $(FRAMEWORKS)/$*
+	$(FRAMEWORKS)/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+check-n8n: $(INSTALLED) ## build, lint, test and pack the nodes for n8n (needs npm; installs Node.js 24 beside an older one)
+	MEMORYBASE_PYTHON=$(abspath $(BIN)/python) sh clients/n8n/check.sh $(abspath $(N8N_TOOLS))
+
+check-langflow: $(INSTALLED_DEV) ## test the components for Langflow with its runtime, installed in a separate environment (400 MB)
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is required; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(LANGFLOW)
+	$(LANGFLOW)/bin/python -m pip install --quiet --disable-pip-version-check -r clients/langflow/requirements.txt
+	$(BIN)/python -m pytest -n0 tests/integration/clients/test_langflow.py tests/acceptance/test_langflow.py \
+		--langflow-python=$(LANGFLOW)/bin/python
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7
 	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE)
@@ -71,8 +109,8 @@ chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then c
 soak: $(INSTALLED_DEV) ## mixed load with full disks, a stepped clock, malformed messages: DURATION=3600 (root and cc)
 	PYTHONPATH=tests $(BIN)/python -m harness.soak --duration $(DURATION) $(if $(SEED),--seed $(SEED))
 
-pictures: $(INSTALLED_DEV) ## take the screenshots in docs/images with the machine's Chromium
-	PYTHONPATH=tests $(BIN)/python -m harness.pictures docs/images
+pictures: $(INSTALLED_DEV) ## take pictures of every view in build/pictures with the machine's Chromium
+	PYTHONPATH=tests $(BIN)/python -m harness.pictures build/pictures
 
 lint: $(INSTALLED_DEV) ## check rules and format with ruff
 	$(BIN)/ruff check .
@@ -112,14 +150,21 @@ bench-bulkheads: $(INSTALLED) ## measure captures beside searches, event streams
 bench-tokens: $(INSTALLED_DEV) ## compare the token estimate with a real tokenizer, by kind of text
 	$(BIN)/python bench/token_counts.py
 
+bench-client: $(INSTALLED) ## measure the size and the import time of the Python client in an empty environment
+	$(BIN)/python bench/client_size.py
+
 bench-history: $(INSTALLED) ## measure the cost of a view for histories of several lengths: ARGS="--sizes 100,10000"
 	$(BIN)/python bench/history.py $(ARGS)
+
+bench-page: $(INSTALLED) ## measure one page of every list with 200 memories and 100,000 sessions: ARGS="--sessions 20000"
+	$(BIN)/python bench/page_lists.py $(ARGS)
 
 migrate: $(INSTALLED) ## migrate the database to this version's schema
 	$(BIN)/memorybase migrate --data-dir $(DATA_DIR)
 
 clean: ## remove environments and caches; keeps the data
-	rm -rf $(VENV) $(PEERS) $(GENERATORS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf clients/typescript/node_modules clients/typescript/build clients/typescript/dist
+	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(MCP_CLIENTS) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -144,4 +189,11 @@ $(INSTALLED_GENERATORS): tests/generators/package-lock.json tests/generators/req
 	npm ci --prefix $(GENERATORS) --silent --no-audit --no-fund
 	$(PYTHON) -m venv $(GENERATORS)/python
 	$(GENERATORS)/python/bin/python -m pip install --quiet --disable-pip-version-check -r tests/generators/requirements.txt
+	@touch $@
+
+$(INSTALLED_MCP_CLIENTS): tests/mcp_clients/package-lock.json
+	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
+	mkdir -p $(MCP_CLIENTS)
+	cp tests/mcp_clients/package.json tests/mcp_clients/package-lock.json $(MCP_CLIENTS)
+	npm ci --prefix $(MCP_CLIENTS) --silent --no-audit --no-fund
 	@touch $@

@@ -41,6 +41,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dify-python",
         help="An interpreter with dify_plugin: test the Dify plugin with Dify's SDK; see make check-dify",
     )
+    parser.addoption(
+        "--langflow-python",
+        help="An interpreter with lfx: test Langflow's components in Langflow's runtime; see make check-langflow",
+    )
 
 
 def pytest_collection_finish() -> None:
@@ -50,7 +54,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Marks the PostgreSQL variant of a test as slow, unless the test is about SQL: see the marker `both_databases`."""
+    """Marks the PostgreSQL variant of a test as slow, unless it has the marker `both_databases`."""
     variant = getattr(item, "callspec", None)
     on_postgresql = variant is not None and any(str(value) == "postgresql" for value in variant.params.values())
     if on_postgresql and item.get_closest_marker("both_databases") is None:
@@ -87,7 +91,7 @@ class ByGroup(LoadFileScheduling):
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: in every process some test waits for others'."""
+    """One more than there are cores: in every process some test waits for other processes."""
     return (os.cpu_count() or 1) + 1
 
 

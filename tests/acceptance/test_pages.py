@@ -33,12 +33,16 @@ NOT_RUN = {
     "MEMORYBASE_SUMMARIZER": "a setting for the start of the stack",
     '"embedding_model": "BAAI': "downloads a model",
     "DEAD_LETTER": "a healthy stack has no dead letter; tests/integration/ingestion covers these calls",
+    "--labels": "needs marked results; tests/integration/labels covers it",
     "questions.jsonl": "needs judged questions; tests/integration/cli covers these commands",
     "--from": "needs an export of another system; tests/integration/importers covers these commands",
+    "npm ": "installs tools; `make check-n8n` and `make check-typescript` run their pages",
     "npx ": "downloads a generator; tests/acceptance/test_generators.py runs it",
     "--undo": "needs weights that were tuned; tests/integration/cli covers it",
     "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11": "the id of a key of the reader's",
     "memorybase hooks": "changes the settings of the reader's agents; tests/integration/integrations covers it",
+    "memorybase_client.integrations": "needs a framework; `make check-frameworks` runs it",
+    "OTEL_": "settings of another application; tests/integration/api/test_traces.py sends what it would",
     "session_memory": "needs records, a node and services; tests/integration/conversation covers these calls",
 }
 # Their Python runs in tests/integration/conversation/test_readers_pages.py, over services of its own.

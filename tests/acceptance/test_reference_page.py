@@ -41,6 +41,7 @@ def page(served: Served) -> Iterator[Page]:
     assert said == []
 
 
+@pytest.mark.slow
 def test_every_operation_is_shown_below_its_tag(page: Page) -> None:
     tags = page.locator(".opblock-tag")
     expect(tags).to_have_count(len(CONTRACT["tags"]), timeout=PATIENCE)
@@ -50,6 +51,7 @@ def test_every_operation_is_shown_below_its_tag(page: Page) -> None:
     expect(page.locator(".opblock")).to_have_count(len(operations), timeout=PATIENCE)
 
 
+@pytest.mark.slow
 def test_a_call_from_the_page_is_answered(page: Page, served: Served) -> None:
     page.get_by_role("button", name="Authorize").first.click()
     page.get_by_label("auth-bearer-value").fill(served.api.secret)

@@ -15,6 +15,8 @@ from harness.waiting import wait_until
 
 from memorybase.knowledge_bases.registry import METADATA_FILE
 
+pytestmark = pytest.mark.slow  # processes are started and stopped
+
 # In everything that a caller says; never part of a log line, whatever the level.
 SECRET = "xyzzy7q"
 ESCAPING = ("../../../outside", "/tmp/outside", "../..", "a/../../outside", "..\\outside", "C:\\outside", "~/outside")
@@ -66,10 +68,10 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
 def look_around(caller: Caller, link: str) -> None:
     """The pages that show what was said, as a browser first asks for them; and one that fails."""
     (base,) = caller.call("GET", "/memories")["items"]
-    shown = urlencode({"flow_id": base["flow_id"], "session_id": f"{SECRET}/session", "memory_base_id": base["id"]})
+    shown = urlencode({"flow": base["flow_id"], "id": f"{SECRET}/session"})
     with httpx.Client(base_url=str(caller.http.base_url.join("/")), trust_env=False, follow_redirects=True) as browser:
         assert browser.get(link).url.path == "/ui/"
-        pages = (f"/ui/session?{shown}", f"/ui/memories/{base['id']}/search?q={SECRET}", f"/ui/flows/{SECRET}/runs",
+        pages = (f"/ui/session?{shown}", f"/ui/memories/{base['id']}/search?q={SECRET}", f"/ui/run?flow=f&id={SECRET}",
                  f"/ui/nothing?q={SECRET}")  # fmt: skip
         assert [browser.get(page).status_code for page in pages] == [200, 200, 404, 404]
 

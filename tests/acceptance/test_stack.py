@@ -22,6 +22,8 @@ from harness.waiting import wait_until
 
 from memorybase.auth import api_keys
 
+pytestmark = pytest.mark.slow  # processes are started and stopped
+
 RESTART_SECONDS = 20.0
 
 

@@ -40,6 +40,8 @@ from memorybase.settings import Settings, embedded
 from memorybase.vectors.store import CollectionRef
 from worker.queue import INGEST_TASK, QUEUE
 
+pytestmark = pytest.mark.slow  # processes are started and stopped
+
 SECRET_WORD = "ornithopter"  # part of every message's text, so that a log that quotes one is found
 WORK_SECONDS = 60.0  # on a loaded machine
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,6 +20,7 @@ from api.limits import Gate
 from harness.tables import give_back, lend
 from memorybase.auth import api_keys
 from memorybase.ingestion import worker
+from memorybase.memory_map import job as map_job
 from memorybase.models import User
 from memorybase.operations import exposition
 from memorybase.services import Services
@@ -93,11 +95,16 @@ class Api:
 
     def work(self) -> int:
         """Run every enqueued job, as a worker does."""
+        self.queue.drain_maps(lambda base_id: map_job.compute_map(self.services, base_id))
         return self.queue.drain(
             lambda job: worker.run_jobs(
                 self.services, job, owner="test:1", may_continue=lambda: False, new_thread=AtOnce
             )
         )
+
+    def of_new_user(self) -> Api:
+        """The same API as a user who has nothing yet."""
+        return self.of_user(uuid4().hex)
 
     def of_user(self, name: str, *scopes: str) -> Api:
         """The same API as another user, or as another key of the same one."""
@@ -108,6 +115,15 @@ class Api:
                 db.add(User(id=user_id, name=name, created_at=datetime.now(UTC)))
         _, secret = api_keys.create_key(self.services, user_id, name=name, scopes=scopes or api_keys.SCOPES)
         return Api(self.client, self.services, user_id, self.vectors, self.queue, self.embedders, secret)
+
+
+def settings_in(folder: Path) -> Settings:
+    """With bounds that a test reaches soon."""
+    return Settings(
+        data_dir=folder, embedding_model="fake", allowed_embedding_models=["other", "away"],
+        api_key="the-key-from-the-settings", max_body_bytes=200_000,
+        max_messages_per_run=50, max_message_bytes=50_000, max_threshold=1_000, drain_seconds=0.2,
+    )  # fmt: skip
 
 
 @contextmanager

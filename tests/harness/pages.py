@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from memorybase_client import Client
 
 from harness.stack import ROOT, EmbeddedStack, environment, memorybase
-from memorybase.client import Client
 
 ADDRESS = "http://127.0.0.1:8000"
 SECONDS = 120.0
@@ -60,10 +60,8 @@ class Reader:
         """Close what blocks of Python have opened: a program would have ended."""
         for value in list(self.names.values()):
             for client in (value, getattr(value, "api", None), getattr(value, "client", None)):
-                if isinstance(client, httpx.Client):
+                if isinstance(client, httpx.Client | Client):
                     client.close()
-                elif isinstance(client, Client):
-                    client.__exit__()
 
     def run(self, block: Block) -> str:
         """Run a block; returns what a shell block prints. Fails with all that it printed."""

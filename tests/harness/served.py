@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, cast
 
 import uvicorn
@@ -55,6 +57,24 @@ class Served:
             return read_to_end(client)
 
 
+class Door:
+    """The API, or while it is shut the answer of an overloaded one."""
+
+    def __init__(self, app: Any) -> None:
+        self._app, self.state = app, SimpleNamespace(settings=app.state.settings)
+        self.is_shut = False
+        self.refused = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if not self.is_shut or scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        self.refused += 1
+        body = {"error": {"code": "overloaded", "message": "Too much work", "retryable": True, "request_id": "r"}}
+        await send({"type": "http.response.start", "status": 503, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+
+
 def read_to_end(client: socket.socket) -> bytes:
     """Everything that the server sends until it closes the connection."""
     received = b""
@@ -79,8 +99,8 @@ def serve_api(settings: Settings) -> Iterator[Served]:
 def serve_app(app: Any, **options: Any) -> Iterator[tuple[int, Connections]]:
     """Any application with `app.state.settings` behind the server, in a thread."""
     protocol = bounded_protocol(app, FILES)
-    quiet: dict[str, Any] = {"lifespan": "off", "log_level": "critical", "timeout_graceful_shutdown": 1}
-    config = uvicorn.Config(app, port=0, http=protocol, proxy_headers=False, **(quiet | options))
+    quiet: dict[str, Any] = {"port": 0, "lifespan": "off", "log_level": "critical", "timeout_graceful_shutdown": 1}
+    config = uvicorn.Config(app, http=protocol, ws="none", proxy_headers=False, **(quiet | options))
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -14,6 +14,7 @@ from harness.model import MODEL_DIR
 from harness.process import PortServer
 
 ROOT = Path(__file__).resolve().parents[2]
+CLIENT = ROOT / "clients" / "python" / "src"
 NAMES = ("redis", "chroma", "worker", "sweeper", "api")
 KEY = "mb_test_key_of_the_embedded_stack"
 
@@ -85,7 +86,7 @@ def memorybase(*words: str) -> list[str]:
 def environment() -> dict[str, str]:
     """Ours, without settings that the machine happens to have, with this tree importable and the model exported."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYBASE_")}
-    return kept | {"PYTHONPATH": str(ROOT), "MEMORYBASE_MODEL_DIR": str(MODEL_DIR)}
+    return kept | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(CLIENT))), "MEMORYBASE_MODEL_DIR": str(MODEL_DIR)}
 
 
 def run_memorybase(*words: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:

@@ -24,10 +24,13 @@ from memorybase.models import (
     DeadLetter,
     DeletedMessage,
     Generation,
+    IdempotencyKey,
     IngestionJob,
     LedgerEntry,
     MemoryBase,
+    MemoryMap,
     Message,
+    RestorableMessage,
     Session,
     SessionProgress,
     User,
@@ -119,14 +122,17 @@ class World:
     # Time passes by moving what is stored, since the clock is the database's.
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass for leases, idle sessions, backoffs, notifications, retired generations and tickets."""
+        """Let time pass for leases, backoffs, notifications, and what is idle, retired or expires."""
         columns = {
             SessionProgress: ("lease_until", "idle_due_at", "audit_at"),
             IngestionJob: ("available_at", "notify_at", "notified_at"),
             Generation: ("retired_at",),
             Session: ("last_captured_at",),
             DeletedMessage: ("expires_at",),
+            RestorableMessage: ("deleted_at",),
             WebTicket: ("expires_at",),
+            IdempotencyKey: ("lease_until", "expires_at"),
+            MemoryMap: ("lease_until", "notify_at"),
         }
         gone = timedelta(seconds=seconds)
         with self.services.database.transaction() as db:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from harness import PostgresServer
-from harness.api import Api, open_api
+from harness.api import Api, open_api, settings_in
 from harness.world import World, build_world
 
 from memorybase.settings import Settings
@@ -15,11 +15,7 @@ from memorybase.settings import Settings
 
 @pytest.fixture
 def api_settings(tmp_path: Path) -> Settings:
-    return Settings(
-        data_dir=tmp_path, embedding_model="fake", allowed_embedding_models=["other", "away"],
-        api_key="the-key-from-the-settings", max_body_bytes=200_000,
-        max_messages_per_run=50, max_message_bytes=50_000, max_threshold=1_000, drain_seconds=0.2,
-    )  # fmt: skip
+    return settings_in(tmp_path)
 
 
 @pytest.fixture

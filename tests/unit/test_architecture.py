@@ -30,7 +30,6 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.validation",
     },
     "adapters": {
-        "memorybase.client",
         "memorybase.database",
         "memorybase.embedding",
         "memorybase.locks",
@@ -40,12 +39,17 @@ LAYERS: dict[str, set[str]] = {
     },
     "services": {"memorybase.services"},
     "queries": {"memorybase.queries"},
-    "indexes": {"memorybase.auth", "memorybase.keyword_index", "memorybase.knowledge_bases"},
+    "indexes": {
+        "memorybase.auth",
+        "memorybase.idempotency",
+        "memorybase.keyword_index",
+        "memorybase.knowledge_bases",
+    },
     "flow": {"memorybase.conversation", "memorybase.ingestion", "memorybase.search"},
     # The only part of conversation memory that searches.
     "context": {"memorybase.conversation.context"},
-    "memory bases": {"memorybase.memory_bases"},
-    "sessions": {"memorybase.read_models", "memorybase.sessions"},
+    "memory bases": {"memorybase.memory_bases", "memorybase.memory_map"},
+    "sessions": {"memorybase.labels", "memorybase.read_models", "memorybase.sessions"},
     "operations": {
         "memorybase.evaluation",
         "memorybase.import_export",
@@ -99,9 +103,9 @@ ONLY_HERE = (
         "Raise an error of memorybase.errors; the API turns it into a response.",
     ),
     OnlyHere(
-        frozenset({"nicegui"}),
-        ("api.web",),
-        "A page asks the domain, as a route does; nothing asks a page.",
+        frozenset({"jinja2"}),
+        ("api.web", "memorybase.conversation"),
+        "Pages are rendered by api/web/rendering.py, templates of chat memories in their sandbox.",
     ),
     OnlyHere(
         frozenset({"chromadb"}),
@@ -137,8 +141,13 @@ ONLY_HERE = (
     ),
     OnlyHere(
         frozenset({"mcp", "mcp_types"}),
-        ("memorybase.integrations.mcp",),
-        "It comes with an extra: import memorybase.integrations.mcp inside the function that needs it.",
+        ("memorybase_client.mcp",),
+        "It comes with an extra: import memorybase_client.mcp.server inside the function that needs it.",
+    ),
+    OnlyHere(
+        frozenset({"memorybase_client"}),
+        ("api.mcp", "memorybase.cli", "memorybase.integrations", "memorybase.stack"),
+        "The client calls the HTTP API from outside, also for the tools of MCP. Inside, call the domain's function.",
     ),
     OnlyHere(
         frozenset({"circus"}),
@@ -419,6 +428,8 @@ PLANTED = [
         "from langchain_core import messages",
     ),
     ("api.mcp", "libraries stay behind their adapters", "from mcp.server import MCPServer"),
+    ("memorybase.search.search", "libraries stay behind their adapters", "from memorybase_client import Client"),
+    ("worker.tasks", "libraries stay behind their adapters", "def f():\n    import memorybase_client.errors"),
     ("memorybase.embedding.onnx", "libraries stay behind their adapters", "import onnxruntime"),
     ("memorybase.embedding.chunking", "libraries stay behind their adapters", "import tokenizers"),
     ("memorybase.auth.api_keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),
@@ -449,6 +460,7 @@ ALLOWED = [
     ("memorybase.cli.stack", "from memorybase import __version__\nfrom memorybase.stack.run import run_stack"),
     ("memorybase.embedding.onnx", "def f():\n    import onnxruntime"),
     ("memorybase.wiring", "import redis\nfrom redis.retry import Retry"),
+    ("memorybase.cli.search", "from memorybase_client import errors"),
     ("worker.tasks", "@app.task(name='t')\ndef f():\n    '''What\n    it\n    does.'''\n" + "    g()\n" * 12),
     ("memorybase.database.engine", "def f(session):\n    session.commit()"),
     ("memorybase.settings", "import os\nx = os.environ"),
@@ -461,6 +473,37 @@ def test_what_the_rules_allow_is_not_found(name: str, source: str) -> None:
     module = Module(name, f"{name.replace('.', '/')}.py", source)
 
     assert [line for rule in RULES.values() for line in rule(module)] == []
+
+
+def test_the_python_client_imports_nothing_of_the_server() -> None:
+    """It is also installed without the server."""
+    modules = [
+        Module(path.stem, str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+        for path in sorted((ROOT / "clients" / "python" / "src").rglob("*.py"))
+    ]
+    assert len(modules) > 10
+    of_the_server = [
+        f"{found.where}: {found.target}"
+        for module in modules
+        for found in imports_of(module)
+        if found.target.partition(".")[0] in PACKAGES
+    ]
+
+    assert of_the_server == []
+
+
+def test_the_command_line_loads_the_http_client_when_a_command_uses_it() -> None:
+    """It takes as long to import as the rest of `memorybase --help`."""
+    script = (
+        "import sys, memorybase.cli\n"
+        "heavy = ('httpx', 'memorybase_client._sync', 'memorybase_client.models')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+
+    result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == "[]"
 
 
 def test_importing_the_api_loads_no_model() -> None:

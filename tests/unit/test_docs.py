@@ -39,7 +39,7 @@ DECISION_HEADINGS = ("## Context", "## Decision", "## Consequences", "## Alterna
 # `up` chooses these when it starts, so its settings cannot be asked for them.
 CHOSEN_BY_UP = frozenset({"redis_url", "chroma_url"})
 # Read by clients of the API; the server has no such setting.
-OF_CLIENTS = frozenset({"MEMORYBASE_URL"})
+OF_CLIENTS = frozenset({"MEMORYBASE_URL", "MEMORYBASE_FLOW", "MEMORYBASE_END_USER"})
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
@@ -304,3 +304,53 @@ def test_each_dependency_has_its_reason() -> None:
     for requirement in stated:
         name = re.split(r"[^A-Za-z0-9-]", requirement, maxsplit=1)[0]
         assert re.search(rf"\b{name}\b", record), f"add {name} and why to docs/decisions/0020-dependencies.md"
+
+
+# What the README says one installs and writes
+
+# Each guide's tests; those in other environments are run by the target of the Makefile.
+TESTED_BY = {
+    "langgraph": "tests/integration/integrations/test_langgraph.py",
+    "python-client": "tests/integration/clients/test_python_client.py",
+    "openai-agents": "clients/python/tests/test_openai_agents.py",
+    "pydantic-ai": "clients/python/tests/test_pydantic_ai.py",
+    "google-adk": "clients/python/tests/test_google_adk.py",
+    "strands": "clients/python/tests/test_strands.py",
+    "typescript-client": "clients/typescript/tests/guide.test.ts",
+    "langchain": "clients/python/tests/test_langchain.py",
+    "llama-index": "clients/python/tests/test_llama_index.py",
+    "agent-framework": "clients/python/tests/test_agent_framework.py",
+    "haystack": "clients/python/tests/test_haystack.py",
+    "capture-without-code": "clients/python/tests/test_litellm.py",
+    "mcp": "tests/integration/mcp/test_http.py",
+    "dify-app": "tests/integration/clients/test_dify_plugin.py",
+    "langflow": "tests/integration/clients/test_langflow.py",
+    "n8n": "clients/n8n/test",
+    "flowise": "tests/integration/mcp/test_http.py",
+    "coding-agents": "tests/integration/integrations/coding_agents",
+    "coming-from-elsewhere": "tests/integration/importers/test_import_from.py",
+}
+_WAY = re.compile(r"^\| \[[^\]]+\]\(docs/howto/([\w-]+)\.md\)[^|]*\|[^|]+\| ([^|]+) \|$", re.MULTILINE)
+_CODE = re.compile(r"^```(?:python|ts|typescript)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def ways() -> dict[str, str]:
+    """By guide, what one writes."""
+    return dict(_WAY.findall(sections(ROOT / "README.md")["What you use, what you install"]))
+
+
+def test_each_way_to_integrate_has_a_guide_and_a_test() -> None:
+    assert ways().keys() == TESTED_BY.keys(), "README.md and TESTED_BY in tests/unit/test_docs.py differ"
+    assert [path for path in TESTED_BY.values() if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("guide", TESTED_BY)
+def test_the_readme_counts_the_lines_of_the_guides_first_code(guide: str) -> None:
+    said = re.search(r"(\d+) lines", ways()[guide])
+    if said is None:
+        assert ways()[guide] in {"a command", "clicks"}
+        return
+    code = _CODE.search((DOCS / "howto" / f"{guide}.md").read_text(encoding="utf-8"))
+    assert code is not None
+    lines = [line for line in code[1].splitlines() if line.strip() and not line.strip().startswith(("#", "//"))]
+    assert len(lines) == int(said[1]), f"{guide}: its first code has {len(lines)} lines"

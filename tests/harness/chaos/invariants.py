@@ -26,7 +26,9 @@ from memorybase.models import (
     IngestionJob,
     KnowledgeBase,
     LedgerEntry,
+    MapPoint,
     MemoryBase,
+    MemoryMap,
     Message,
     Session,
     SessionProgress,
@@ -49,6 +51,8 @@ OF_A_BASE = {
     "token_vectors": TokenVectors.memory_base_id,
     "dead_letters": DeadLetter.memory_base_id,
     "knowledge_bases": KnowledgeBase.memory_base_id,
+    "memory_maps": MemoryMap.memory_base_id,
+    "map_points": MapPoint.memory_base_id,
 }
 
 

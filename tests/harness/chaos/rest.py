@@ -18,7 +18,7 @@ from harness.chaos.invariants import Findings, check
 from harness.world import World
 from memorybase.database.engine import Database
 from memorybase.memory_bases import regenerate
-from memorybase.models import Base, Message
+from memorybase.models import Base, MapPoint, MemoryMap, Message
 from memorybase.sessions import edits
 from memorybase.testing import InMemoryVectors
 from memorybase.vectors import chunk_ids
@@ -48,7 +48,7 @@ class Memory:
 
 class Rest:
     """A memory base at rest: two sessions, an edited message, one of several chunks, a dead letter, a generation that
-    was replaced; and what a client would remember of it."""
+    was replaced, a map; and what a client would remember of it."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -63,6 +63,7 @@ class Rest:
         world.settle()
         world.pass_time(120)
         world.settle()
+        self._map()
         self.store = Memory(world)
         self.kept = {
             str(m.id): Kept("flow", m.session_id, m.role, m.content, edited=m.version > 1) for m in world.messages()
@@ -92,6 +93,14 @@ class Rest:
 
     def message(self, content: str, session_id: str | None = None) -> Message:
         return next(m for m in self.world.messages(session_id) if m.content == content)
+
+    def _map(self) -> None:
+        """A map with one message: these are too few for one that a worker would compute."""
+        entry = self.world.ledger(self.base)[0]
+        with self.world.services.database.transaction() as db:
+            db.add(MemoryMap(memory_base_id=self.base))
+            point = {"progress_id": entry.progress_id, "message_id": entry.message_id, "x": 0.0, "y": 0.0, "cluster": 0}
+            db.add(MapPoint(memory_base_id=self.base, position=0, generation=2, **point))
 
     @property
     def system(self) -> Message:

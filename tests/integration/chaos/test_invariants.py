@@ -375,6 +375,7 @@ class TestChroma:
         vectors.upsert(ref, made)
         return made
 
+    @pytest.mark.slow
     def test_what_is_missing_extra_unreadable_or_left(
         self,
         rest: Rest,

@@ -22,8 +22,6 @@ from memorybase.queries import cursors, dead_letters, ledger, memory_bases, sess
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
-pytestmark = pytest.mark.both_databases
-
 PAGE = 6
 SESSIONS = 13
 

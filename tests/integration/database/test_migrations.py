@@ -102,6 +102,7 @@ def test_only_one_active_job_per_session_in_the_migrated_schema(database_url: st
     assert "queued" in str(index["dialect_options"][f"{dialect}_where"])
 
 
+@pytest.mark.slow
 def test_two_migrators_at_once_both_succeed(database_url: str, database: Database) -> None:
     """Two deployments, each a process: both are loaded before either may begin."""
     script = (

@@ -23,8 +23,6 @@ from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 
-pytestmark = pytest.mark.both_databases
-
 THRESHOLD = 20
 HISTORY = 10_000
 

@@ -72,7 +72,7 @@ def int8(model_settings: Settings) -> Embedder:
     return Embedders(model_settings.model_copy(update={"embedding_backend": "onnx-int8"})).get()
 
 
-@pytest.fixture(params=["onnx", "reference"])
+@pytest.fixture(params=["onnx", pytest.param("reference", marks=pytest.mark.slow)])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
     found: Embedder = request.getfixturevalue(request.param)
     return found
@@ -143,6 +143,7 @@ def test_an_embedder_has_model_identity_and_dimension(embedder: Embedder) -> Non
     assert embedder.identity.partition("/")[2] == f"{DEFAULT_MODEL}/53aa5117"
 
 
+@pytest.mark.slow
 def test_backends_have_different_identities(onnx: Embedder, reference: Embedder) -> None:
     assert onnx.identity == f"onnx-fp32/{DEFAULT_MODEL}/53aa5117"
     assert reference.identity == f"sentence-transformers/{DEFAULT_MODEL}/53aa5117"
@@ -215,6 +216,7 @@ FAMILIES = "👩\u200d👩\u200d👧 漢字、" * 400
 # The default compared with the reference.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
 def test_onnx_agrees_with_sentence_transformers_however_texts_are_batched(
     model_settings: Settings, reference: Embedder, batch_size: int
@@ -225,6 +227,7 @@ def test_onnx_agrees_with_sentence_transformers_however_texts_are_batched(
     assert onnx.token_offsets("".join(TEXTS)) == reference.token_offsets("".join(TEXTS))
 
 
+@pytest.mark.slow
 def test_int8_is_close_to_fp32_and_independent_of_the_batch(int8: Embedder, onnx: OnnxEmbedder) -> None:
     assert int8.identity == f"onnx-int8/{DEFAULT_MODEL}/53aa5117"
     vectors = int8.embed(TEXTS)
@@ -268,6 +271,7 @@ def test_batches_have_texts_of_similar_length(onnx: OnnxEmbedder, monkeypatch: p
     assert lengths == sorted(lengths, reverse=True)
 
 
+@pytest.mark.slow
 def test_many_long_texts_are_embedded_in_batches_of_bounded_size(
     onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,6 +383,7 @@ def load_both(folder: Path, **settings: Any) -> tuple[Embedder, Embedder]:
     return onnx, same
 
 
+@pytest.mark.slow
 def test_both_backends_put_the_prompts_before_texts(prompted: Path, plain: Embedder) -> None:
     text = "The release moved to Thursday."
     for embedder in load_both(prompted):
@@ -679,6 +684,7 @@ class TestTokenVectors:
 
     TEXTS = ("The boat is moored at berth twelve.", "?!", "word " * 400)
 
+    @pytest.mark.slow
     def test_sentence_vectors_do_not_change(self, embedder: Embedder) -> None:
         vectors, tokens = embedder.embed_with_tokens(self.TEXTS, [0, 2])
         np.testing.assert_allclose(vectors, embedder.embed(self.TEXTS), atol=1e-5)

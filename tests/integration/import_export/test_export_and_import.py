@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from fastapi.testclient import TestClient
 from harness.api import Api, open_api
+from harness.clients import client_of
 from harness.world import World
+from memorybase_client import _lines
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
 from memorybase.cli import export_file, import_file
-from memorybase.client import Client
 from memorybase.import_export import exporter, lines
 from memorybase.models import Flow, LedgerEntry, SessionSummary
 from memorybase.sessions import edits
@@ -502,22 +502,15 @@ class TestCommands:
     @pytest.fixture
     def connected(self, monkeypatch: pytest.MonkeyPatch) -> Any:
         def to(api: Api) -> None:
-            def connect(*_: object) -> Client:
-                client = Client("http://testserver", api.secret)
-                headers = {"Authorization": f"Bearer {api.secret}"}
-                http = TestClient(api.client.app, base_url="http://testserver/v1", headers=headers)
-                monkeypatch.setattr(client, "_http", http)
-                return client
-
             for module in (export_file, import_file):
-                monkeypatch.setattr(module, "connect", connect)
+                monkeypatch.setattr(module, "connect", lambda *_: client_of(api))
 
         return to
 
     def test_an_export_is_imported_by_the_command_line(
         self, api: Api, away: Api, connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(export_file, "PART_LINES", 3)
+        monkeypatch.setattr(_lines, "PART_LINES", 3)
         filled(api)
         connected(api)
         file = tmp_path / "all.jsonl"
@@ -529,6 +522,23 @@ class TestCommands:
             said = CliRunner().invoke(cli.app, ["import", str(file)])
             assert said.output.strip() == f"2 flows, 3 sessions, 5 runs; messages: {wanted}"
         assert exported(away)[-1] == exported(api)[-1]
+
+    def test_an_import_that_is_refused_names_the_line_of_the_file(
+        self, api: Api, connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_lines, "PART_LINES", 3)
+        filled(api)
+        connected(api)
+        file = tmp_path / "all.jsonl"
+        CliRunner().invoke(cli.app, ["export", str(file)])
+        lines = [json.loads(line) for line in file.read_bytes().split(b"\n") if line]
+        # The flows come in the order of their ids, which are random.
+        at = next(at for at, line in enumerate(lines) if line.get("external_id") == "a-1")
+        lines[at]["content"] = "no"
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        said = CliRunner().invoke(cli.app, ["import", str(file)])
+        assert isinstance(said.exception, errors.InvalidRequest)
+        assert said.exception.message.startswith(f"{file}, from line {at // 3 * 3 + 1} on: ")
 
     def test_a_broken_export_replaces_nothing(
         self, api: Api, connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

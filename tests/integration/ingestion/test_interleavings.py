@@ -82,6 +82,7 @@ def test_the_serving_generation_is_repaired_during_a_build(world: World) -> None
     world.assert_all_ingested(base)
 
 
+@pytest.mark.slow
 def test_a_slow_sweeper_does_not_delete_a_newer_build(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     regeneration.cancel_job(world.services, world.user_id, regenerate(world, base).jobs[0].id)

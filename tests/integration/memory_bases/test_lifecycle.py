@@ -461,6 +461,15 @@ def counted(world: World) -> int:
     return consistency.compare_counts(world.services)
 
 
+def test_a_message_without_text_is_no_mismatch(world: World) -> None:
+    base = filled(world)
+    call = {"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+    world.say("s", {"role": "assistant", "content": None, "tool_calls": [call]}, *texts(3, start=10))
+    world.settle()
+    assert [entry.chunks for entry in world.ledger(base)].count(0) == 1
+    assert (compared(world, base), counted(world)) == ("ok", 0)
+
+
 def test_chunks_of_a_cancelled_job_are_no_mismatch_before_its_audit(world: World) -> None:
     base = filled(world)
 

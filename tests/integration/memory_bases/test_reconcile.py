@@ -8,15 +8,14 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
-from fastapi.testclient import TestClient
 from harness.api import Api
+from harness.clients import client_of
 from harness.world import World
 from typer.testing import CliRunner, Result
 
 from memorybase import cli, errors, wiring
 from memorybase.cli import dead_letters
 from memorybase.cli import reconcile as reconcile_cli
-from memorybase.client import Client
 from memorybase.database import batches, clock
 from memorybase.memory_bases import consistency, orphans, regenerate
 from memorybase.memory_bases import reconcile as reconciling
@@ -334,15 +333,7 @@ class TestCommand:
 class TestDeadLetterCommand:
     @pytest.fixture
     def shell(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> Any:
-        def connected(*_: object) -> Client:
-            client = Client("http://testserver", api.secret)
-            headers = {"Authorization": f"Bearer {api.secret}"}
-            monkeypatch.setattr(
-                client, "_http", TestClient(api.client.app, base_url="http://testserver/v1", headers=headers)
-            )
-            return client
-
-        monkeypatch.setattr(dead_letters, "connect", connected)
+        monkeypatch.setattr(dead_letters, "connect", lambda *_: client_of(api))
         return lambda *words: CliRunner().invoke(cli.app, ["dead-letters", *words])
 
     def test_list_retry_discard(self, api: Api, shell: Any) -> None:

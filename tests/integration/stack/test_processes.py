@@ -128,6 +128,7 @@ def test_a_child_that_keeps_exiting_fails_the_stack(data: DataDir) -> None:
     keep(data, [shell("echo out of cheese; exit 7")], scene)
 
 
+@pytest.mark.slow
 def test_a_worker_that_keeps_exiting_is_restarted_for_ever_and_its_log_is_named(
     data: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_worker_that_keeps_exiting_is_restarted_for_ever_and_its_log_is_named(
     assert note.endswith("the last line: out of cheese")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "ends_the_stack"), [("chroma", False), ("redis", False), ("api", True)])
 def test_once_captures_are_served_only_the_api_may_end_the_stack(
     data: DataDir, monkeypatch: pytest.MonkeyPatch, name: str, ends_the_stack: bool

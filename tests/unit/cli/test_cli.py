@@ -3,15 +3,20 @@ from __future__ import annotations
 import io
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
+from uuid import UUID
 
 import pytest
 from harness.waiting import wait_until
+from memorybase_client import Client, models
+from memorybase_client import errors as client_errors
 from rich.console import Console
 from typer.testing import CliRunner
 
 from memorybase import __version__, cli, errors
-from memorybase.cli import doctor, options
+from memorybase.cli import dead_letters, doctor, options
 from memorybase.cli.demo import MARKER, _fresh
 from memorybase.cli.search import table_of
 from memorybase.settings import Settings
@@ -72,11 +77,12 @@ class TestCommands:
 
     def test_search_shows_the_passage_with_a_mark_where_the_message_continues(self) -> None:
         text = "Before. The zebra\nsleeps. Behind."
-        hit = {
-            "score": 0.5, "session_id": "s", "sender_name": None, "role": "user", "timestamp": None, "pending": False,
-            "content": text, "snippet": "The zebra\nsleeps.", "snippet_start": 8, "snippet_end": 25,
-        }  # fmt: skip
-        whole = hit | {"snippet": text, "snippet_start": 0, "snippet_end": len(text)}
+        hit = models.Hit(
+            message_id=UUID(int=1), memory_base_id=UUID(int=2), run_id=UUID(int=3), session_id="s", seq=1, role="user",
+            sender_name=None, timestamp=datetime(2026, 3, 2, tzinfo=UTC), score=0.5, pending=False, metadata={},
+            content=text, snippet="The zebra\nsleeps.", snippet_start=8, snippet_end=25,
+        )  # fmt: skip
+        whole = hit.model_copy(update={"snippet": text, "snippet_start": 0, "snippet_end": len(text)})
         shown = list(table_of([hit, whole]).columns[-1].cells)
         assert shown == ["… The zebra sleeps. …", "Before. The zebra sleeps. Behind."]
 
@@ -117,6 +123,20 @@ class TestCommands:
     def test_an_error_is_one_line_with_field_and_limit(self) -> None:
         error = errors.InvalidRequest("Too\nlong.", field="query", value=9, limit=3)
         assert cli.describe(error) == "Too long. (field: query, value: 9, limit: 3)"
+
+    def test_an_error_of_the_api_is_one_line_with_field_limit_and_what_to_do(self) -> None:
+        refused = client_errors.InvalidRequest("Too long.", field="query", value=9, limit=3, status=422)
+        away = client_errors.ConnectionFailed("No answer from http://x: refused")
+        said = [cli.describe(each) for each in (refused, away, client_errors.Unauthorized("A key is required."))]
+        assert said == [
+            "Too long. (field: query, value: 9, limit: 3)",
+            "No answer from http://x: refused. Is the stack running? Start it with: memorybase up",
+            "A key is required. Pass the key with --key or MEMORYBASE_API_KEY.",
+        ]
+
+    def test_ids_of_dead_letters_must_not_be_empty(self) -> None:
+        with pytest.raises(errors.InvalidRequest, match="must not be empty"):
+            dead_letters._chosen(cast("Client", None), UUID(int=1), [""], all_=False)
 
 
 class TestDemoDirectory:

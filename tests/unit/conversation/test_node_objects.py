@@ -244,6 +244,7 @@ def turns_lost(where: str, writers: str, count: int) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_concurrent_appends_of_two_processes_are_all_kept(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), who]) for who in "ab"]
     for writer in writers:
@@ -260,6 +261,22 @@ def test_concurrent_appends_to_a_remote_store_are_all_kept(monkeypatch: pytest.M
     for writer in writers:
         writer.join()
     assert turns_lost(where, "ab", 15) == set()
+
+
+def test_the_first_append_finds_a_document_that_was_compacted_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(append_log, "APPENDS", 1)
+    append_many(str(tmp_path), "a", 1)
+    late = memory(str(tmp_path))
+    states = [late._journal._state()]
+    append_many(str(tmp_path), "b", 3)
+    of_now = late._journal._state
+    monkeypatch.setattr(late._journal, "_state", lambda: states.pop() if states else of_now())
+    late.add_messages("late", None, "question", [], "answer", [])
+    late.flush()
+    assert turns_lost(str(tmp_path), "b", 3) == set()
+    assert "late" in {message["message_id"] for message in late._journal.read()["messages"]}
 
 
 def test_an_append_with_a_reused_number_is_appended_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
