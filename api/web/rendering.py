@@ -84,6 +84,11 @@ def address(path: str, **query: Any) -> str:
     return f"{quote(path)}?{urlencode(kept, doseq=True)}" if kept else quote(path)
 
 
+def inside(path: str, otherwise: str = "/") -> str:
+    """The path, if it is one below /ui: a form that another site has filled in must not lead there."""
+    return path if path.startswith("/") and not path.startswith(("//", "/\\")) else otherwise
+
+
 # How values are written
 
 

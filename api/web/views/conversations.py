@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
-from api.web.rendering import address, plural
+from api.web.rendering import address, inside, plural
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import Page, PageRequest
@@ -162,7 +162,7 @@ async def sync(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[
     """Show what was queued for each session, and then how far each one is."""
     results = await visit.write(bulk.sync_sessions, _chosen(visit, s))
     return visit.page(
-        "conversations_sync.html", place="conversations", title="Ingest sessions", values=s, back=_below(back),
+        "conversations_sync.html", place="conversations", title="Ingest sessions", values=s, back=inside(back, PATH),
         results=results, rows=await _states(visit, s), states=STATES,
     )  # fmt: skip
 
@@ -182,8 +182,8 @@ async def delete(visit: Visitor, s: Annotated[list[str], Form()], back: Annotate
     notice = f"{plural(len(planned.sessions), 'session')} will be deleted in {UNDO_SECONDS} s."
     if planned.missing:
         notice += f" {plural(len(planned.missing), 'session')} did not exist: {', '.join(planned.missing[:3])}."
-    undo = address(f"{PATH}/undo", batch=planned.batch_id, back=_below(back)) if planned.sessions else ""
-    return visit.done(_below(back), notice, undo=undo)
+    undo = address(f"{PATH}/undo", batch=planned.batch_id, back=inside(back, PATH)) if planned.sessions else ""
+    return visit.done(inside(back, PATH), notice, undo=undo)
 
 
 @router.post(f"{PATH}/undo")
@@ -191,10 +191,5 @@ async def undo(visit: Visitor, batch: UUID, back: str = PATH) -> Response:
     try:
         kept = await visit.write(bulk.undo_deletion, batch)
     except errors.NotFound:
-        return visit.done(_below(back), "It is too late to undo: the sessions are deleted.")
-    return visit.done(_below(back), f"{plural(kept, 'session')} kept.")
-
-
-def _below(path: str) -> str:
-    """A path of these pages, never another site's."""
-    return path if path.startswith("/") and not path.startswith(("//", "/\\")) else PATH
+        return visit.done(inside(back, PATH), "It is too late to undo: the sessions are deleted.")
+    return visit.done(inside(back, PATH), f"{plural(kept, 'session')} kept.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, cast, get_args
 from uuid import UUID, uuid4
@@ -11,31 +10,23 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web.rendering import address
+from api.web.views import message_actions
 from api.web.views.memory_frame import memory_page
+from api.web.views.message_actions import DONE, Chosen, Reason
 from api.web.visits import Visit, Visitor
-from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.messages import ROLES, message_text
-from memorybase.queries.message_changes import Attribution
 from memorybase.read_models import memory_bases, sessions
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.read_models.session_queries import MessageQuery, MessageState
 from memorybase.read_models.sessions import MessageView
-from memorybase.sessions import curation, restoring
-from memorybase.sessions.curation import Action, BulkAnswer, check_reason
+from memorybase.sessions import restoring
 
 router = APIRouter(include_in_schema=False)
 
 PAGE = 50
 STEP = 100  # messages of one request of an action on all that match
 STATES = {"": "All", "pinned": "Pinned", "muted": "Muted", "failed": "Not searchable", "deleted": "Recently deleted"}
-DONE: dict[str, str] = {
-    "mute": "muted", "unmute": "recalled again", "pin": "pinned", "unpin": "no longer pinned", "delete": "deleted",
-    "restore": "restored",
-}  # fmt: skip
-
-Chosen = Annotated[list[UUID] | None, Form()]
-Reason = Annotated[str, Form()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,34 +100,6 @@ def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> t
     return ("waiting", "Waiting") if is_counted else None
 
 
-@router.post("/messages/act")
-async def act(
-    visit: Visitor,
-    action: Annotated[str, Form()],
-    ids: Chosen = None,
-    reason: Reason = "",
-    back: Annotated[str, Form()] = "/",
-) -> Response:
-    """One action on the chosen messages, then back to where they were chosen."""
-    answer = await _act(visit, action, ids or [], reason, uuid4())
-    undo = address("/messages/undo", batch=answer.batch_id, back=inside(back)) if answer.done else ""
-    if action == "delete" and not visit.services.settings.deleted_retention_days:
-        undo = ""
-    return visit.done(inside(back), _said(answer), undo=undo)
-
-
-@router.post("/messages/undo")
-async def undo(visit: Visitor, batch: UUID, back: str = "/", after: UUID | None = None) -> Response:
-    """Take back what was done together, a part at a time."""
-    attribution = Attribution(visit.principal.name, "Undone.")
-    undone = await visit.write(curation.undo, batch, attribution, after=after)
-    text = f"{undone.done:,} undone." if not undone.failed else f"{undone.done:,} undone, {undone.failed:,} not."
-    if undone.after is None:
-        return visit.done(inside(back), text)
-    rest = address("/messages/undo", batch=batch, back=inside(back), after=undone.after)
-    return visit.done(inside(back), f"{text} Undo takes back the next ones.", undo=rest)
-
-
 @router.post("/memories/{memory_base_id}/messages")
 async def act_here(
     visit: Visitor,
@@ -154,11 +117,11 @@ async def act_here(
     wanted = Wanted.of(await visit.request.form())
     back = wanted.path(memory_base_id)
     if not every:
-        return await act(visit, action, ids, reason, back)
+        return await message_actions.act(visit, action, ids, reason, back)
     memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
     step = PageRequest(size=STEP, cursor=cursor or None)
     page = await visit.read(sessions.list_messages, wanted.query(memory.id), step)
-    answer = await _act(visit, action, [each.id for each in page.items], reason, batch or uuid4())
+    answer = await message_actions.apply(visit, action, [each.id for each in page.items], reason, batch or uuid4())
     values: dict[str, Any] = {
         "memory": memory, "wanted": wanted, "action": action, "word": DONE[action], "reason": reason, "back": back,
         "batch": answer.batch_id, "done": done + answer.done, "failed": failed + answer.failed,
@@ -168,32 +131,3 @@ async def act_here(
     if visit.is_fragment:
         return visit.fragment("memory_messages_step.html", **values)
     return visit.page("memory_messages_all.html", place="memories", title=memory.name, **values)
-
-
-@router.post("/messages/purge")
-async def purge(visit: Visitor, ids: Chosen = None, back: Annotated[str, Form()] = "/") -> Response:
-    """Delete deleted messages for good."""
-    done = 0
-    for each in ids or []:
-        with suppress(errors.NotFound):  # restored or deleted for good by somebody else
-            await visit.write(restoring.purge_message, each)
-            done += 1
-    return visit.done(inside(back), f"{done:,} deleted for good.")
-
-
-async def _act(visit: Visit, action: str, ids: list[UUID], reason: str, batch: UUID) -> BulkAnswer:
-    if action not in get_args(Action):
-        raise errors.InvalidRequest(f"action must be one of {', '.join(get_args(Action))}", field="action")
-    attribution = Attribution(visit.principal.name, check_reason(reason), batch)
-    return await visit.write(curation.act, cast("Action", action), ids, attribution)
-
-
-def _said(answer: BulkAnswer) -> str:
-    text = f"{answer.done:,} {DONE[answer.action]}."
-    first = next((each.error for each in answer.results if each.error), None)
-    return text if first is None else f"{text} {answer.failed:,} not: {first['message']}."
-
-
-def inside(path: str) -> str:
-    """A path below /ui; anything else becomes the first page."""
-    return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/"

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.rendering import address
-from api.web.views.memory_messages import DONE, Reason, inside
+from api.web.rendering import address, inside
+from api.web.views.message_actions import DONE, Reason
 from api.web.visits import Visitor
 from memorybase import messages
 from memorybase.database.paging import PageRequest

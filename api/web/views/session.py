@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Form
@@ -20,13 +20,12 @@ from memorybase.queries.message_changes import Attribution
 from memorybase.read_models import ingestion, run_story, sessions, transcript
 from memorybase.read_models.sessions import MessageView
 from memorybase.read_models.transcript import Place
-from memorybase.sessions import curation, edits
+from memorybase.sessions import edits
 
 router = APIRouter(include_in_schema=False)
 
 ROLES = (("", "All"), ("user", "User"), ("assistant", "Assistant"), ("tool", "Tools"), ("system", "System"))
 USES_SHOWN = 5
-DONE = {"mute": "muted", "unmute": "no longer muted", "pin": "pinned", "unpin": "no longer pinned", "delete": "deleted"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,11 @@ class Shown:
 
 @router.get("/session")
 async def session(
-    visit: Visitor, flow: str, id: str, at: str = "", branch: int | None = None, role: str = "", find: str = "",  # noqa: A002 - in the address
-    day: str = "",
+    visit: Visitor, flow: str = "", id: str = "", at: str = "", branch: int | None = None, role: str = "",  # noqa: A002 - in the address
+    find: str = "", day: str = "", flow_id: str = "", session_id: str = "",
 ) -> Response:  # fmt: skip
+    if flow_id and session_id:  # of a former address
+        return RedirectResponse(f"{visit.root}{address('/session', flow=flow_id, id=session_id)}", 301)
     shown = _shown(visit, flow, id, branch, role, find)
     found: list[int] = []
     if day:
@@ -105,39 +106,8 @@ async def edit_message(
     given = await _message(visit, flow, message)
     attribution = Attribution(visit.principal.name, None, uuid4())
     await visit.write(edits.edit_message, given.id, {"content": content.replace("\r\n", "\n")}, attribution)
-    undo_it = address(
-        "/session/undo", batch=attribution.batch_id, flow=given.flow_id, id=given.session_id, at=given.seq
-    )
-    return visit.done(_url_of(given), "Saved. Searches use the new text at once.", undo=undo_it)
-
-
-@router.post("/session/message/act")
-async def act_on_message(
-    visit: Visitor,
-    flow: Annotated[str, Form()],
-    message: Annotated[str, Form()],
-    action: Annotated[str, Form()],
-    reason: Annotated[str, Form()] = "",
-) -> Response:
-    """Mute, unmute, pin, unpin or delete one message. Each can be undone."""
-    given = await _message(visit, flow, message)
-    done = DONE.get(action)
-    if done is None:
-        raise errors.InvalidRequest(f"action must be one of {', '.join(DONE)}", field="action", value=action)
-    attribution = Attribution(visit.principal.name, curation.check_reason(reason))
-    answer = await visit.write(curation.act, cast(curation.Action, action), [given.id], attribution)
-    failed = next((each.error for each in answer.results if each.error is not None), None)
-    if failed is not None:
-        raise errors.Conflict(str(failed["message"]))
-    undo = address("/session/undo", batch=answer.batch_id, flow=given.flow_id, id=given.session_id, at=given.seq)
-    return visit.done(_url_of(given), f"Message {given.seq} is {done}.", undo=undo)
-
-
-@router.post("/session/undo")
-async def undo(visit: Visitor, batch: UUID, flow: str, id: str, at: int) -> Response:  # noqa: A002 - in the address
-    done = await visit.write(curation.undo, batch, Attribution(visit.principal.name, "undone"))
-    notice = "Undone." if done.done else "Nothing was undone: the message was changed since."
-    return visit.done(address("/session", flow=flow, id=id, at=at), notice)
+    undo = address("/messages/undo", batch=attribution.batch_id, back=_url_of(given))
+    return visit.done(_url_of(given), "Saved. Searches use the new text at once.", undo=undo)
 
 
 @router.post("/session/rename")
@@ -147,15 +117,6 @@ async def rename(
     flow_id = ids.flow_id(visit.principal.user_id, flow)
     await visit.write(edits.update_session, flow_id, id, new_session_id=name.strip(), metadata=None)
     return visit.done(address("/session", flow=flow, id=name.strip()), f"Renamed to {name.strip()}.")
-
-
-@router.post("/session/delete")
-async def delete_session(
-    visit: Visitor, flow: Annotated[str, Form()], id: Annotated[str, Form()]  # noqa: A002 - in the address
-) -> Response:  # fmt: skip
-    flow_id = ids.flow_id(visit.principal.user_id, flow)
-    done = await visit.write(edits.delete_session, flow_id, id)
-    return visit.done(address("/conversations", flow=flow), f"{id} is deleted, with {done.messages:,} messages.")
 
 
 def _shown(visit: Visit, flow: str, session_id: str, branch: int | None, role: str, find: str) -> Shown:

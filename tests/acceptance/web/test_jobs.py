@@ -163,6 +163,7 @@ def test_only_knowledge_bases_of_documents_are_listed(window: Window, client: Cl
 def test_former_addresses_lead_to_their_pages(window: Window, client: Client) -> None:
     client.put_flow("former", name="former")
     base = client.create_memory_base(name="Former", flow_id="former").id
+    client.capture_run("former", session_id="s", messages=[{"role": "user", "content": "Hello"}])
     opened = window()
     moved = {
         "/health": "/settings/health",
@@ -170,6 +171,7 @@ def test_former_addresses_lead_to_their_pages(window: Window, client: Client) ->
         "/knowledge-bases": "/settings/knowledge",
         "/settings": "/settings/health",
         f"/memories/{base}/jobs": f"/jobs?memory={base}",
+        "/session?flow_id=former&session_id=s": "/session?flow=former&id=s",
         "/flows/former/sessions": "/conversations?flow=former",
         "/flows/former/runs": "/conversations?tab=runs&flow=former",
     }
