@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memorybase.keyword_index.analyzer import Analyzer
 
-MAX_CLUSTERS = 8  # as many colors as can be told apart
+MAX_CLUSTERS = 8  # as many colors as people distinguish
 LABEL_WORDS = 3
 _ROUNDS = 50
 _MIN_WORD = 3  # letters; two of a language without spaces are a pair of characters

@@ -221,7 +221,7 @@ def _view(base_id: UUID, stored: _Stored, question: MapQuestionView | None) -> M
     row, shown = stored.row, stored.generation is not None
     as_of = row.as_of if row is not None and shown else None
     mapped = row.messages if row is not None and shown else 0
-    # What a job had begun before the map was may be committed after it: the numbers must agree all the same.
+    # What a job had started before the map was may be committed after it: the numbers must agree all the same.
     added = max(stored.added, stored.held - mapped) if shown else 0
     removed = max(0, mapped + added - stored.held) + stored.counts.gone if shown else 0
     state = _state(stored, changed=bool(added or removed or stored.counts.edited))

@@ -379,8 +379,7 @@
 
     // An action on messages returns to the map as it is.
     remember(form) {
-      const address = new URL(location);
-      for (const name of ["color", "question"]) form.elements[name].value = address.searchParams.get(name) || (name === "color" ? this.coloring : "");
+      form.elements.back.value = form.elements.back.value.split("?")[0] + location.search;
     }
 
     click(event) {

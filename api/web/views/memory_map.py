@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 
 from api.web import map_data
@@ -15,20 +15,13 @@ from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.memory_map import read
 from memorybase.memory_map.read import MapState
-from memorybase.queries.message_changes import Attribution
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
-from memorybase.sessions import curation
 
 router = APIRouter(include_in_schema=False, prefix="/memories/{memory_id}/map")
 
-Coloring = Literal["session", "speaker", "time", "cluster"]
-Action = Literal["mute", "unmute", "pin", "unpin", "delete"]
-DONE: dict[Action, str] = {
-    "mute": "muted", "unmute": "no longer muted", "pin": "pinned", "unpin": "no longer pinned", "delete": "deleted",
-}  # fmt: skip
 ANSWER_SECONDS = 8.0  # a model that is not loaded yet takes some
 FOUND = 10  # results of a search that are marked on the map
 
@@ -48,7 +41,7 @@ async def show(visit: Visit, memory: MemoryBaseView) -> Response:
 async def compute(visit: Visitor, memory_id: UUID) -> Response:
     found = await visit.write(read.request_map, memory_id)
     notice = "A worker computes the map." if found.state is MapState.COMPUTING else ""
-    return visit.done(_address(memory_id), notice)
+    return visit.done(address(f"/memories/{memory_id}", tab="map"), notice)
 
 
 @router.get("/state")
@@ -101,50 +94,3 @@ async def messages(visit: Visitor, memory_id: UUID, ids: str = "", total: int = 
     return visit.fragment(
         template, memory_id=memory_id, memory=memory, messages=found, total=max(total, len(found)), asked=len(chosen)
     )
-
-
-@router.post("/act")
-async def act(
-    visit: Visitor,
-    memory_id: UUID,
-    action: Annotated[Action, Form()],
-    ids: Annotated[list[UUID], Form()] = [],  # noqa: B006 - a default of FastAPI, which copies it
-    color: Annotated[Coloring, Form()] = "cluster",
-    question: Annotated[str, Form()] = "",
-) -> Response:
-    """One action with the messages that are checked in the list."""
-    back = _address(memory_id, color, question)
-    if not ids:
-        return visit.done(back, "No message was selected.")
-    answer = await visit.write(curation.act, action, ids, _by(visit))
-    failed = f" {answer.failed:,} could not be: {_first_reason(answer)}." if answer.failed else ""
-    undo = f"/memories/{memory_id}/map/undo/{answer.batch_id}" if answer.done else ""
-    return visit.done(back, f"{_messages(answer.done)} {DONE[action]}.{failed}", undo=undo)
-
-
-@router.post("/undo/{batch_id}")
-async def undo(visit: Visitor, memory_id: UUID, batch_id: UUID) -> Response:
-    """Takes an action back, up to as many messages as one action may have."""
-    done, after = 0, None
-    for _ in range(curation.MAX_IDS // curation.UNDO_PAGE):
-        undone = await visit.write(curation.undo, batch_id, _by(visit), after=after)
-        done, after = done + undone.done, undone.after
-        if after is None:
-            break
-    return visit.done(_address(memory_id), f"{_messages(done)} as before.")
-
-
-def _by(visit: Visitor) -> Attribution:
-    return Attribution(by=visit.principal.name)
-
-
-def _messages(count: int) -> str:
-    return f"{count:,} {'message is' if count == 1 else 'messages are'}"
-
-
-def _first_reason(answer: curation.BulkAnswer) -> str:
-    return next(str(each.error["message"]).rstrip(".") for each in answer.results if each.error is not None)
-
-
-def _address(memory_id: UUID, color: str = "", question: str = "") -> str:
-    return address(f"/memories/{memory_id}", tab="map", color=color, question=question)

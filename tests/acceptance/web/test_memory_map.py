@@ -205,14 +205,14 @@ class TestChoosing:
 
 class TestCorrecting:
     def test_messages_are_muted_and_deleted_together_and_taken_back(self, window: Window, client: Client) -> None:
-        base = memory(client, 20)
+        base = memory(client, 21)
         client.request_memory_map(base)
         wait_until(lambda: state_of(client, base) == "ready", PATIENCE, "the map")
         page = open_map(window(), base, "&color=speaker")
         page.get_by_role("button", name="Person 1").click()
         page.get_by_label("Select those listed").check()
         page.get_by_role("button", name="Mute", exact=True).click()
-        expect(page.locator("#notices")).to_contain_text("7 messages are muted.")
+        expect(page.locator("#notices")).to_contain_text("7 muted.")
         assert "color=speaker" in page.url
         page.get_by_role("button", name="Person 1").click()
         expect(page.locator(".map-messages").get_by_text("Muted")).to_have_count(7)
@@ -220,11 +220,11 @@ class TestCorrecting:
         page.get_by_role("button", name="Delete…").click()
         expect(page.get_by_role("dialog")).to_contain_text("Delete 1 of the listed messages")
         page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-        expect(page.locator("#notices")).to_contain_text("1 message is deleted.")
-        expect(page.locator("[data-points='19']")).to_be_visible()
+        expect(page.locator("#notices")).to_contain_text("1 deleted.")
+        expect(page.locator("[data-points='20']")).to_be_visible()
         page.get_by_role("button", name="Undo").click()
-        expect(page.locator("#notices")).to_contain_text("1 message is as before.")
-        assert len(list(client.list_messages(memory_base_id=base))) == 20
+        expect(page.locator("#notices")).to_contain_text("1 undone.")
+        assert len(list(client.list_messages(memory_base_id=base))) == 21
 
 
 class TestQuestion:
