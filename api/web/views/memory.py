@@ -77,7 +77,7 @@ async def rebuild(visit: Visitor, memory_base_id: UUID) -> Response:
         await visit.write(regenerate.regenerate, memory_base_id)
     except errors.BuildActive:
         return visit.done(f"/memories/{memory_base_id}", "A rebuild is running already.")
-    return visit.done(f"/memories/{memory_base_id}", "The rebuild has begun.")
+    return visit.done(f"/memories/{memory_base_id}", "The rebuild has started.")
 
 
 @router.post("/memories/{memory_base_id}/rebuild/stop")
@@ -116,7 +116,7 @@ async def act(visit: Visit, action: str, base_id: UUID) -> str:
             return f"{len(result.jobs):,} sessions are being ingested." if result.jobs else "Nothing waits."
         if action == "rebuild":
             await visit.write(regenerate.regenerate, base_id)
-            return "The rebuild has begun."
+            return "The rebuild has started."
         is_done = await visit.write(deletion.delete_memory_base, base_id)
     except errors.MemorybaseError as error:
         return sentence(error)
