@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import closing
 from importlib.resources import files
@@ -20,7 +21,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from memorybase_client import Client
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from harness.browser import NARROW, WIDE, Reader, chromium, reader
 from harness.buried import add_dead_letters
@@ -34,6 +35,8 @@ SESSION = "2026-03-02-kitchen"
 QUESTION = "When does the electrician come, and what does he need?"
 LOOKS = {"light": (WIDE, False), "dark": (WIDE, True), "narrow-light": (NARROW, False), "narrow-dark": (NARROW, True)}
 MAX_HEIGHT = 1_300
+STRIP = """<style>body {{ margin: 0 }} main {{ display: grid; grid-template-columns: 1fr 1fr; gap: 8px;
+padding: 8px; background: #7d8985 }} img {{ width: 100%; border-radius: 4px }}</style><main>{images}</main>"""
 
 
 def main() -> None:
@@ -46,6 +49,7 @@ def main() -> None:
             stack.start()
             with Client(stack.url, KEY) as client, chromium() as browser:
                 take_all(stack, browser, {"first-minute": "/", "no-conversations": "/conversations"}, folder)
+                take_strip(stack, client, browser, folder)
                 take_all(stack, browser, add_data(stack, client), folder)
         finally:
             stack.close()
@@ -70,6 +74,43 @@ def photograph(window: Reader, pages: Mapping[str, str], folder: Path, look: str
         page.screenshot(path=folder / f"{name}-{look}.png", full_page=True, clip=clip)
 
 
+def take_strip(stack: EmbeddedStack, client: Client, browser: Browser, folder: Path) -> None:
+    """The first minute in four pictures: `first-minute-strip.png`."""
+    shots: list[bytes] = []
+    with reader(browser, stack.url, width=WIDE) as window:
+        page = window.page
+        page.set_viewport_size({"width": 940, "height": 620})
+        window.sign_in(KEY)
+        window.open("/")
+        shots.append(page.screenshot())
+        page.get_by_label("Name").fill("Harbour office")
+        page.get_by_role("button", name="Create a flow and its memory").click()
+        step = page.locator("li.step", has_text="4 Send a run")
+        step.locator("pre").scroll_into_view_if_needed()
+        shots.append(page.screenshot())
+        said = [
+            {"role": "user", "content": "Which berth has shore power?"},
+            {"role": "assistant", "content": "Berth 12 has shore power."},
+        ]
+        client.capture_run("harbour-office", session_id="visitor-1", messages=said)
+        for name in ("4 Send a run", "5 Ingested"):
+            expect(page.locator("li.step", has_text=name).get_by_text("Done")).to_be_visible(timeout=60_000)
+        shots.append(page.screenshot())
+        page.get_by_role("button", name="Search", exact=True).click()
+        expect(page.locator("#first-hits")).to_contain_text("Berth 12", timeout=60_000)
+        page.locator("#first-hits").scroll_into_view_if_needed()
+        shots.append(page.screenshot())
+        page.set_viewport_size({"width": 1_600, "height": 400})
+        page.goto("about:blank")
+        page.set_content(STRIP.format(images="".join(map(_image, shots))))
+        page.locator("main").screenshot(path=folder / "first-minute-strip.png")
+    client.delete_flow("harbour-office")
+
+
+def _image(shot: bytes) -> str:
+    return f'<img alt="" src="data:image/png;base64,{b64encode(shot).decode()}">'
+
+
 def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
     """Add the sample conversation and some failures. Returns the paths of the pages that show them, by name."""
     client.put_flow(FLOW, name="Home assistant")
@@ -77,7 +118,9 @@ def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
     answers = _memory(client, "Answers only", threshold=10, capture="outputs")
     _memory(client, "From now on", threshold=50, capture="all", start="now", auto_capture=False)
     for run in read_runs(files("memorybase").joinpath("samples/conversation.jsonl").read_text(), namespace="sample"):
-        client.capture_run(FLOW, session_id=run.session_id, run_id=run.run_id, messages=run.messages)
+        client.capture_run(
+            FLOW, session_id=run.session_id, run_id=run.run_id, end_user_id="marta", messages=run.messages
+        )
     for base in (plans, answers):
         client.wait_until_searchable(base)
     run_id = _add_run(client)
