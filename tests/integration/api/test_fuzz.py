@@ -26,11 +26,13 @@ from memorybase.settings import Settings
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 4  # of each operation and each mode, at random: every run looks elsewhere
+EXAMPLES = 4  # of each operation and each mode, the same in each run; with --hypothesis-profile=long at random
 # Left out: schemathesis waits for the end of a response, and the stream of a queued job has none.
 STREAMS = {"/v1/jobs/{job_id}/events"}
 # These answer 503 by design while no worker runs; 503 is in the document.
 UNREADY = {"/v1/health/ready"}
+# JSON of Protocol Buffers takes more than a schema can say: null for any field, and a request without spans.
+LENIENT = {"receive_traces"}
 CHECKS = [
     checks.status_code_conformance,
     checks.content_type_conformance,
@@ -109,7 +111,7 @@ def test_every_answer_is_in_the_document(api: Api, operation: APIOperation[Any],
     real = furnish(api)
 
     @settings(
-        max_examples=EXAMPLES, database=None, phases=[Phase.generate],
+        max_examples=EXAMPLES, database=None, phases=[Phase.generate], derandomize=not is_long(),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     )  # fmt: skip
     @given(case=operation.as_strategy(generation_mode=mode), aim=st.booleans())
@@ -120,10 +122,16 @@ def test_every_answer_is_in_the_document(api: Api, operation: APIOperation[Any],
         answer = case.call(app=api.client.app, headers={"Authorization": f"Bearer {api.secret}"})
         if case.operation.path not in UNREADY:
             case.validate_response(answer, checks=[not_a_server_error])
-        # With a real id in its place, a case may be wrong no longer.
-        case.validate_response(answer, checks=CHECKS if aim else [*CHECKS, checks.negative_data_rejection])
+        # With a real id in its place, a case may be wrong no longer; of a repeated parameter the last value counts.
+        is_repeated = any(isinstance(value, list) for value in (case.query or {}).values())
+        may_be_right = aim or is_repeated or operation.definition.raw["operationId"] in LENIENT
+        case.validate_response(answer, checks=CHECKS if may_be_right else [*CHECKS, checks.negative_data_rejection])
 
     ask()
+
+
+def is_long() -> bool:
+    return settings.get_current_profile_name() == "long"
 
 
 def takes_anything(operation: APIOperation[Any]) -> bool:
