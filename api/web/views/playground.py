@@ -258,8 +258,8 @@ def _given(services: Services, user_id: UUID, ask: Asked, flow: UUID) -> given.G
 
 def _failure(error: Exception) -> dict[str, str]:
     if isinstance(error, errors.CollectionMissing):
-        return {"what": "This memory lost its vectors", "text": "Searches by meaning fail until it is rebuilt.",
-                "command": "memorybase doctor"}  # fmt: skip
+        return {"what": "A memory of this search lost its vectors", "command": "memorybase doctor",
+                "text": "Searches by meaning fail until it is rebuilt. Home names it, with the button."}  # fmt: skip
     if isinstance(error, errors.CallerError):
         return {"what": error.message.rstrip("."), "text": "", "command": ""}
     if isinstance(error, errors.MemorybaseError):
