@@ -85,7 +85,7 @@ def address(path: str, **query: Any) -> str:
 
 
 def inside(path: str, otherwise: str = "/") -> str:
-    """The path, if it is one below /ui: a form that another site has filled in must not lead there."""
+    """The path, if it is one below /ui: a filled-in form must not lead to another site."""
     return path if path.startswith("/") and not path.startswith(("//", "/\\")) else otherwise
 
 
