@@ -1,4 +1,4 @@
-"""Folds candidates with the same text: the best stands for all of them."""
+"""Folds candidates with the same text: only the best of them stays."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Hit:
     """A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
 
-    `alike`: how many other messages with the same text it stands for, if the request folds them.
+    `alike`: how many other messages with the same text are folded into it, if the request asks for that.
     `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are
     the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
     results come first if they are relevant.

@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
     recency: float = 1.0
     reranked: float | None = None  # the reranker's score, if there is one
     cosine: float | None = None  # in mode dense, before the correction for length
-    alike: int = 0  # other candidates with the same text that it stands for
+    alike: int = 0  # other candidates with the same text that are folded into it
 
     @property
     def chunk_id(self) -> str:

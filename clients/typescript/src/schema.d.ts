@@ -4310,7 +4310,7 @@ export interface components {
          * Hit
          * @description A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
          *
-         *     `alike`: how many other messages with the same text it stands for, if the request folds them.
+         *     `alike`: how many other messages with the same text are folded into it, if the request asks for that.
          *     `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are
          *     the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
          *     results come first if they are relevant.
@@ -4414,7 +4414,7 @@ export interface components {
             parts?: components["schemas"]["ScoreParts"] | null;
             /**
              * Alike
-             * @description Number of other messages with the same text that this result stands for, with `fold_alike`.
+             * @description Number of other messages with the same text that are folded into this result, with `fold_alike`.
              * @default 0
              */
             alike?: number;

@@ -998,10 +998,10 @@ class HistoryAnswer(Answer):
 class Hit(Answer):
     """A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
 
-    `alike`: how many other messages with the same text it stands for, if the request folds them. `snippet` is
-    the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are the
-    turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
-    results come first if they are relevant.
+    `alike`: how many other messages with the same text are folded into it, if the request asks for that.
+    `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and
+    `after` are the turns around it as dicts, in conversation order. `parts` explains the score; null unless
+    requested. `pinned` results come first if they are relevant.
     """
 
     message_id: UUID
@@ -1041,7 +1041,7 @@ class Hit(Answer):
     parts: ScoreParts | None = None
     """How the score was computed; null unless `explain` was set."""
     alike: int = 0
-    """Number of other messages with the same text that this result stands for, with `fold_alike`."""
+    """Number of other messages with the same text that are folded into this result, with `fold_alike`."""
     pinned: bool = False
     """Whether the message is pinned: it comes first if it is relevant."""
 
