@@ -43,7 +43,7 @@ INSTALLED_GENERATORS := $(GENERATORS)/.installed
 MCP_CLIENTS := .mcp-clients
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 
-.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-typescript chaos up doctor lint types format soak bench bench-appends bench-bulkheads bench-client bench-context bench-history bench-page bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
+.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-typescript chaos up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-page bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -146,6 +146,9 @@ bench-appends: $(INSTALLED) ## check that concurrent appends to one node memory 
 
 bench-bulkheads: $(INSTALLED) ## measure captures beside searches, event streams and long polls: ARGS="--only searches --seconds 30"
 	$(BIN)/python bench/bulkheads.py $(ARGS)
+
+bench-capture: $(INSTALLED_DEV) ## measure the processor time of captures, claims and advances: ARGS="--against ../other-checkout"
+	$(BIN)/python bench/capture_cost.py $(ARGS)
 
 bench-tokens: $(INSTALLED_DEV) ## compare the token estimate with a real tokenizer, by kind of text
 	$(BIN)/python bench/token_counts.py
