@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from typing import Annotated, Any, TypeVar, get_origin
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
@@ -32,29 +32,39 @@ HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="ApiKey", 
 
 
 class CheckedRoute(APIRoute):
-    """Refuses unknown query parameters: a misspelt filter must not widen a request."""
+    """Refuses unknown query parameters, and repeated ones that take one value: neither a misspelt filter nor one that
+    another replaces may widen a request."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
-        known = sorted(_query_parameters(self.dependant))
+        parameters = _query_parameters(self.dependant)
+        known = sorted(parameters)
+        lists = {name for name, is_list in parameters.items() if is_list}
 
         async def checked(request: Request) -> Response:
-            check_query(request, known)
+            check_query(request, known, lists)
             return await handler(request)
 
         return checked
 
 
-def check_query(request: Request, known: Sequence[str]) -> None:
-    """Raises InvalidRequest for an unknown query parameter."""
-    for name in request.query_params:
+def check_query(request: Request, known: Sequence[str], lists: Collection[str] = ()) -> None:
+    """Raises InvalidRequest for an unknown query parameter, and for a repeated one that is no list."""
+    seen: set[str] = set()
+    for name, _ in request.query_params.multi_items():
         if name not in known:
             raise _unknown_parameter(name, known)
+        if name in seen and name not in lists:
+            raise errors.InvalidRequest("A query parameter must be given once", field=name)
+        seen.add(name)
 
 
-def _query_parameters(dependant: Dependant) -> set[str]:
-    below = (_query_parameters(each) for each in dependant.dependencies)
-    return {field.alias for field in dependant.query_params}.union(*below)
+def _query_parameters(dependant: Dependant) -> dict[str, bool]:
+    """The names, and whether each takes several values."""
+    found = {field.alias: get_origin(field.field_info.annotation) is list for field in dependant.query_params}
+    for each in dependant.dependencies:
+        found |= _query_parameters(each)
+    return found
 
 
 def _unknown_parameter(name: str, known: Sequence[str]) -> errors.InvalidRequest:

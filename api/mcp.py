@@ -88,12 +88,10 @@ def _scope(request: Request, client: AsyncClient) -> Scope:
     from memorybase_client.mcp.scope import Scope
 
     flow_id = request.path_params.get("flow_id")
-    end_users = request.query_params.getlist(END_USER)
-    if len(end_users) > 1 or "" in end_users:
-        raise errors.InvalidRequest(f"{END_USER} must be given once and not be empty", field=END_USER)
-    return Scope(
-        client, flow=None if flow_id is None else path_text(flow_id), end_user=end_users[0] if end_users else None
-    )
+    end_user = request.query_params.get(END_USER)
+    if end_user == "":
+        raise errors.InvalidRequest(f"{END_USER} must not be empty", field=END_USER)
+    return Scope(client, flow=None if flow_id is None else path_text(flow_id), end_user=end_user)
 
 
 def _client(request: Request) -> AsyncClient:

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -63,6 +64,18 @@ def _aware(value: datetime) -> datetime:
         raise ValueError("The time must be between the years 1 and 9999") from exc
 
 
+def _no_number(value: Any) -> Any:
+    """Pydantic reads numbers, and text that is one, as seconds or milliseconds since 1970."""
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return value
+    elif not isinstance(value, int | float):
+        return value
+    raise ValueError("A time must be a date and a time such as 2026-11-16T10:00:00Z, not a number")
+
+
 def _absent(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
@@ -82,7 +95,7 @@ Identifier = Annotated[Stored, StringConstraints(min_length=1, max_length=ID_LEN
 Name = Annotated[Stored, StringConstraints(min_length=1, max_length=NAME_LENGTH), AfterValidator(not_blank)]
 ModelName = Annotated[Stored, StringConstraints(min_length=1, max_length=MODEL_LENGTH), AfterValidator(not_blank)]
 SummaryPreset = Annotated[str, StringConstraints(pattern=f"^({PRESET_NAME})$")]
-Moment = Annotated[datetime, AfterValidator(_aware)]
+Moment = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_aware)]
 # A field of a PATCH may be absent; null is invalid.
 NOT_GIVEN: Any = Field(default=None, json_schema_extra=_absent)
 

@@ -13,6 +13,7 @@ _UUID: Schema = {"type": "string", "format": "uuid"}
 _TIME: Schema = {"type": "string", "format": "date-time"}
 _NUMBER: Schema = {"type": "number"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
+_NANOSECONDS: Schema = {"anyOf": [TEXT, {"type": "integer"}, messages.NULL]}
 
 _SCHEMAS: dict[str, Schema] = {
     "Turn": opened(
@@ -72,32 +73,35 @@ _SCHEMAS: dict[str, Schema] = {
         },
         "id", "external_id",
     ),
-    "TracesExport": closed(
-        "Spans as OTLP's JSON has them: an ExportTraceServiceRequest.",
-        {"resourceSpans": said("Spans, by the resource that they come from.", array(ref("ResourceSpans")))},
-        "resourceSpans",
+    # What callers send is JSON of Protocol Buffers: null for any field, unknown fields, 64 bits as a number or as text.
+    "TracesExport": opened(
+        "Spans as OTLP's JSON has them: an ExportTraceServiceRequest. Without spans, nothing is captured.",
+        {"resourceSpans": said("Spans, by the resource that they come from.", nullable(array(ref("ResourceSpans"))))},
     ),
     "ResourceSpans": opened(
         "Spans of one resource.",
-        {"scopeSpans": said("Spans, by the instrumentation that made them.", array(ref("ScopeSpans")))},
+        {"scopeSpans": said("Spans, by the instrumentation that made them.", nullable(array(ref("ScopeSpans"))))},
     ),
-    "ScopeSpans": opened("Spans of one instrumentation.", {"spans": said("The spans.", array(ref("Span")))}),
+    "ScopeSpans": opened(
+        "Spans of one instrumentation.", {"spans": said("The spans.", nullable(array(ref("Span"))))}
+    ),
     "Span": opened(
         "A span. Its other fields are ignored.",
         {
-            "traceId": said("The trace, in hexadecimal digits: the run.", TEXT),
-            "spanId": said("The span, in hexadecimal digits.", TEXT),
-            "startTimeUnixNano": said("When it began: nanoseconds since 1970, as text.", TEXT),
-            "endTimeUnixNano": said("When it ended: nanoseconds since 1970, as text.", TEXT),
-            "attributes": said("Messages, session and end user, by their names.", array(ref("SpanAttribute"))),
+            "traceId": said("The trace, in hexadecimal digits: the run.", nullable(TEXT)),
+            "spanId": said("The span, in hexadecimal digits.", nullable(TEXT)),
+            "startTimeUnixNano": said("When it began: nanoseconds since 1970.", _NANOSECONDS),
+            "endTimeUnixNano": said("When it ended: nanoseconds since 1970.", _NANOSECONDS),
+            "attributes": said("Messages, session, end user: by their names.", nullable(array(ref("SpanAttribute")))),
         },
     ),
     "SpanAttribute": opened(
         "An attribute.",
-        {"key": said("Its name.", TEXT), "value": said("Its value.", ref("SpanValue"))},
+        {"key": said("Its name.", nullable(TEXT)), "value": said("Its value.", nullable(ref("SpanValue")))},
     ),
     "SpanValue": opened(
-        "A value: a string, or a list or an object as OTLP has them.", {"stringValue": said("The string.", TEXT)}
+        "A value: a string, or a list or an object as OTLP has them.",
+        {"stringValue": said("The string.", nullable(TEXT))},
     ),
     "TracesAnswer": opened(
         "OTLP's ExportTraceServiceResponse: empty if every message is stored.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ PROTOBUF, JSON = "application/x-protobuf", "application/json"
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 SESSION = ("gen_ai.conversation.id", "session.id")
 END_USER = ("enduser.id", "user.id")
+LISTS = ("resourceSpans", "scopeSpans", "spans", "attributes")
 
 
 @dataclass(slots=True)
@@ -110,12 +111,26 @@ def _parsed(content: bytes, content_type: str) -> ExportTraceServiceRequest:
     request = ExportTraceServiceRequest()
     try:
         if content_type == JSON:
-            ParseDict(_with_binary_ids(json.loads(content)), request, ignore_unknown_fields=True)
+            ParseDict(_with_binary_ids(_checked(json.loads(content), LISTS)), request, ignore_unknown_fields=True)
         else:
             request.ParseFromString(content)
     except (DecodeError, ParseError, ValueError, RecursionError) as error:
         raise InvalidRequest(f"The body is no OTLP export of traces in {content_type}", field="body") from error
     return request
+
+
+def _checked(value: Any, lists: Sequence[str]) -> Json:
+    """Protobuf ignores unknown fields, and takes each character of a string for the name of one: so objects are looked
+    for first. `lists`: the names of the lists of objects, each inside the one before. Raises ValueError."""
+    if not isinstance(value, dict):
+        raise ValueError("It must be an object")  # noqa: TRY004 - the input is wrong, not the code
+    if lists:
+        below = value.get(lists[0])
+        for each in below if isinstance(below, list) else ():  # protobuf refuses what is neither a list nor null
+            _checked(each, lists[1:])
+    elif value.get("value") is not None:
+        _checked(value["value"], ())
+    return value
 
 
 def _with_binary_ids(value: Any) -> Any:

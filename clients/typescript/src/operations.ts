@@ -163,7 +163,7 @@ export class Operations extends Transport {
    */
   receiveTraces(
     flowId: string,
-    fields: Fields<"receive_traces">,
+    fields: Fields<"receive_traces"> = {},
     options?: CallOptions,
   ): Promise<Answer<"receive_traces">> {
     return this.json(

@@ -9434,11 +9434,13 @@ export interface components {
         };
         /**
          * TracesExport
-         * @description Spans as OTLP's JSON has them: an ExportTraceServiceRequest.
+         * @description Spans as OTLP's JSON has them: an ExportTraceServiceRequest. Without spans, nothing is captured.
          */
         TracesExport: {
             /** @description Spans, by the resource that they come from. */
-            resourceSpans: components["schemas"]["ResourceSpans"][];
+            resourceSpans?: components["schemas"]["ResourceSpans"][] | null;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * ResourceSpans
@@ -9446,7 +9448,7 @@ export interface components {
          */
         ResourceSpans: {
             /** @description Spans, by the instrumentation that made them. */
-            scopeSpans?: components["schemas"]["ScopeSpans"][];
+            scopeSpans?: components["schemas"]["ScopeSpans"][] | null;
         } & {
             [key: string]: unknown;
         };
@@ -9456,7 +9458,7 @@ export interface components {
          */
         ScopeSpans: {
             /** @description The spans. */
-            spans?: components["schemas"]["Span"][];
+            spans?: components["schemas"]["Span"][] | null;
         } & {
             [key: string]: unknown;
         };
@@ -9466,15 +9468,15 @@ export interface components {
          */
         Span: {
             /** @description The trace, in hexadecimal digits: the run. */
-            traceId?: string;
+            traceId?: string | null;
             /** @description The span, in hexadecimal digits. */
-            spanId?: string;
-            /** @description When it began: nanoseconds since 1970, as text. */
-            startTimeUnixNano?: string;
-            /** @description When it ended: nanoseconds since 1970, as text. */
-            endTimeUnixNano?: string;
-            /** @description Messages, session and end user, by their names. */
-            attributes?: components["schemas"]["SpanAttribute"][];
+            spanId?: string | null;
+            /** @description When it began: nanoseconds since 1970. */
+            startTimeUnixNano?: string | number | null;
+            /** @description When it ended: nanoseconds since 1970. */
+            endTimeUnixNano?: string | number | null;
+            /** @description Messages, session, end user: by their names. */
+            attributes?: components["schemas"]["SpanAttribute"][] | null;
         } & {
             [key: string]: unknown;
         };
@@ -9484,9 +9486,9 @@ export interface components {
          */
         SpanAttribute: {
             /** @description Its name. */
-            key?: string;
+            key?: string | null;
             /** @description Its value. */
-            value?: components["schemas"]["SpanValue"];
+            value?: components["schemas"]["SpanValue"] | null;
         } & {
             [key: string]: unknown;
         };
@@ -9496,7 +9498,7 @@ export interface components {
          */
         SpanValue: {
             /** @description The string. */
-            stringValue?: string;
+            stringValue?: string | null;
         } & {
             [key: string]: unknown;
         };

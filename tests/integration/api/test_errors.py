@@ -60,6 +60,29 @@ def test_a_misspelt_query_parameter_is_refused_with_the_nearest_one(api: Api) ->
     assert (error["field"], error["message"]) == ("sise", "Unknown query parameter; did you mean size?")
 
 
+@pytest.mark.parametrize("query", ["session_id=a&session_id=b", "size=1&size=1"])
+def test_a_repeated_query_parameter_is_refused(api: Api, query: str) -> None:
+    error = api.refused("GET", f"/messages?{query}", 422)
+    assert (error["field"], error["message"]) == (query.partition("=")[0], "A query parameter must be given once")
+
+
+def test_a_query_parameter_that_is_a_list_may_be_repeated(api: Api) -> None:
+    flow = api.flow()
+    api.call("PUT", f"/flows/{flow}/chat-memories/node", json={"name": "n", "chat_id": "{{ c }}"}, expect=201)
+    path = f"/flows/{flow}/chat-memories/node/messages?chat_id=c&mode=all&roles=user&roles=assistant"
+    assert api.call("DELETE", path).json() == {"deleted": [], "remaining_count": 0}
+
+
+@pytest.mark.parametrize("number", ["-1e-96", "1767225600", "17e8", " 12 "])
+def test_a_number_is_no_time(api: Api, number: str) -> None:
+    error = api.refused("GET", f"/messages?since={number}", 422)
+    assert (error["field"], "2026-11-16T10:00:00Z" in error["message"]) == ("since", True)
+    base = api.memory(flow=api.flow())
+    for value in (number, 1_767_225_600, 1.5):
+        body = {"query": "boat", "until": value}
+        assert api.refused("POST", f"/memories/{base['id']}/search", 422, json=body)["field"] == "until"
+
+
 def test_a_flush_with_the_session_in_the_query_flushes_nothing(api: Api) -> None:
     base = api.memory(flow=api.flow())
     api.capture("a")

@@ -64,6 +64,20 @@ def test_prompt_and_answer_become_messages_of_the_session(api: Api) -> None:
     assert first["end_user_id"] == "anna@example.com"
 
 
+@pytest.mark.parametrize("body", [{}, {"resourceSpans": None}, {"resourceSpans": [{"scopeSpans": None}], "new": 1}])
+def test_an_export_without_spans_captures_nothing(api: Api, body: Json) -> None:
+    assert api.post(PATH, body) == {}
+    assert stored(api) == []
+
+
+@pytest.mark.parametrize("body", [
+    "null", "[]", "1", '{"resourceSpans": ["text"]}', '{"resourceSpans": [{"scopeSpans": [{"spans": ["a"]}]}]}',
+])  # fmt: skip
+def test_a_body_of_another_shape_is_no_export(api: Api, body: str) -> None:
+    error = api.refused("POST", PATH, 422, content=body, headers={"Content-Type": "application/json"})
+    assert (error["code"], error["field"]) == ("invalid_request", "body")
+
+
 def test_what_every_prompt_repeats_is_stored_once(api: Api) -> None:
     where, there = text("user", "Where is it?"), text("assistant", "At berth 12.")
     first = span(BOAT, answer=NOTED)

@@ -2218,7 +2218,7 @@ class ReportedExecutionBody(TypedDict):
 class ResourceSpans(TypedDict):
     """Spans of one resource."""
 
-    scopeSpans: NotRequired[Sequence[ScopeSpans | Mapping[str, Any]]]
+    scopeSpans: NotRequired[Sequence[ScopeSpans | Mapping[str, Any]] | None]
     """Spans, by the instrumentation that made them."""
 
 
@@ -2348,7 +2348,7 @@ class RunView(Answer):
 class ScopeSpans(TypedDict):
     """Spans of one instrumentation."""
 
-    spans: NotRequired[Sequence[Span | Mapping[str, Any]]]
+    spans: NotRequired[Sequence[Span | Mapping[str, Any]] | None]
     """The spans."""
 
 
@@ -2469,31 +2469,31 @@ class Source(Answer):
 class Span(TypedDict):
     """A span. Its other fields are ignored."""
 
-    traceId: NotRequired[str]
+    traceId: NotRequired[str | None]
     """The trace, in hexadecimal digits: the run."""
-    spanId: NotRequired[str]
+    spanId: NotRequired[str | None]
     """The span, in hexadecimal digits."""
-    startTimeUnixNano: NotRequired[str]
-    """When it began: nanoseconds since 1970, as text."""
-    endTimeUnixNano: NotRequired[str]
-    """When it ended: nanoseconds since 1970, as text."""
-    attributes: NotRequired[Sequence[SpanAttribute | Mapping[str, Any]]]
-    """Messages, session and end user, by their names."""
+    startTimeUnixNano: NotRequired[str | int | None]
+    """When it began: nanoseconds since 1970."""
+    endTimeUnixNano: NotRequired[str | int | None]
+    """When it ended: nanoseconds since 1970."""
+    attributes: NotRequired[Sequence[SpanAttribute | Mapping[str, Any]] | None]
+    """Messages, session, end user: by their names."""
 
 
 class SpanAttribute(TypedDict):
     """An attribute."""
 
-    key: NotRequired[str]
+    key: NotRequired[str | None]
     """Its name."""
-    value: NotRequired[SpanValue | Mapping[str, Any]]
+    value: NotRequired[SpanValue | Mapping[str, Any] | None]
     """Its value."""
 
 
 class SpanValue(TypedDict):
     """A value: a string, or a list or an object as OTLP has them."""
 
-    stringValue: NotRequired[str]
+    stringValue: NotRequired[str | None]
     """The string."""
 
 

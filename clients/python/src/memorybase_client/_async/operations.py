@@ -255,7 +255,7 @@ class AsyncOperations(AsyncTransport):
         return await self._call(call, models.RunView)
 
     async def receive_traces(
-        self, flow_id: str | UUID, *, resourceSpans: Sequence[models.ResourceSpans | Mapping[str, Any]]
+        self, flow_id: str | UUID, *, resourceSpans: Sequence[models.ResourceSpans | Mapping[str, Any]] | None = None
     ) -> models.TracesAnswer:
         """Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is
         stored once, however many spans repeat it. Answers as OTLP says.
