@@ -22,6 +22,7 @@ from harness.model import MODEL_DIR
 from harness.world import World, build_world
 from xdist.scheduler import LoadFileScheduling
 
+from memorybase.auth import api_keys
 from memorybase.embedding import Embedders
 from memorybase.settings import Settings
 
@@ -45,6 +46,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--langflow-python",
         help="An interpreter with lfx: test Langflow's components in Langflow's runtime; see make check-langflow",
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _look_keys_up_each_time() -> Iterator[None]:
+    """Tests change keys in SQL, as another process does, and share a database with another test's keys."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(api_keys, "VALID_SECONDS", 0.0)
+        yield
 
 
 def pytest_collection_finish() -> None:

@@ -8,17 +8,21 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
+from weakref import WeakKeyDictionary
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.auth import queries
+from memorybase.database.engine import Database
 from memorybase.models import NAME_LENGTH, ApiKey
 from memorybase.queries.ownership import not_found
 from memorybase.services import Services
@@ -27,10 +31,12 @@ from memorybase.validation import check_text
 SCOPES = ("read", "write", "admin")
 LOCAL_USER = "local"
 MARK_USED_EVERY = timedelta(minutes=1)  # a write per request would turn every read into a write
+VALID_SECONDS = 1.0  # a key is looked up once in this time; another process may use a revoked one for as long
 
 _SECRET_PREFIX = "mb_"  # noqa: S105 - lets secret scanners recognise keys
 _SHOWN_PREFIX = 8
 _SHORT_SECRET = 24  # no prefix is shown of shorter keys, which were chosen by hand
+_MOST_KEPT = 1_000  # valid keys in memory; beyond that all are looked up again
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,40 @@ class Principal:
         """Raises Forbidden."""
         if scope not in self.scopes:
             raise errors.Forbidden(f"This API key lacks the scope '{scope}'. Use a key with that scope", scope=scope)
+
+
+class _ValidKeys:
+    """The callers of keys that were valid a moment ago, by the keys' hashes. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._kept: dict[bytes, tuple[Principal, float, datetime | None]] = {}
+        self.revocations = 0
+
+    def get(self, key_hash: bytes) -> Principal | None:
+        with self._mutex:
+            principal, until, expires_at = self._kept.get(key_hash, (None, 0.0, None))
+        if time.monotonic() >= until or (expires_at is not None and expires_at <= datetime.now(UTC)):
+            return None
+        return principal
+
+    def add(self, key_hash: bytes, principal: Principal, expires_at: datetime | None, *, as_of: int) -> None:
+        """Keep a key that was looked up after `as_of` revocations, unless another was revoked since: perhaps this."""
+        with self._mutex:
+            if as_of != self.revocations:
+                return
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key_hash] = principal, time.monotonic() + VALID_SECONDS, expires_at
+
+    def forget(self, key_id: UUID) -> None:
+        """The key was revoked, and that is committed."""
+        with self._mutex:
+            self.revocations += 1
+            self._kept = {key_hash: kept for key_hash, kept in self._kept.items() if kept[0].key_id != key_id}
+
+
+_VALID: WeakKeyDictionary[Database, _ValidKeys] = WeakKeyDictionary()
 
 
 def create_key(
@@ -72,14 +112,24 @@ def create_key(
 
 
 def authenticate(services: Services, secret: str) -> Principal:
-    """The caller with this key; raises the same Unauthorized for an unknown, expired and revoked key."""
-    principal = _look_up(services, secret)
-    if principal is None and _is_configured(services, secret):
+    """The caller with this key; raises the same Unauthorized for an unknown, expired and revoked key.
+
+    A valid key is not looked up again for VALID_SECONDS.
+    """
+    digest, valid = hash_of(secret), _valid_keys(services)
+    principal = valid.get(digest)
+    if principal is not None:
+        return principal
+    as_of = valid.revocations
+    key = _look_up(services, digest)
+    if key is None and _is_configured(services, secret):
         # Store the key of the settings on its first use: the database may have started after the API.
         ensure_local_user(services, secret)
-        principal = _look_up(services, secret)
-    if principal is None:
+        key = _look_up(services, digest)
+    if key is None:
         raise errors.Unauthorized
+    principal = Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes), name=key.name)
+    valid.add(digest, principal, key.expires_at, as_of=as_of)
     return principal
 
 
@@ -96,6 +146,7 @@ def revoke_key(services: Services, user_id: UUID, key_id: UUID) -> None:
     with services.database.transaction() as db:
         if not queries.revoke_key(db, user_id, key_id, now=datetime.now(UTC)):
             raise not_found("key", key_id)
+    _valid_keys(services).forget(key_id)
 
 
 def list_keys(services: Services, user_id: UUID) -> Sequence[ApiKey]:
@@ -122,8 +173,12 @@ def hash_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
 
 
-def _look_up(services: Services, secret: str) -> Principal | None:
-    digest = hash_of(secret)
+def _valid_keys(services: Services) -> _ValidKeys:
+    return _VALID.setdefault(services.database, _ValidKeys())
+
+
+def _look_up(services: Services, digest: bytes) -> queries.StoredKey | None:
+    """The valid key with this hash, marked as used."""
     now = datetime.now(UTC)
     with services.database.reading(snapshot=False) as db:
         key = queries.key_by_hash(db, digest)
@@ -135,7 +190,7 @@ def _look_up(services: Services, secret: str) -> Principal | None:
         # The key is valid; a busy database must not fail the call for this mark.
         with suppress(errors.DatabaseUnavailable), services.database.transaction() as db:
             queries.mark_key_used(db, key.id, now=now)
-    return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes), name=key.name)
+    return key
 
 
 def _is_configured(services: Services, secret: str) -> bool:

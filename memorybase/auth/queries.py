@@ -4,21 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import pages
-from memorybase.database.upsert import insert
+from memorybase.database.upsert import core, insert
 from memorybase.models import ApiKey, User, WebTicket
 
-_BY_HASH = sa.select(ApiKey).where(ApiKey.key_hash == sa.bindparam("key_hash"))
+
+class StoredKey(NamedTuple):
+    """What is stored of a key, as far as a call needs it."""
+
+    id: UUID
+    user_id: UUID
+    name: str
+    key_hash: bytes
+    scopes: list[str]
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
 
 
-def key_by_hash(db: OrmSession, key_hash: bytes) -> ApiKey | None:
-    return db.scalar(_BY_HASH, {"key_hash": key_hash})
+_KEYS = core(ApiKey).c
+_BY_HASH = sa.select(*(_KEYS[name] for name in StoredKey._fields)).where(_KEYS.key_hash == sa.bindparam("key_hash"))
+
+
+def key_by_hash(db: OrmSession, key_hash: bytes) -> StoredKey | None:
+    row = db.execute(_BY_HASH, {"key_hash": key_hash}).one_or_none()
+    return None if row is None else StoredKey(*row)
 
 
 def valid_hashes(db: OrmSession, hashes: Collection[bytes], now: datetime) -> set[bytes]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import pytest
 import sqlalchemy as sa
 from harness.api import Api
 
 from memorybase import errors
-from memorybase.auth import api_keys
+from memorybase.auth import api_keys, queries
+from memorybase.database import engine
 from memorybase.models import ApiKey
 
 
@@ -126,3 +131,67 @@ class TestLife:
         other = api.of_user("eve")
         assert [key["name"] for key in other.get("/keys")["items"]] == ["eve"]
         other.refused("DELETE", f"/keys/{mine['id']}", 404)
+
+
+class TestValidKeys:
+    """A valid key is not looked up again for a moment."""
+
+    @pytest.fixture(autouse=True)
+    def _for_long(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(api_keys, "VALID_SECONDS", 3600.0)
+        monkeypatch.setattr(api_keys, "_VALID", WeakKeyDictionary())  # other tests use the same database
+
+    def test_it_is_looked_up_once(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        looked_up: list[bytes] = []
+        real = queries.key_by_hash
+
+        def note(db: Any, key_hash: bytes) -> Any:
+            looked_up.append(key_hash)
+            return real(db, key_hash)
+
+        monkeypatch.setattr(queries, "key_by_hash", note)
+        secret = api.of_user("local").secret
+        first, second = (api_keys.authenticate(api.services, secret) for _ in range(2))
+        assert first == second
+        assert looked_up == [api_keys.hash_of(secret)]
+
+    def test_it_is_refused_at_once_where_it_was_revoked(self, api: Api) -> None:
+        made = api.post("/keys", {"name": "ci", "scopes": ["read"]}, expect=201)
+        assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 200
+        api.delete(f"/keys/{made['id']}")
+        assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 401
+
+    def test_a_revocation_during_the_look_up_counts(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        key, secret = api_keys.create_key(api.services, api.user_id, name="ci", scopes=["read"])
+        real = queries.mark_key_used
+
+        def revoke_too(db: Any, key_id: UUID, *, now: datetime) -> None:
+            real(db, key_id, now=now)
+            engine.after_commit(db, lambda: api_keys.revoke_key(api.services, api.user_id, key_id))
+
+        monkeypatch.setattr(queries, "mark_key_used", revoke_too)
+        assert api_keys.authenticate(api.services, secret).key_id == key.id
+        with pytest.raises(errors.Unauthorized):
+            api_keys.authenticate(api.services, secret)
+
+    def test_it_expires_meanwhile(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        soon = datetime.now(UTC) + timedelta(hours=1)
+        _, secret = api_keys.create_key(api.services, api.user_id, name="ci", scopes=["read"], expires_at=soon)
+        api_keys.authenticate(api.services, secret)
+        later = type("Later", (datetime,), {"now": staticmethod(lambda _: soon)})
+        monkeypatch.setattr(api_keys, "datetime", later)
+        with pytest.raises(errors.Unauthorized):
+            api_keys.authenticate(api.services, secret)
+
+    def test_one_revoked_elsewhere_is_refused_once_its_time_has_passed(
+        self, api: Api, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        key, secret = api_keys.create_key(api.services, api.user_id, name="ci", scopes=["read"])
+        api_keys.authenticate(api.services, secret)
+        with api.services.database.transaction() as db:
+            assert queries.revoke_key(db, api.user_id, key.id, now=datetime.now(UTC))
+        assert api_keys.authenticate(api.services, secret).key_id == key.id
+        passed = time.monotonic() + 3600
+        monkeypatch.setattr(api_keys.time, "monotonic", lambda: passed)
+        with pytest.raises(errors.Unauthorized):
+            api_keys.authenticate(api.services, secret)
