@@ -16,7 +16,7 @@ from memorybase.embedding import Embedder, chunking
 from memorybase.ingestion import scheduler
 from memorybase.knowledge_bases import registry
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase
-from memorybase.queries import cursors, memory_bases, sessions
+from memorybase.queries import cursors, memory_bases, passed_sessions, sessions
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -177,7 +177,9 @@ def _insert(
     db.flush()
     if new.start == "now":
         cursors.skip_history(db, base)
-    elif new.start == "all":
+    else:
+        passed_sessions.unmark_passed(db, base.flow_id)
+    if new.start == "all":
         cursors.begin_history(db, base, new.capture, idle_due_at=_idle_due_at(base, now))
         scheduler.schedule_sessions(db, services, base, now)
     entry = registry.register_memory_base(

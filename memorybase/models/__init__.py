@@ -41,6 +41,7 @@ from memorybase.models.memory_bases import Generation, MemoryBase, SessionProgre
 from memorybase.models.memory_maps import MapPoint, MemoryMap
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.sessions import (
+    IS_BEHIND,
     IS_MUTED,
     IS_PINNED,
     DeletedMessage,
@@ -58,6 +59,7 @@ __all__ = [
     "ACTIVE_STATES",
     "ID_LENGTH",
     "IS_ACTIVE",
+    "IS_BEHIND",
     "IS_FAILED",
     "IS_MUTED",
     "IS_PINNED",

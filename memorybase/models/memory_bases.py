@@ -97,6 +97,8 @@ class SessionProgress(Base):
               sqlite_where=text("dirty > repaired")),
         Index("ix_session_progress_unbuilt", "memory_base_id", "generation",
               postgresql_where=text("cursor_seq < build_seq"), sqlite_where=text("cursor_seq < build_seq")),
+        # With all that the list of memory bases adds up.
+        Index("ix_session_progress_totals", "memory_base_id", "generation", "total_processed", "last_sync_at"),
         Index("ix_session_progress_idle", "idle_due_at"),
         Index("ix_session_progress_lease", "lease_until"),
         Index("ix_session_progress_audit", "audit_at"),

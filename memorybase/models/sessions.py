@@ -20,6 +20,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    and_,
     false,
     literal_column,
     text,
@@ -54,6 +55,10 @@ class Session(Base):
         # Lists are by the last capture, and a search reads pending messages of the latest sessions.
         Index("ix_sessions_recent", "flow_id", "last_captured_at", "id",
               postgresql_where=text("deleted_at IS NULL"), sqlite_where=text("deleted_at IS NULL")),
+        # Lists of memory bases look for pending messages in these few sessions alone.
+        Index("ix_sessions_behind", "flow_id", "id",
+              postgresql_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
+              sqlite_where=text("deleted_at IS NULL AND last_seq > passed_seq")),
     )  # fmt: skip
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -64,6 +69,9 @@ class Session(Base):
     # random and far apart. In case two sessions overlap, readers of a position also compare the session.
     first_position: Mapped[int] = mapped_column(BigInteger, default=lambda: secrets.randbits(62))
     last_seq: Mapped[int] = mapped_column(BigInteger)
+    # Every memory base of the flow has its cursor here or beyond. The sweeper raises it to last_seq, so it may be lower
+    # than the cursors are; a new memory base with pending messages sets it to 0.
+    passed_seq: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     documents: Mapped[int] = mapped_column(BigInteger, default=0)  # messages in the keyword index
     terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths in total
     keyword_language: Mapped[str | None] = mapped_column(String(32))  # the stemming of all its messages; None: several
@@ -72,6 +80,10 @@ class Session(Base):
     deleted_at: Mapped[datetime | None]  # its messages are deleted; the row follows once every store is repaired
     # Declarative classes reserve the name "metadata".
     meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
+
+
+# A session with messages that a memory base may not have passed: the condition of a partial index.
+IS_BEHIND: ColumnElement[bool] = and_(Session.deleted_at.is_(None), Session.last_seq > Session.passed_seq)
 
 
 class Run(Base):

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, AnySelect
 from memorybase.models import (
+    IS_BEHIND,
     Capture,
     DeadLetter,
     Generation,
@@ -126,7 +127,7 @@ def _waiting(base_id: UUID, capture: Capture) -> sa.Select[*tuple[Any, ...]]:
         .join(Message, beyond)
         .where(
             Base.id == base_id,
-            Session.deleted_at.is_(None),
+            IS_BEHIND,
             Session.last_seq > cursor,
             sa.func.coalesce(Progress.target_seq, 0) <= cursor,
         )

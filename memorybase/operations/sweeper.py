@@ -19,7 +19,7 @@ from memorybase.ingestion.recovery import enqueue_waiting, flush_idle, requeue_e
 from memorybase.memory_bases import consistency, deletion
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
-from memorybase.operations import clock_steps
+from memorybase.operations import clock_steps, passed_sessions
 from memorybase.queries import memory_bases, sessions
 from memorybase.services import Services
 from memorybase.sessions import bulk, restoring
@@ -46,6 +46,7 @@ class SweepReport:
     sessions_removed: int = 0
     ids_forgotten: int = 0
     deleted_emptied: int = 0
+    passed: int = 0
     mismatches: int = 0
     summaries: int = 0
     maps: int = 0
@@ -74,6 +75,7 @@ def sweep(services: Services) -> SweepReport:
         "sessions_removed": session_deletion.remove_deleted_sessions,
         "ids_forgotten": session_deletion.delete_expired_ids,
         "deleted_emptied": restoring.delete_expired,
+        "passed": passed_sessions.mark_passed,
         "mismatches": consistency.compare_counts,
         "summaries": summary_job.enqueue_due,
         "maps": map_job.enqueue_due,

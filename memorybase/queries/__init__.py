@@ -3,6 +3,7 @@
 sessions, deleted_messages           flows, sessions, runs, messages
 message_changes, restorable_messages curation of single messages
 memory_bases, cursors                memory bases, generations, the progress of sessions
+passed_sessions                      sessions without pending messages
 collection_owners                    which collections of the vector store SQL knows
 jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion
 ownership                            the row that a user owns, or NotFound

@@ -15,6 +15,7 @@ from sqlalchemy.orm import aliased
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
     IS_ACTIVE,
+    IS_BEHIND,
     IS_FAILED,
     Capture,
     DeadLetter,
@@ -108,7 +109,7 @@ def _near_of(capture: Capture, share: float) -> sa.ColumnElement[int]:
         .outerjoin(Progress, served)
         .where(
             Session.flow_id == Base.flow_id,
-            Session.deleted_at.is_(None),
+            IS_BEHIND,
             Session.last_seq - cursor >= enough,
             sa.func.coalesce(Progress.target_seq, 0) <= cursor,
             _counted_messages(capture, Message.seq > cursor) >= enough,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageReq
 from memorybase.models import (
     ACTIVE_STATES,
     IS_ACTIVE,
+    IS_BEHIND,
     Capture,
     DeadLetter,
     Flow,
@@ -60,8 +61,12 @@ def bases_page(db: OrmSession, user_id: UUID, query: MemoryBaseQuery, request: P
     if query.text is not None:
         of_flow = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.name.icontains(query.text, autoescape=True))
         conditions.append(sa.or_(Base.name.icontains(query.text, autoescape=True), Base.flow_id.in_(of_flow)))
-    counting = sa.select(Base.id).where(*conditions)
-    return fetch_page(db, _bases(db, count_to).where(*conditions), counting, _BASES[query.order], request)
+    keys = sa.select(Base.id).where(*conditions)
+    found = fetch_page(db, keys, keys, _BASES[query.order], request)
+    # The numbers of the page alone: beside them a database computes those of every row that an offset skips.
+    ids = [row.id for row in found.rows]
+    numbers = {row.MemoryBase.id: row for row in db.execute(_bases(db, count_to).where(Base.id.in_(ids)))}
+    return replace(found, rows=[numbers[each] for each in ids if each in numbers])
 
 
 def fetch_base_view(db: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int) -> AnyRow | None:
@@ -189,7 +194,7 @@ def _pending_of(capture: Capture, count_to: int, *, is_sqlite: bool) -> sa.Colum
         messages = sa.select(Message.seq).where(*beyond).correlate(Session, Progress).offset(0).lateral()
         found = found.join(messages, sa.true())
     limited = (
-        found.where(Session.flow_id == Base.flow_id, Session.deleted_at.is_(None), Session.last_seq > cursor)
+        found.where(Session.flow_id == Base.flow_id, IS_BEHIND, Session.last_seq > cursor)
         .limit(count_to)
         .correlate(Base)
         .subquery()

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow
 from memorybase.models import (
+    IS_BEHIND,
     Capture,
     DeadLetter,
     Flow,
@@ -129,7 +130,7 @@ def waiting(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequen
         .where(
             _of_flows(flow_ids),
             Session.last_captured_at >= since,
-            Session.deleted_at.is_(None),
+            IS_BEHIND,
             Session.last_seq > cursor,
         )
         .distinct()

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from memorybase import errors
 from memorybase.database import migrate
 from memorybase.database.engine import Database
-from memorybase.models import Base, Flow, Session, User
+from memorybase.models import Base, Flow, User
 
 pytestmark = pytest.mark.both_databases
 
@@ -175,7 +175,15 @@ def test_ids_stored_before_they_were_unique_within_flows_survive_the_upgrade(
     insert = sa.text(
         "INSERT INTO runs (id, flow_id, session_id, external_id, created_at) VALUES (:id, :flow, 's', :own, :at)"
     )
+    # The models have columns that later revisions add.
+    insert_session = sa.text(
+        "INSERT INTO sessions (id, flow_id, session_id, first_position, last_seq, documents, terms, created_at,"
+        " last_captured_at, metadata) VALUES (:id, :flow, 's', 1, 0, 0, 0, :at, :at, '{}')"
+    )
     user, flows, now = uuid4(), [uuid4(), uuid4()], datetime.now(UTC)
+
+    def session(flow: UUID) -> dict[str, object]:
+        return {"id": _key(database, uuid4()), "flow": _key(database, flow), "at": now}
 
     def run(flow: UUID, own: str | None) -> dict[str, object]:
         return {"id": _key(database, uuid4()), "flow": _key(database, flow), "own": own, "at": now}
@@ -186,8 +194,7 @@ def test_ids_stored_before_they_were_unique_within_flows_survive_the_upgrade(
         for flow in flows:
             db.add(Flow(id=flow, user_id=user, name="f", created_at=now))
             db.flush()
-            db.add(Session(id=uuid4(), flow_id=flow, session_id="s", last_seq=0, created_at=now, last_captured_at=now))
-        db.flush()
+        db.execute(insert_session, [session(flow) for flow in flows])
         db.execute(insert, [run(flows[0], "r1"), run(flows[0], None), run(flows[1], None)])
 
     migrate.upgrade(database_url)

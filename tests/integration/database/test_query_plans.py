@@ -16,9 +16,10 @@ from harness.world import World
 from memorybase.conversation.history import session_reader
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import paging
+from memorybase.database.upsert import core
 from memorybase.models import Base, LedgerEntry, Message, Run, Session, SessionProgress
 from memorybase.read_models import activity as activity_view
-from memorybase.read_models import branches, sessions
+from memorybase.read_models import branches, memory_bases, sessions
 from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
@@ -210,6 +211,33 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
             assert "captured_at>" in plan or "ingested_at>" in plan, plan
         else:
             assert rows_touched(world, statement, parameters) <= 10, statement
+
+
+def test_a_list_of_memory_bases_reads_only_the_sessions_that_are_behind(world: World) -> None:
+    world.new_base(threshold=1)
+    now = datetime.now(UTC)
+    passed = [
+        {"id": uuid4(), "flow_id": world.flow_id, "session_id": f"passed {number}", "first_position": number,
+         "last_seq": 1, "passed_seq": 1, "documents": 0, "terms": 0, "created_at": now, "last_captured_at": now,
+         "metadata": {}}
+        for number in range(3_000)
+    ]  # fmt: skip
+    with world.services.database.transaction() as db:
+        db.execute(sa.insert(core(Session)), passed)
+    world.say("behind", "one")
+    with world.services.database.engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    with recorded(world) as sent:
+        page = memory_bases.list_memory_bases(world.services, world.user_id, paging.PageRequest())
+    assert [(base.sessions, base.pending_messages) for base in page.items] == [(3_001, 1)]
+    (reading,) = [each for each in sent if "sum(session_progress.total_processed)" in each[0]]
+    if world.services.database.is_sqlite:
+        with world.services.database.engine.connect() as connection:
+            plan = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {reading[0]}", reading[1])]
+        assert len([step for step in plan if "sessions USING INDEX ix_sessions_behind" in step]) == 2, plan
+        assert len([step for step in plan if "COVERING INDEX ix_session_progress_totals" in step]) == 2, plan
+    else:
+        assert rows_touched(world, *reading) <= 3_001 + 20  # all are counted, in an index
 
 
 def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> None:

@@ -1,0 +1,66 @@
+"""Which sessions every memory base of the flow has passed: lists look for pending messages in the other ones alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database.upsert import rows_affected
+from memorybase.models import IS_BEHIND, Flow, MemoryBase, Session, SessionProgress
+
+Base = MemoryBase
+Progress = SessionProgress
+
+
+class SessionBehind(NamedTuple):
+    """A session that is not marked as passed. `is_passed`: it can be."""
+
+    flow_id: UUID
+    id: UUID
+    is_passed: bool
+
+
+def sessions_behind(db: OrmSession, after: SessionBehind | None, limit: int) -> list[SessionBehind]:
+    """Sessions that are not marked as passed, after this one in the order of their index."""
+    statement = sa.select(Session.flow_id, Session.id, ~_is_behind_in_any()).where(IS_BEHIND)
+    if after is not None:
+        key = sa.tuple_(Session.flow_id, Session.id)
+        statement = statement.where(key > sa.tuple_(sa.literal(after.flow_id), sa.literal(after.id)))
+    rows = db.execute(statement.order_by(Session.flow_id, Session.id).limit(limit))
+    return [SessionBehind(*row) for row in rows]
+
+
+def mark_passed(db: OrmSession, found: Sequence[SessionBehind]) -> int:
+    """Mark those of these sessions that every memory base has passed; how many. Waits for no lock."""
+    # A memory base is created under its flow's lock, so that the update sees it or finds the flow locked.
+    flows = sa.select(Flow.id).where(Flow.id.in_({each.flow_id for each in found}))
+    free = set(db.scalars(flows.with_for_update(read=True, skip_locked=True)))
+    rows = sa.select(Session.id).where(Session.id.in_([each.id for each in found if each.flow_id in free]))
+    locked = list(db.scalars(rows.with_for_update(key_share=True, skip_locked=True)))
+    marking = sa.update(Session).where(Session.id.in_(locked), IS_BEHIND, ~_is_behind_in_any())
+    marking = marking.values(passed_seq=Session.last_seq).execution_options(synchronize_session=False)
+    return rows_affected(db, marking)
+
+
+def unmark_passed(db: OrmSession, flow_id: UUID) -> None:
+    """For a new memory base of the flow, with its cursors at the start."""
+    marked = sa.update(Session).where(Session.flow_id == flow_id, Session.passed_seq > 0)
+    db.execute(marked.values(passed_seq=0).execution_options(synchronize_session=False))
+
+
+def _is_behind_in_any() -> sa.Exists:
+    served = sa.and_(
+        Progress.memory_base_id == Base.id,
+        Progress.generation == Base.serving,
+        Progress.session_id == Session.session_id,
+    )
+    behind = (
+        Base.flow_id == Session.flow_id,
+        Base.deleting_at.is_(None),
+        sa.func.coalesce(Progress.cursor_seq, 0) < Session.last_seq,
+    )
+    return sa.select(Base.id).outerjoin(Progress, served).where(*behind).correlate(Session).exists()
