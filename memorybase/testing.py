@@ -32,6 +32,7 @@ from memorybase.errors import (
     VectorStoreUnavailable,
 )
 from memorybase.vectors.store import (
+    COLLECTION_NAME,
     CollectionRef,
     MetadataValue,
     StoredCollection,
@@ -45,7 +46,6 @@ from memorybase.vectors.store import (
 if TYPE_CHECKING:
     from memorybase.services import JobMessage
 
-COLLECTION_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -137,6 +137,12 @@ def postgres_server() -> Iterator[PostgresServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def pgvector_url(postgres_server: PostgresServer) -> str:
+    """A database for the collections of all tests of this process; name them after a fresh UUID."""
+    return postgres_server.url(postgres_server.create_database())
+
+
 @pytest.fixture
 def redis_url(redis_server: RedisServer) -> str:
     """The session's Redis, emptied."""

@@ -1,7 +1,9 @@
-"""The vector store: its protocol, the Chroma adapter, and verified writes.
+"""The vector store: its protocol, the adapters for Chroma and pgvector, and verified writes.
 
     store             the VectorStore protocol, its records and hits
     chroma            the adapter for a Chroma server; the only import of chromadb
+    pgvector          the adapter for PostgreSQL; pgvector_layout has its tables and statements, pgvector_filters the
+                      conditions of a query
     collection_names  names that are never used twice
     chunk_ids         deterministic ids: memory base, message, version, index
     visibility        verified writes: read back, find and rewrite records that no query reaches

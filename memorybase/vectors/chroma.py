@@ -22,6 +22,9 @@ from memorybase.errors import (
     VectorStoreUnavailable,
 )
 from memorybase.vectors.store import (
+    CHECK_COLLECTION,
+    CHECK_ID,
+    CHECK_SECONDS,
     READ_BATCH,
     TWINS,
     CollectionRef,
@@ -45,10 +48,6 @@ DAMAGE_PARTS = 16  # a request that fails on a lost vector is split into this ma
 ID_BATCH = 1_000  # ids in one delete
 SAME_DISTANCE = 1e-5
 COLLECTION_PAGE = 500
-# The collection that checks read and write; its name is none of a memory base's or a knowledge base's.
-CHECK_COLLECTION = "memorybase-check"
-CHECK_ID = "check"
-CHECK_SECONDS = 2.5  # of each request of a check, whose answer takes milliseconds
 ID_PAGE = 5_000
 # Statuses that do not depend on the request's content: retry later. A wrong token is not the record's fault.
 RETRYABLE_STATUSES = frozenset({401, 403, 407, 408, 425, 429})

@@ -7,6 +7,7 @@ never used twice, not even after a backup of SQL was restored that does not know
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -24,6 +25,11 @@ MetadataValue: TypeAlias = str | int | float | bool
 READ_BATCH = 256  # ids in one call that reads vectors
 # A query may return any of many equal vectors, such as those of "ok": that many equal hits count as a find.
 TWINS = 10
+COLLECTION_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")  # what every store accepts
+# The collection that checks read and write; its name is none of a memory base's or a knowledge base's.
+CHECK_COLLECTION = "memorybase-check"
+CHECK_ID = "check"
+CHECK_SECONDS = 2.5  # of each request of a check, whose answer takes milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class VectorHit:
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """A stored chunk."""
+    """A stored chunk. A store may have rounded the vector to half precision."""
 
     vector: NDArray[np.float32]
     text: str

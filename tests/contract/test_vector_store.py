@@ -1,4 +1,4 @@
-"""The contract of VectorStore: the same tests on Chroma and on its double."""
+"""The contract of VectorStore: the same tests on Chroma, on pgvector and on their double."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from numpy.typing import NDArray
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
 from memorybase.testing import InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
 from memorybase.vectors.visibility import unreachable_ids
 
 DIMENSION = 8
 
 
-@pytest.fixture(params=["memory", "chroma"])
+@pytest.fixture(params=["memory", "chroma", "pgvector"])
 def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
     if request.param == "memory":
         yield InMemoryVectors()
         return
-    chroma = ChromaStore(request.getfixturevalue("chroma_url"), timeout_seconds=20)
-    yield chroma
-    chroma.close()
+    store: ChromaStore | PgVectorStore
+    if request.param == "chroma":
+        store = ChromaStore(request.getfixturevalue("chroma_url"), timeout_seconds=20)
+    else:
+        store = PgVectorStore(request.getfixturevalue("pgvector_url"))
+    yield store
+    store.close()
 
 
 @pytest.fixture
@@ -295,13 +300,14 @@ class TestFetch:
         stored = store.query(ref, found["a"].vector, 2)
         assert max(hit.score for hit in stored if hit.id == "a") == pytest.approx(1)
 
-    def test_vectors_are_stored_unchanged(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_vectors_are_stored_unchanged_or_in_half_precision(self, store: VectorStore, ref: CollectionRef) -> None:
         vectors = np.random.default_rng(7).standard_normal((20, 3)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         records = [VectorRecord(f"r{position}", vector, "text", {"a": 1}) for position, vector in enumerate(vectors)]
         store.upsert(ref, records)
         found = store.fetch(ref, [record.id for record in records])
-        np.testing.assert_allclose([found[record.id].vector for record in records], vectors, atol=1e-6)
+        precision = 2**-11 if isinstance(store, PgVectorStore) else 1e-6
+        np.testing.assert_allclose([found[record.id].vector for record in records], vectors, rtol=precision, atol=1e-6)
 
     def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.fetch(ref, []) == {}
