@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from harness.browser import IN_EVERY_LOOK, NARROW, Reader, reader
+from harness.browser import IN_EVERY_LOOK, NARROW, WIDE, Reader, reader
 from harness.stack import KEY, EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import Browser, expect
@@ -130,6 +130,34 @@ def test_keys_open_the_palette_the_list_of_keys_and_places(window: Window) -> No
     page.keyboard.press("g")
     page.keyboard.press("j")
     expect(page).to_have_url(re.compile("/ui/jobs$"))
+
+
+DIALOGS = [("/", "Keyboard"), ("/memories", "New memory"), ("/settings/keys", "New key")]
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize(("path", "name"), DIALOGS, ids=[name for _, name in DIALOGS])
+def test_a_dialog_opens_in_the_middle_and_on_a_phone_at_the_bottom(
+    window: Callable[..., Reader], path: str, name: str, width: int
+) -> None:
+    opened = window(width=width)
+    page = opened.page
+    opened.open(path)
+    if name == "Keyboard":
+        page.keyboard.press("?")
+    else:
+        page.get_by_role("button", name=name).first.click()
+    dialog = page.get_by_role("dialog", name=name)
+    expect(dialog).to_be_visible()
+    left, top, right, bottom = dialog.evaluate(
+        "each => { const {left, top, right, bottom} = each.getBoundingClientRect();"
+        " return [left, top, innerWidth - right, innerHeight - bottom]; }"
+    )
+    assert abs(left - right) <= 1
+    if width == NARROW:
+        assert (left, bottom) == (0, 0)
+    else:
+        assert abs(top - bottom) <= 1
 
 
 def test_the_theme_is_kept(window: Window) -> None:
