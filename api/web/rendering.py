@@ -18,10 +18,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from memorybase import __version__
+from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.messages import message_text
 
 STATIC = Path(__file__).parent / "static"
 THEME_COOKIE = "memorybase_theme"
+UNDO_SECONDS = int(UNDO.total_seconds())  # of a deletion
 
 PLACES = (
     ("home", "Home", "/", "h"),
@@ -68,7 +70,9 @@ def _environment() -> Environment:
         "number": number, "plural": plural, "duration": duration, "when": when, "score": score,
         "truncate_text": truncate, "clock": clock, "day": day, "marked": marked, "excerpt": excerpt,
     }  # fmt: skip
-    environment.globals |= {"PLACES": PLACES, "version": __version__, "address": address}
+    environment.globals |= {
+        "PLACES": PLACES, "version": __version__, "address": address, "UNDO_SECONDS": UNDO_SECONDS
+    }  # fmt: skip
     return environment
 
 

@@ -10,6 +10,7 @@
     restore       make the store follow SQL after a backup was restored
     dead_letters  retry or discard a dead letter
     deletion      404 at once, then drain, then the collection, then the rows; retired collections
+    planned_deletion  deletions of the web page, which can be undone for 30 seconds
 
 `ingestion` fills a memory base; `read_models` lists them.
 """

@@ -37,7 +37,7 @@ from memorybase.models.curation import MessageChange, RestorableMessage
 from memorybase.models.jobs import DeadLetter, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
 from memorybase.models.knowledge import Document, KnowledgeBase
 from memorybase.models.labels import SearchLabel
-from memorybase.models.memory_bases import Generation, MemoryBase, SessionProgress
+from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, SessionProgress
 from memorybase.models.memory_maps import MapPoint, MemoryMap
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.sessions import (
@@ -94,6 +94,7 @@ __all__ = [
     "Message",
     "MessageChange",
     "NodeExecution",
+    "PlannedBaseDeletion",
     "PlannedDeletion",
     "Posting",
     "RestorableMessage",

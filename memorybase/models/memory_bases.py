@@ -52,6 +52,17 @@ class MemoryBase(Base):
     previous_search_weights: Mapped[dict[str, Any] | None] = mapped_column(Json, deferred=True)
 
 
+class PlannedBaseDeletion(Base):
+    """A memory base whose deletion the sweeper starts at `due_at`. Until then its batch can be kept."""
+
+    __tablename__ = "planned_base_deletions"
+
+    memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    batch_id: Mapped[UUID] = mapped_column(index=True)  # what was deleted at once
+    due_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class Generation(Base):
     """One projection of a memory base: a collection, with the model and the capture that filled it."""
 

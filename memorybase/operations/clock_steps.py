@@ -19,6 +19,7 @@ from memorybase.auth.web_sessions import LINK_LIFETIME
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.idempotency.claims import LEASE
+from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.memory_map import job as map_job
 from memorybase.models import (
     IS_ACTIVE,
@@ -30,6 +31,7 @@ from memorybase.models import (
     IngestionJob,
     MemoryBase,
     MemoryMap,
+    PlannedBaseDeletion,
     PlannedDeletion,
     RestorableMessage,
     SessionProgress,
@@ -39,7 +41,6 @@ from memorybase.models import (
 from memorybase.operations import queries
 from memorybase.queries import heartbeats
 from memorybase.services import Services
-from memorybase.sessions.bulk import UNDO
 from memorybase.sessions.deletion import LATE_WRITE
 
 Progress = SessionProgress
@@ -104,6 +105,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(SessionSummary.lease_until, summary)
     yield Limit(Chat.notify_at, notify)
     yield Limit(PlannedDeletion.due_at, UNDO)
+    yield Limit(PlannedBaseDeletion.due_at, UNDO)
     yield Limit(MemoryMap.notify_at, notify)
     yield Limit(MemoryMap.lease_until, map_job.lease(services))
 

@@ -16,7 +16,7 @@ from memorybase.database import clock
 from memorybase.idempotency import claims
 from memorybase.ingestion import build
 from memorybase.ingestion.recovery import enqueue_waiting, flush_idle, requeue_expired, schedule_missing
-from memorybase.memory_bases import consistency, deletion
+from memorybase.memory_bases import consistency, deletion, planned_deletion
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps, passed_sessions
@@ -39,6 +39,7 @@ class SweepReport:
     idle: int = 0
     planned: int = 0
     notified: int = 0
+    memories_deleted: int = 0
     deletions: int = 0
     builds: int = 0
     retired: int = 0
@@ -68,6 +69,7 @@ def sweep(services: Services) -> SweepReport:
         "idle": flush_idle,
         "planned": schedule_missing,
         "notified": enqueue_waiting,
+        "memories_deleted": planned_deletion.start_due_deletions,
         "deletions": finish_deletions,
         "builds": build.finish_builds,
         "retired": deletion.delete_retired_collections,

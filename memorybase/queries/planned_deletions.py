@@ -1,4 +1,4 @@
-"""Sessions that are deleted soon, and that until then can be kept."""
+"""Sessions and memory bases that are deleted soon, and that until then can be kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.upsert import insert, rows_affected
-from memorybase.models import PlannedDeletion, Session
+from memorybase.models import MemoryBase, PlannedBaseDeletion, PlannedDeletion, Session
 
 
 class Planned(NamedTuple):
@@ -67,3 +67,53 @@ def start(db: OrmSession, session_uuid: UUID) -> bool:
 
 def finish(db: OrmSession, session_uuid: UUID) -> None:
     db.execute(sa.delete(PlannedDeletion).where(PlannedDeletion.session_uuid == session_uuid))
+
+
+# Memory bases. Their deletion starts in the transaction that takes them, so none is ever half done.
+
+
+def add_bases(db: OrmSession, base_ids: Sequence[UUID], batch_id: UUID, user_id: UUID, due_at: datetime) -> None:
+    """A memory base that is planned already joins the new batch."""
+    if not base_ids:
+        return
+    statement = insert(db, PlannedBaseDeletion)
+    db.execute(
+        statement.on_conflict_do_update(
+            index_elements=["memory_base_id"], set_={"batch_id": batch_id, "due_at": due_at}
+        ),
+        [
+            {"memory_base_id": each, "batch_id": batch_id, "user_id": user_id, "due_at": due_at}
+            for each in base_ids
+        ],
+    )  # fmt: skip
+
+
+def withdraw_bases(db: OrmSession, user_id: UUID, batch_id: UUID) -> int:
+    """Keep the memory bases of a batch that are not deleted; how many."""
+    kept = sa.select(MemoryBase.id).where(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
+    mine = (PlannedBaseDeletion.batch_id == batch_id,)
+    return rows_affected(
+        db, sa.delete(PlannedBaseDeletion).where(*mine, PlannedBaseDeletion.memory_base_id.in_(kept))
+    )  # fmt: skip
+
+
+def is_base_planned(db: OrmSession, user_id: UUID, base_id: UUID) -> bool:
+    mine = (PlannedBaseDeletion.memory_base_id == base_id, PlannedBaseDeletion.user_id == user_id)
+    return db.execute(sa.select(PlannedBaseDeletion.memory_base_id).where(*mine)).first() is not None
+
+
+def due_bases(db: OrmSession, now: datetime, *, limit: int) -> list[UUID]:
+    """Those whose time has come, the oldest first."""
+    statement = (
+        sa.select(PlannedBaseDeletion.memory_base_id)
+        .where(PlannedBaseDeletion.due_at <= now)
+        .order_by(PlannedBaseDeletion.due_at, PlannedBaseDeletion.memory_base_id)
+        .limit(limit)
+    )
+    return list(db.scalars(statement))
+
+
+def take_base(db: OrmSession, base_id: UUID, now: datetime) -> bool:
+    """From now on it cannot be kept; False if it was withdrawn, or planned again for later."""
+    mine = (PlannedBaseDeletion.memory_base_id == base_id, PlannedBaseDeletion.due_at <= now)
+    return rows_affected(db, sa.delete(PlannedBaseDeletion).where(*mine)) > 0

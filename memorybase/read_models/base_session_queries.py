@@ -24,6 +24,7 @@ from memorybase.models import (
     JobState,
     MemoryBase,
     Message,
+    PlannedDeletion,
     Session,
     SessionProgress,
 )
@@ -60,6 +61,7 @@ class BaseSessionQuery:
     end_user_id: str | None = None
     text: str | None = None
     order: SessionOrder = "created"
+    without_planned: bool = False  # leave out those that are deleted soon
 
 
 def base_sessions_page(
@@ -153,6 +155,8 @@ def _session_conditions(base: Base, capture: Capture, query: BaseSessionQuery) -
     conditions = [Session.flow_id == base.flow_id, Session.deleted_at.is_(None)]
     if query.end_user_id is not None:
         conditions.append(Session.end_user_id == query.end_user_id)
+    if query.without_planned:
+        conditions.append(Session.id.not_in(sa.select(PlannedDeletion.session_uuid)))
     if query.text is not None:
         found = (column.icontains(query.text, autoescape=True) for column in (Session.session_id, Session.end_user_id))
         conditions.append(sa.or_(*found))

@@ -24,6 +24,7 @@ from memorybase.models import (
     JobState,
     MemoryBase,
     Message,
+    PlannedBaseDeletion,
     Session,
     SessionProgress,
 )
@@ -50,6 +51,7 @@ class MemoryBaseQuery:
     text: str | None = None
     auto_capture: bool | None = None
     order: MemoryBaseOrder = "created"
+    without_planned: bool = False  # leave out those that are deleted soon
 
 
 def bases_page(db: OrmSession, user_id: UUID, query: MemoryBaseQuery, request: PageRequest, *, count_to: int) -> Found:
@@ -58,6 +60,8 @@ def bases_page(db: OrmSession, user_id: UUID, query: MemoryBaseQuery, request: P
         conditions.append(Base.flow_id == query.flow_id)
     if query.auto_capture is not None:
         conditions.append(Base.auto_capture == query.auto_capture)
+    if query.without_planned:
+        conditions.append(Base.id.not_in(sa.select(PlannedBaseDeletion.memory_base_id)))
     if query.text is not None:
         of_flow = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.name.icontains(query.text, autoescape=True))
         conditions.append(sa.or_(Base.name.icontains(query.text, autoescape=True), Base.flow_id.in_(of_flow)))

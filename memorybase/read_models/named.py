@@ -1,4 +1,6 @@
-"""What is named like a text: flows and memory bases by a part of their name, sessions and people by their whole id."""
+"""What is named like a text: flows and memory bases by a part of their name, sessions and people by their whole id.
+
+What the web page deletes in some seconds is left out."""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import Flow, MemoryBase, Session
+from memorybase.models import Flow, MemoryBase, PlannedBaseDeletion, PlannedDeletion, Session
 from memorybase.services import Services
 
 OF_EACH = 5
@@ -49,6 +51,7 @@ def _memory_bases(db: OrmSession, user_id: UUID, text: str) -> list[Named]:
         sa.select(MemoryBase.id, MemoryBase.name, MemoryBase.flow_id)
         .where(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
         .where(MemoryBase.name.icontains(text, autoescape=True))
+        .where(MemoryBase.id.not_in(sa.select(PlannedBaseDeletion.memory_base_id)))
         .order_by(MemoryBase.name, MemoryBase.id)
         .limit(OF_EACH)
     )
@@ -59,7 +62,8 @@ def _sessions(db: OrmSession, user_id: UUID, text: str) -> list[Named]:
     """Whole ids only: an index finds them, however many sessions there are."""
     own = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
     found = sa.select(Session.session_id, Session.flow_id).where(Session.flow_id.in_(own), Session.deleted_at.is_(None))
-    sessions = db.execute(found.where(Session.session_id == text).order_by(Session.flow_id).limit(OF_EACH))
+    listed = found.where(Session.id.not_in(sa.select(PlannedDeletion.session_uuid)))
+    sessions = db.execute(listed.where(Session.session_id == text).order_by(Session.flow_id).limit(OF_EACH))
     named = [Named("session", name, name, flow_id) for name, flow_id in sessions]
     if db.execute(found.where(Session.end_user_id == text).limit(1)).first():
         named.append(Named("person", text, text, None))

@@ -6,7 +6,6 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID, uuid4
@@ -14,6 +13,7 @@ from uuid import UUID, uuid4
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import flush
+from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.queries import memory_bases, planned_deletions, sessions
 from memorybase.queries.ownership import check_flow
 from memorybase.queries.planned_deletions import Planned
@@ -24,7 +24,6 @@ from memorybase.telemetry import get_logger
 log = get_logger(__name__)
 
 MAX_SESSIONS = 1_000
-UNDO = timedelta(seconds=30)
 SWEEP_PAGE = 200  # sessions that one pass deletes
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
-from api.web.rendering import address, inside, plural
+from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import Page, PageRequest
@@ -41,7 +41,6 @@ STATES = {
 }
 FLOWS = 200  # in the list to choose from
 MAX_TEXT = 200
-UNDO_SECONDS = int(bulk.UNDO.total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +177,17 @@ async def _states(visit: Visit, values: list[str]) -> list[tuple[UUID, str, Sear
 
 @router.post(f"{PATH}/delete")
 async def delete(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[str, Form()] = PATH) -> Response:
-    planned = await visit.write(bulk.plan_deletion, _chosen(visit, s))
+    return await delete_sessions(visit, _chosen(visit, s), inside(back, PATH))
+
+
+async def delete_sessions(visit: Visit, chosen: list[Chosen], back: str) -> Response:
+    """Plan the deletion; the page at `back` offers the undo."""
+    planned = await visit.write(bulk.plan_deletion, chosen)
     notice = f"{plural(len(planned.sessions), 'session')} will be deleted in {UNDO_SECONDS} s."
     if planned.missing:
         notice += f" {plural(len(planned.missing), 'session')} did not exist: {', '.join(planned.missing[:3])}."
-    undo = address(f"{PATH}/undo", batch=planned.batch_id, back=inside(back, PATH)) if planned.sessions else ""
-    return visit.done(inside(back, PATH), notice, undo=undo)
+    undo = address(f"{PATH}/undo", batch=planned.batch_id, back=back) if planned.sessions else ""
+    return visit.done(back, notice, undo=undo)
 
 
 @router.post(f"{PATH}/undo")

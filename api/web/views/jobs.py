@@ -49,7 +49,9 @@ TABS = {"problems": "jobs_problems.html", "running": "jobs_table.html", "all": "
 @router.get("/jobs")
 async def jobs(visit: Visitor) -> Response:
     bases = await visit.read(
-        memory_bases.list_memory_bases, PageRequest(size=MEMORIES_OFFERED), MemoryBaseQuery(order="name")
+        memory_bases.list_memory_bases,
+        PageRequest(size=MEMORIES_OFFERED),
+        MemoryBaseQuery(order="name", without_planned=True),
     )
     values = await _values(visit)
     return visit.page("jobs.html", place="jobs", title="Jobs", memories=bases.items, version="", **values)

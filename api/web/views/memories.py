@@ -9,11 +9,13 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.rendering import UNDO_SECONDS
 from api.web.views.memory import act as act_on
+from api.web.views.memory import delete_memories
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import Page, PageRequest
-from memorybase.memory_bases import manage
+from memorybase.memory_bases import manage, planned_deletion
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import Capture
 from memorybase.read_models import memory_bases, sessions
@@ -57,6 +59,13 @@ async def create(
             auto_capture=on, start="all" if start == "all" else "now",
         )  # fmt: skip
         base_id = await visit.write(manage.create_memory_base, new)
+    except errors.NameTaken as error:
+        existing = error.details.get("existing_id")
+        if existing and await visit.read(planned_deletion.is_planned, UUID(str(existing))):
+            error = errors.NameTaken(
+                f"A memory of this name is being deleted. Try again in {UNDO_SECONDS} s, or undo it"
+            )
+        return await _page(visit, given=given, error=error)
     except (errors.CallerError, errors.EnvironmentFailure) as error:
         return await _page(visit, given=given, error=error)
     return visit.done(f"/memories/{base_id}", f"{name.strip()} was created.")
@@ -70,7 +79,9 @@ async def act(
     chosen = (memory or [])[:MAX_CHOSEN]
     found = [(base_id, (await visit.read(memory_bases.get_memory_base, base_id)).name) for base_id in chosen]
     results: list[tuple[str, str]] = []
-    if action in {"sync", "rebuild", "delete-now"}:
+    if action == "delete-now" and chosen:
+        return await delete_memories(visit, chosen)
+    if action in {"sync", "rebuild"}:
         results = [(name, await act_on(visit, action, base_id)) for base_id, name in found]
     values: dict[str, Any] = {"action": action, "chosen": found, "results": results}
     if visit.is_fragment:
@@ -96,6 +107,7 @@ async def _list(visit: Visit) -> dict[str, Any]:
         text=asked.get("q", "").strip() or None,
         auto_capture={"on": True, "off": False}.get(asked.get("auto", "")),
         order="recent" if order == "recent" else "created" if order == "created" else "name",
+        without_planned=True,
     )
     request = PageRequest(size=PAGE, cursor=asked.get("cursor") or None)
     page: Page[MemoryBaseView] = await visit.read(memory_bases.list_memory_bases, request, query)

@@ -9,12 +9,13 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.rendering import UNDO_SECONDS, address, plural
 from api.web.views import memory_map, memory_messages, memory_overview, memory_settings
 from api.web.views.memory_frame import sentence, status_values
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.ingestion import flush
-from memorybase.memory_bases import consistency, deletion, manage, regenerate
+from memorybase.memory_bases import consistency, manage, planned_deletion, regenerate
 from memorybase.memory_bases.consistency import Mismatch
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import MemoryBaseView
@@ -103,9 +104,24 @@ async def auto_capture(
 
 @router.post("/memories/{memory_base_id}/delete")
 async def delete(visit: Visitor, memory_base_id: UUID) -> Response:
-    found = await visit.read(memory_bases.get_memory_base, memory_base_id)
-    is_done = await visit.write(deletion.delete_memory_base, memory_base_id)
-    return visit.done("/memories", f"{found.name} {'was deleted' if is_done else 'is being deleted'}.")
+    return await delete_memories(visit, [memory_base_id])
+
+
+async def delete_memories(visit: Visit, base_ids: list[UUID]) -> Response:
+    """Plan the deletion; the list of memories offers the undo."""
+    planned = await visit.write(planned_deletion.plan_deletion, base_ids)
+    what = planned.names[0] if len(planned.names) == 1 else plural(len(planned.names), "memory", "memories")
+    undo = address("/memories/undo", batch=planned.batch_id)
+    return visit.done("/memories", f"{what} will be deleted in {UNDO_SECONDS} s.", undo=undo)
+
+
+@router.post("/memories/undo")
+async def undo(visit: Visitor, batch: UUID) -> Response:
+    try:
+        kept = await visit.write(planned_deletion.undo_deletion, batch)
+    except errors.NotFound:
+        return visit.done("/memories", "It is too late to undo: the memories are deleted.")
+    return visit.done("/memories", f"{plural(kept, 'memory', 'memories')} kept.")
 
 
 async def act(visit: Visit, action: str, base_id: UUID) -> str:
@@ -114,10 +130,7 @@ async def act(visit: Visit, action: str, base_id: UUID) -> str:
         if action == "sync":
             result = await visit.write(flush.flush, base_id)
             return f"{len(result.jobs):,} sessions are being ingested." if result.jobs else "Nothing waits."
-        if action == "rebuild":
-            await visit.write(regenerate.regenerate, base_id)
-            return "The rebuild has started."
-        is_done = await visit.write(deletion.delete_memory_base, base_id)
+        await visit.write(regenerate.regenerate, base_id)
     except errors.MemorybaseError as error:
         return sentence(error)
-    return "Deleted." if is_done else "Being deleted."
+    return "The rebuild has started."

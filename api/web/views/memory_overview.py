@@ -10,16 +10,16 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.views.memory_frame import memory_page, sentence
+from api.web.views.conversations import delete_sessions
+from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
-from memorybase import errors
 from memorybase.database.paging import Page, PageRequest
 from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult
 from memorybase.read_models import memory_bases, previews
 from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
-from memorybase.sessions import edits
+from memorybase.sessions.bulk import Chosen
 
 router = APIRouter(include_in_schema=False)
 
@@ -66,26 +66,19 @@ async def act(
     action: Annotated[str, Form()],
     session: Annotated[list[str] | None, Form()] = None,
 ) -> Response:
-    """Sync or delete the chosen sessions. Without JavaScript the answer is a page, with it a part of one."""
+    """Sync or delete the chosen sessions. Without JavaScript an answer is a page, with it a part of one."""
     memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
     chosen = session or []
     outcomes: list[Outcome] = []
     if action == "sync" and chosen:
         outcomes = _synced(await visit.write(flush.flush_sessions, memory.id, chosen[: flush.MAX_SESSIONS]), chosen)
-    elif action == "delete-now":
-        outcomes = [await _delete(visit, memory.flow_id, each) for each in chosen]
+    elif action == "delete-now" and chosen:
+        planned = [Chosen(memory.flow_id, each) for each in chosen]
+        return await delete_sessions(visit, planned, f"/memories/{memory.id}")
     values: dict[str, Any] = {"memory": memory, "action": action, "chosen": chosen, "outcomes": outcomes}
     if visit.is_fragment:
         return visit.fragment("memory_session_results.html", **values)
     return visit.page("memory_session_page.html", place="memories", title=memory.name, **values)
-
-
-async def _delete(visit: Visit, flow_id: UUID, session_id: str) -> Outcome:
-    try:
-        erased = await visit.write(edits.delete_session, flow_id, session_id)
-    except errors.MemorybaseError as error:
-        return Outcome(session_id, "failed", sentence(error))
-    return Outcome(session_id, "ok", f"Deleted with {erased.messages:,} messages.")
 
 
 def _synced(result: FlushResult, chosen: list[str]) -> list[Outcome]:
@@ -105,6 +98,7 @@ async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
         end_user_id=asked.get("person") or None,
         text=asked.get("q", "").strip() or None,
         order="created" if asked.get("sort") == "created" else "recent",
+        without_planned=True,
     )
     request = PageRequest(size=PAGE, cursor=asked.get("cursor") or None)
     page: Page[BaseSessionView] = await visit.read(memory_bases.list_base_sessions, memory.id, request, query)

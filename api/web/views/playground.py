@@ -211,7 +211,9 @@ def _scope(services: Services, user_id: UUID, flow: UUID | None, ask: Asked) -> 
     if flow is not None:
         page = PageRequest(size=SESSIONS_LISTED)
         listed = list(
-            sessions.list_sessions(services, user_id, SessionFilter(flow_id=flow, order="recent"), page).items
+            sessions.list_sessions(
+                services, user_id, SessionFilter(flow_id=flow, order="recent", without_planned=True), page
+            ).items
         )
         if ask.session and ask.session not in {each.session_id for each in listed}:
             listed.append(sessions.get_session(services, user_id, flow, ask.session))
@@ -220,7 +222,7 @@ def _scope(services: Services, user_id: UUID, flow: UUID | None, ask: Asked) -> 
 
 def _bases(services: Services, user_id: UUID, flow: UUID | None) -> Sequence[MemoryBaseView]:
     return memory_bases.list_memory_bases(
-        services, user_id, PageRequest(size=MAX_SIZE), MemoryBaseQuery(flow_id=flow)
+        services, user_id, PageRequest(size=MAX_SIZE), MemoryBaseQuery(flow_id=flow, without_planned=True)
     ).items
 
 

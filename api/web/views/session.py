@@ -13,7 +13,6 @@ from fastapi.responses import RedirectResponse, Response
 from api.web import timeline
 from api.web.bubbles import bubbles
 from api.web.rendering import address
-from api.web.views.conversations import UNDO_SECONDS
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import PageRequest
@@ -70,7 +69,7 @@ async def session(
         before=max((seq for seq in found if here is not None and seq < here), default=None),
         after=min((seq for seq in found if here is not None and seq > here), default=None),
         found=found, found_at=found.index(here) + 1 if here in found else 0,
-        undo_seconds=UNDO_SECONDS, **_group(read, ends_at_newest=here is None),
+        **_group(read, ends_at_newest=here is None),
     )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ from memorybase.models import (
     MemoryBase,
     MemoryMap,
     Message,
+    PlannedBaseDeletion,
     PlannedDeletion,
     Session,
 )
@@ -677,7 +678,7 @@ def furnish(api: Api, name: str) -> Things:
     key, _ = api_keys.create_key(api.services, api.user_id, name=f"{name}-key", scopes=["read"])
     api.post("/sign-in-links", expect=201)
     marked = {"message_id": run["messages"][0]["id"], "query": f"{name}-question", "right": True}
-    _plan_a_deletion(api, where, name)
+    _plan_deletions(api, where, base, name)
     return Things(
         of=name, flow=flow, base=base, run=run["run_id"], execution=execution, message=run["messages"][0]["id"],
         parent=run["messages"][1]["id"], other_run=api.get(f"/runs/{name}-run-3")["run_id"],
@@ -708,7 +709,7 @@ def put_on_map(api: Api, base: str) -> None:
         )
 
 
-def _plan_a_deletion(api: Api, where: str, name: str) -> None:
+def _plan_deletions(api: Api, where: str, base: str, name: str) -> None:
     leaving = {"session_id": f"{name}-leaving", "run_id": f"{name}-leaving",
                "messages": [{"role": "user", "content": f"{name}-leaving"}]}  # fmt: skip
     api.post(where, leaving, expect=201)
@@ -716,6 +717,7 @@ def _plan_a_deletion(api: Api, where: str, name: str) -> None:
         session = db.scalars(sa.select(Session.id).where(Session.session_id == leaving["session_id"])).one()
         due_at = datetime.now(UTC) + timedelta(days=1)
         db.add(PlannedDeletion(session_uuid=session, user_id=api.user_id, batch_id=uuid4(), due_at=due_at))
+        db.add(PlannedBaseDeletion(memory_base_id=UUID(base), user_id=api.user_id, batch_id=uuid4(), due_at=due_at))
 
 
 def furnish_shared(owner: Api) -> None:

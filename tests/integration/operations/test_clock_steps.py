@@ -27,6 +27,7 @@ from memorybase.models import (
     IngestionJob,
     MemoryBase,
     MemoryMap,
+    PlannedBaseDeletion,
     PlannedDeletion,
     RestorableMessage,
     Session,
@@ -260,6 +261,7 @@ def _rows_of_every_table(world: World) -> None:
     _insert(services, SessionSummary, flow_id=flow_id, session_id="s")
     _insert(services, DeletedMessage, flow_id=flow_id)
     _insert(services, PlannedDeletion, session_uuid=_session_uuid(services), user_id=world.user_id)
+    _insert(services, PlannedBaseDeletion, memory_base_id=_memory_base_id(services), user_id=world.user_id)
     _insert(services, MemoryMap, memory_base_id=_memory_base_id(services))
     _insert(
         services,

@@ -12,6 +12,7 @@ from harness.world import World
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
+from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.models import PlannedDeletion
 from memorybase.queries import planned_deletions
 from memorybase.read_models import sessions
@@ -35,7 +36,7 @@ def plan(world: World, *session_ids: str, user_id: UUID | None = None) -> bulk.D
 def let_time_pass(world: World) -> None:
     with world.services.database.transaction() as db:
         for row in db.scalars(sa.select(PlannedDeletion)):
-            row.due_at -= bulk.UNDO + timedelta(seconds=1)
+            row.due_at -= UNDO + timedelta(seconds=1)
 
 
 class TestSync:
