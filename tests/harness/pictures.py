@@ -9,11 +9,14 @@ lost its vectors, and one that is off; before, the pages of a stack that holds n
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 import sys
 import tempfile
 from base64 import b64encode
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ from harness.browser import NARROW, WIDE, Reader, chromium, reader
 from harness.buried import add_dead_letters
 from harness.chroma import delete_collections_of
 from harness.stack import KEY, EmbeddedStack
+from harness.waiting import wait_until
 from memorybase.import_export.conversation_files import read_runs
 from memorybase.vectors.chroma import ChromaStore
 
@@ -51,27 +55,72 @@ def main() -> None:
                 take_all(stack, browser, {"first-minute": "/", "no-conversations": "/conversations"}, folder)
                 take_strip(stack, client, browser, folder)
                 take_all(stack, browser, add_data(stack, client), folder)
+                take_acts(stack, client, browser, folder)
+                take_outage(stack, browser, folder)
         finally:
             stack.close()
 
 
-def take_all(stack: EmbeddedStack, browser: Browser, pages: Mapping[str, str], folder: Path) -> None:
+def take_all(stack: EmbeddedStack, browser: Browser, pages: Mapping[str, str], folder: Path, *, key: str = KEY) -> None:
     for look, (width, dark) in LOOKS.items():
         with reader(browser, stack.url, width=width, dark=dark) as window:
-            photograph(window, pages, folder, look)
+            photograph(window, pages, folder, look, key)
 
 
-def photograph(window: Reader, pages: Mapping[str, str], folder: Path, look: str) -> None:
+def photograph(window: Reader, pages: Mapping[str, str], folder: Path, look: str, key: str) -> None:
     """One picture of each page: `<page>-<look>.png`."""
     page = window.page
     page.goto(f"{window.url}/ui/sign-in")
     page.screenshot(path=folder / f"sign-in-{look}.png")
-    window.sign_in(KEY)
+    window.sign_in(key)
     for name, path in pages.items():
         window.open(path)
         width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": width, "height": min(max(height, 500), MAX_HEIGHT)}
         page.screenshot(path=folder / f"{name}-{look}.png", full_page=True, clip=clip)
+
+
+def take_acts(stack: EmbeddedStack, client: Client, browser: Browser, folder: Path) -> None:
+    """What opens by a click: why a hit has its score, the palette, a deletion's question; and the view of a reader."""
+    base = next(each.id for each in client.list_memory_bases() if each.name == "Marta's plans")
+    for look, (width, dark) in LOOKS.items():
+        with reader(browser, stack.url, width=width, dark=dark) as window:
+            page = window.page
+            window.sign_in(KEY)
+            window.open(f"/playground?{urlencode({'q': QUESTION, 'memory': str(base)})}")
+            page.locator(".hit").first.get_by_text(re.compile("^Why ")).click()
+            page.screenshot(path=folder / f"why-{look}.png")
+            page.keyboard.press("Control+k")
+            page.get_by_role("textbox", name="Search or jump to").fill("marta")
+            expect(page.locator("#palette-found")).to_contain_text("Marta's plans")
+            page.screenshot(path=folder / f"palette-{look}.png")
+            window.open(f"/memories/{base}?tab=settings")
+            page.get_by_role("button", name="Delete…", exact=True).last.click()
+            expect(page.get_by_role("dialog")).to_be_visible()
+            page.screenshot(path=folder / f"delete-{look}.png")
+    reading = client.create_key(name="A reader", scopes=["read"]).secret
+    pages = {"read-only-memory": f"/memories/{base}", "read-only-problems": "/jobs?tab=problems"}
+    take_all(stack, browser, pages, folder, key=reading)
+
+
+def take_outage(stack: EmbeddedStack, browser: Browser, folder: Path) -> None:
+    """The pages while Chroma is frozen. Frozen for long the stack would replace it, so each look freezes it again."""
+    pages = {
+        "outage-home": "/",
+        "outage-health": "/settings/health",
+        "outage-playground": f"/playground?{urlencode({'q': QUESTION})}",
+    }
+    for look, (width, dark) in LOOKS.items():
+        wait_until(stack.ready, 120, "Chroma to answer")
+        chroma = stack.child("chroma")
+        os.kill(chroma, signal.SIGSTOP)
+        try:
+            wait_until(lambda: not stack.ready(), 90, "the outage to be noticed")
+            with reader(browser, stack.url, width=width, dark=dark) as window:
+                photograph(window, pages, folder, look, KEY)
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(chroma, signal.SIGCONT)
 
 
 def take_strip(stack: EmbeddedStack, client: Client, browser: Browser, folder: Path) -> None:
@@ -127,10 +176,16 @@ def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
     kitchen = client.list_messages(flow_id=FLOW, session_id=SESSION, role="user").page().items
     add_dead_letters(stack, str(plans), str(kitchen[2].content))
     _delete_collection(stack, client, answers)
+    client.request_memory_map(plans)
+    wait_until(lambda: client.get_memory_map(plans).state == "ready", 90, "the map")
     flow_id = client.get_memory_base(plans).flow_id
     run = urlencode({"flow": str(flow_id), "id": str(run_id)})
     session = urlencode({"flow": str(flow_id), "id": SESSION})
-    question = urlencode({"q": QUESTION, "flow": str(flow_id), "session": SESSION})
+    asked = {"q": QUESTION, "memory": str(plans)}
+    client.create_knowledge_base(name="house-manuals")
+    client.add_documents(
+        "house-manuals", documents=[{"text": "The boiler is serviced each October.", "metadata": {"page": 3}}]
+    )
     return {
         "home": "/",
         "sessions": "/conversations?tab=sessions",
@@ -145,8 +200,10 @@ def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
         "map": f"/memories/{plans}?tab=map",
         "settings": f"/memories/{plans}?tab=settings",
         "lost": f"/memories/{answers}",
-        "playground": f"/playground?{question}",
-        "nothing-fits": f"/playground?{urlencode({'q': 'zebra crossing on Mars', 'flow': str(flow_id)})}",
+        "message": f"/message?id={kitchen[0].id}",
+        "playground": f"/playground?{urlencode(asked | {'session': SESSION})}",
+        "compare": f"/playground?{urlencode(asked | {'compare': '1', 'b.mode': 'keyword'})}",
+        "nothing-fits": f"/playground?{urlencode(asked | {'q': 'zebra crossing on Mars'})}",
         "problems": "/jobs?tab=problems",
         "jobs": "/jobs?tab=all",
         "health": "/settings/health",
