@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 from uuid import UUID
@@ -108,6 +108,14 @@ def jobs_page(
         conditions.append(Job.session_id == session_id)
     counting = sa.select(Job.id).join(Base, Base.id == Job.memory_base_id).where(*conditions)
     return fetch_page(db, _jobs().where(*conditions), counting, _JOBS, request)
+
+
+def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID], *, limit: int) -> Sequence[AnyRow]:
+    """(id, external_id) of the flows that these memory bases, or all of the user's, belong to."""
+    statement = sa.select(Flow.id, Flow.external_id).join(Base, Base.flow_id == Flow.id).where(_own_base(user_id))
+    if base_ids:
+        statement = statement.where(Base.id.in_(base_ids))
+    return db.execute(statement.distinct().limit(limit)).all()
 
 
 def fetch_job_view(db: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -125,6 +125,13 @@ def views_of_flows(
     store_fails = store_problem(db, services.settings, clock.now(db)) is not None
     near = _near(db, rows)
     return [_base(row, near, COUNT_TO_IN_LIST, store_fails=store_fails) for row in rows]
+
+
+def only_flow(services: Services, user_id: UUID, base_ids: Collection[UUID]) -> str | None:
+    """The external id, or the UUID, of the flow that all these memory bases, or all of the user's, belong to."""
+    with services.database.reading() as db:
+        found = queries.flows_of_bases(db, user_id, base_ids, limit=2)
+    return found[0].external_id or str(found[0].id) if len(found) == 1 else None
 
 
 def list_base_sessions(

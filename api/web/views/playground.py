@@ -175,8 +175,11 @@ async def search_of_memory_was_here(visit: Visitor, memory_base_id: UUID) -> Res
 
 
 async def _asked(visit: Visit) -> Asked:
-    """What the address asks; a session of a person asks for that person's messages, as a context does."""
+    """What the address asks. Without a flow it is the only one that the memories belong to, if there is one: a model is
+    given one flow's history. A session of a person asks for that person's messages, as a context does."""
     ask = Asked.of(visit.request.query_params)
+    if not ask.flow and (only := await visit.read(memory_bases.only_flow, ask.memories)) is not None:
+        ask = replace(ask, flow=only)
     flow = ask.flow_uuid(visit.principal.user_id)
     if not ask.flow or not ask.session or flow is None:
         return replace(ask, session="")

@@ -90,7 +90,9 @@ class TestResults:
         reader.settle()
         expect(reader.page.get_by_label("Speaker", exact=True)).to_have_value("user")
 
-    def test_several_memories_and_all_are_searched(self, window: Window) -> None:
+    def test_several_memories_and_all_are_searched(self, window: Window, client: Client) -> None:
+        client.put_flow("lighthouse", name="Lighthouse bot")
+        client.create_memory_base(name="Lighthouse memory", flow_id="lighthouse")
         reader = window()
         reader.open("/playground?q=gate+code+first+of+each+month")  # other memories of this stack speak of berths
         expect(reader.page.locator("li.hit", has_text="Harbour memory").first).to_be_visible()
@@ -158,6 +160,13 @@ class TestGiven:
         with reader.page.expect_response(re.compile("/playground/given.*budget=60")):
             reader.page.get_by_label("Token budget").fill("60")
         expect(given).to_contain_text("of 60 tokens")
+
+    def test_a_memory_says_which_flow_a_model_is_given(self, window: Window, client: Client) -> None:
+        base = next(base for base in client.list_memory_bases(flow_id="harbour"))
+        reader = window()
+        reader.open(f"/playground?q=which+berth+has+shore+power&memory={base.id}")
+        expect(reader.page.get_by_label("Flow", exact=True)).to_have_value("harbour")
+        expect(reader.page.get_by_role("complementary", name="The model is given")).to_contain_text("of 600 tokens")
 
 
 class TestCode:
