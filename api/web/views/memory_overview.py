@@ -27,7 +27,7 @@ PAGE = 50
 STATES = {
     SessionState.PENDING: "Waiting",
     SessionState.INGESTING: "Ingesting",
-    SessionState.FAILED: "Failed",
+    SessionState.FAILED: "Not searchable",
     SessionState.SYNCED: "Searchable",
 }
 TONES = {
