@@ -6,10 +6,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Without these flags Chromium reaches for the network when it starts.
@@ -56,6 +57,9 @@ class Reader:
         if message.type in {"error", "warning"}:
             self.console.append(message.text)
 
+    def on_error(self, error: Error) -> None:
+        self.console.append(str(error))
+
     def open(self, path: str) -> None:
         """Open a page and wait for the parts that load after it."""
         self.page.goto(f"{self.url}/ui{path}")
@@ -86,14 +90,53 @@ class Reader:
 @contextmanager
 def reader(browser: Browser, url: str, *, width: int = WIDE, dark: bool = False) -> Iterator[Reader]:
     """A window with its own cookies."""
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
-    )
-    context.set_default_timeout(15_000)
+    context = new_context(browser)
     try:
-        window = Reader(context.new_page(), url)
-        window.page.on("console", window.on_console)
-        window.page.on("pageerror", lambda error: window.console.append(str(error)))
-        yield window
+        with window_of(context.new_page(), url, width=width, dark=dark) as window:
+            yield window
     finally:
         context.close()
+
+
+def new_context(browser: Browser) -> BrowserContext:
+    context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(15_000)
+    return context
+
+
+@contextmanager
+def window_of(page: Page, url: str, *, width: int, dark: bool) -> Iterator[Reader]:
+    """A page of this size and theme, whose console is listened to."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
+    window = Reader(page, url)
+    page.on("console", window.on_console)
+    page.on("pageerror", window.on_error)
+    yield window
+    page.remove_listener("console", window.on_console)
+    page.remove_listener("pageerror", window.on_error)
+
+
+@dataclass
+class SignedIn:
+    """Windows of one API key, which signs in once. Each starts with the cookies of that moment. A page that no test
+    uses any more serves the next: Chromium starts a process for each and fills its caches."""
+
+    context: BrowserContext
+    url: str
+    key: str
+    _cookies: list[Any] = field(default_factory=list)
+    _idle: list[Page] = field(default_factory=list)
+
+    @contextmanager
+    def window(self, *, width: int, dark: bool) -> Iterator[Reader]:
+        page = self._idle.pop() if self._idle else self.context.new_page()
+        if not self._cookies:
+            Reader(page, self.url).sign_in(self.key)
+            self._cookies = list(self.context.cookies())
+        self.context.clear_cookies()
+        self.context.add_cookies(self._cookies)
+        with window_of(page, self.url, width=width, dark=dark) as window:
+            yield window
+        page.goto("about:blank")
+        self._idle.append(page)

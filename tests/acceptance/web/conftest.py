@@ -1,12 +1,13 @@
-"""One stack for all tests of the pages, one Chromium for each module, and windows for each test."""
+"""One stack and one Chromium for all tests of the pages, one sign-in for each API key, and windows for each test."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 
 import pytest
-from harness.browser import WIDE, Reader, chromium, reader
+from harness.browser import WIDE, Reader, SignedIn, chromium, new_context
 from harness.stack import KEY, EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import Browser, expect
@@ -26,9 +27,9 @@ def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStac
         stack.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    # Per module: Playwright keeps an event loop running in this thread, and other tests start their own.
+    # Not for the session: Playwright keeps an event loop running in this thread, and other tests start their own.
     with chromium() as started:
         yield started
 
@@ -40,17 +41,28 @@ def client(web_stack: EmbeddedStack) -> Iterator[Client]:
         yield api_client
 
 
+@pytest.fixture(scope="session")
+def read_key(web_stack: EmbeddedStack) -> str:
+    """A key that may only read."""
+    with Client(web_stack.url, KEY) as api_client:
+        return api_client.create_key(name="may read", scopes=["read"]).secret
+
+
+@pytest.fixture(scope="package")
+def signed_in(web_stack: EmbeddedStack, browser: Browser) -> Callable[[str], SignedIn]:
+    """The windows of a key: signing in at each window would take a third of the time of these tests."""
+    return cache(lambda key: SignedIn(new_context(browser), web_stack.url, key))
+
+
 @pytest.fixture
-def window(web_stack: EmbeddedStack, browser: Browser) -> Iterator[Callable[..., Reader]]:
-    """Signed-in windows. At the end of a test their consoles must be empty."""
+def window(signed_in: Callable[[str], SignedIn]) -> Iterator[Callable[..., Reader]]:
+    """Signed-in windows; a test that signs out takes `reader`. At the end of a test their consoles must be empty."""
     with ExitStack() as open_windows:
         opened: list[Reader] = []
 
-        def open_window(*, width: int = WIDE, dark: bool = False) -> Reader:
-            new = open_windows.enter_context(reader(browser, web_stack.url, width=width, dark=dark))
-            new.sign_in(KEY)
-            opened.append(new)
-            return new
+        def open_window(*, key: str = KEY, width: int = WIDE, dark: bool = False) -> Reader:
+            opened.append(open_windows.enter_context(signed_in(key).window(width=width, dark=dark)))
+            return opened[-1]
 
         yield open_window
         assert [text for each in opened for text in each.console] == []

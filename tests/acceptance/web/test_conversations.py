@@ -7,12 +7,11 @@ from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
-from harness.browser import IN_EVERY_LOOK, NARROW, Reader, reader
-from harness.stack import EmbeddedStack
+from harness.browser import IN_EVERY_LOOK, NARROW, Reader
 from harness.waiting import wait_until
 from memorybase_client import Client
 from memorybase_client.errors import NotFound
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 Window = Callable[..., Reader]
 ANSWER = "Berth 12 has, from Friday."
@@ -167,19 +166,15 @@ class TestManyAtOnce:
         expect(page.locator("tbody tr")).to_have_count(5)
         wait_until(lambda: len(list(client.list_sessions(flow_id=flow))) == 5, 90, "the session is deleted")
 
-    def test_a_key_that_may_only_read_sees_no_actions(
-        self, web_stack: EmbeddedStack, browser: Browser, client: Client, flow: str
-    ) -> None:
-        key = client.create_key(name=f"reads {flow}", scopes=["read"])
-        with reader(browser, web_stack.url) as opened:
-            opened.sign_in(key.secret)
-            opened.open(f"/conversations?flow={flow}")
-            page = opened.page
-            expect(page.get_by_text("This key may read.")).to_be_visible()
-            expect(page.get_by_role("checkbox")).to_have_count(0)
-            opened.open(f"/person?id={flow}-person-0")
-            expect(page.get_by_role("button", name="Erase")).to_have_count(0)
-            expect(page.get_by_role("link", name="Export")).to_be_visible()
+    def test_a_key_that_may_only_read_sees_no_actions(self, window: Window, flow: str, read_key: str) -> None:
+        opened = window(key=read_key)
+        opened.open(f"/conversations?flow={flow}")
+        page = opened.page
+        expect(page.get_by_text("This key may read.")).to_be_visible()
+        expect(page.get_by_role("checkbox")).to_have_count(0)
+        opened.open(f"/person?id={flow}-person-0")
+        expect(page.get_by_role("button", name="Erase")).to_have_count(0)
+        expect(page.get_by_role("link", name="Export")).to_be_visible()
 
 
 class TestPerson:

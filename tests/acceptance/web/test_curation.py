@@ -117,9 +117,8 @@ def test_an_edit_shows_its_difference_and_stays_in_the_history(window: Callable[
     assert reader.findings() == []
 
 
-def test_a_key_that_may_read_sees_no_action(window: Callable[..., Reader], memory: Any, client: Client) -> None:
-    reader = window()
-    reader.sign_in(client.create_key(name="search only", scopes=["read"]).secret)
+def test_a_key_that_may_read_sees_no_action(window: Callable[..., Reader], memory: Any, read_key: str) -> None:
+    reader = window(key=read_key)
     reader.open(f"/memories/{memory.id}?tab=messages")
     expect(reader.page.get_by_text("This key may read.")).to_be_visible()
     assert reader.page.get_by_role("checkbox").count() == 0

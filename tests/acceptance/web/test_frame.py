@@ -44,12 +44,14 @@ class TestSigningIn:
             second.page.goto(web_stack.url + link)
             expect(second.page.get_by_role("alert")).to_contain_text("was used")
 
-    def test_signing_out_ends_the_session(self, window: Window) -> None:
-        page = window().page
-        page.get_by_role("button", name="Sign out").click()
-        expect(page.get_by_role("heading", name="Sign in to memorybase")).to_be_visible()
-        page.goto(page.url.replace("/sign-in", "/"))
-        expect(page.get_by_role("heading", name="Sign in to memorybase")).to_be_visible()
+    def test_signing_out_ends_the_session(self, web_stack: EmbeddedStack, browser: Browser) -> None:
+        with reader(browser, web_stack.url) as window:
+            page = window.page
+            window.sign_in(KEY)
+            page.get_by_role("button", name="Sign out").click()
+            expect(page.get_by_role("heading", name="Sign in to memorybase")).to_be_visible()
+            page.goto(page.url.replace("/sign-in", "/"))
+            expect(page.get_by_role("heading", name="Sign in to memorybase")).to_be_visible()
 
     @pytest.mark.parametrize("target", ["https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example"])
     def test_sign_in_redirects_to_no_other_site(self, web_stack: EmbeddedStack, target: str) -> None:
@@ -161,7 +163,9 @@ def test_a_dialog_opens_in_the_middle_and_on_a_phone_at_the_bottom(
 
 
 def test_the_theme_is_kept(window: Window) -> None:
-    page = window().page
+    reader_window = window()
+    reader_window.open("/")
+    page = reader_window.page
     page.get_by_role("button", name="Switch between light and dark").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()

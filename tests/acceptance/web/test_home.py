@@ -11,11 +11,11 @@ from contextlib import closing
 from uuid import UUID, uuid4
 
 import pytest
-from harness.browser import IN_EVERY_LOOK, Reader, reader
+from harness.browser import IN_EVERY_LOOK, Reader
 from harness.chroma import delete_collections_of
 from harness.stack import EmbeddedStack
 from memorybase_client import Client
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from memorybase.vectors.chroma import ChromaStore
 
@@ -89,19 +89,15 @@ def test_lost_vectors_are_rebuilt_from_home(
     client.delete_memory_base(memory)
 
 
-def test_a_key_that_may_read_sees_no_button(
-    web_stack: EmbeddedStack, browser: Browser, client: Client, name: str
-) -> None:
+def test_a_key_that_may_read_sees_no_button(window: Window, client: Client, name: str, read_key: str) -> None:
     memory = new_memory(client, name, auto_capture=False)
     client.capture_run(name, session_id="goran", messages=MESSAGES)
-    key = client.create_key(name=name, scopes=["read"]).secret
-    with reader(browser, web_stack.url) as opened:
-        opened.sign_in(key)
-        opened.open("/")
-        problem = opened.page.get_by_role("listitem").filter(has_text=f"{name} is not being filled")
-        expect(problem.get_by_role("link", name="Details")).to_be_visible()
-        expect(problem.get_by_role("button")).to_have_count(0)
-        expect(opened.page.get_by_text("This key may read.", exact=False)).to_be_visible()
+    opened = window(key=read_key)
+    opened.open("/")
+    problem = opened.page.get_by_role("listitem").filter(has_text=f"{name} is not being filled")
+    expect(problem.get_by_role("link", name="Details")).to_be_visible()
+    expect(problem.get_by_role("button")).to_have_count(0)
+    expect(opened.page.get_by_text("This key may read.", exact=False)).to_be_visible()
     client.delete_memory_base(memory)
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
-from harness.browser import IN_EVERY_LOOK, Reader, reader
+from harness.browser import IN_EVERY_LOOK, Reader
 from harness.buried import add_dead_letters
 from harness.chroma import delete_collections_of
 from harness.stack import EmbeddedStack
 from memorybase_client import Client
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from memorybase.vectors.chroma import ChromaStore
 
@@ -196,20 +196,19 @@ def test_several_memories_are_synced_with_a_result_for_each(window: Window, clie
         expect(results.get_by_role("listitem").filter(has_text=name)).to_contain_text("sessions are being ingested")
 
 
-def test_a_key_that_may_read_sees_no_action(client: Client, web_stack: EmbeddedStack, browser: Browser) -> None:
+def test_a_key_that_may_read_sees_no_action(
+    window: Window, client: Client, web_stack: EmbeddedStack, read_key: str
+) -> None:
     base = memory(client, "Read only", threshold=50)
     add_dead_letters(web_stack, base, "question 0")
-    secret = client.create_key(name="reader", scopes=["read"]).secret
-    with reader(browser, web_stack.url) as opened:
-        opened.sign_in(secret)
-        main = opened.page.locator("main")
-        for path in ("/memories", f"/memories/{base}", f"/memories/{base}?tab=settings", "/jobs", "/jobs?tab=running",
-                     "/settings/keys", "/settings/knowledge", "/settings/health"):  # fmt: skip
-            opened.open(path)
-            words = [each.inner_text() for each in main.locator("button:not([disabled])").all()]
-            assert set(words) <= {"Find", "Show", "Compare now"}, path
-            assert main.locator("input[type=checkbox]:not(fieldset[disabled] *)").count() == 0, path
-        assert opened.console == []
+    opened = window(key=read_key)
+    main = opened.page.locator("main")
+    for path in ("/memories", f"/memories/{base}", f"/memories/{base}?tab=settings", "/jobs", "/jobs?tab=running",
+                 "/settings/keys", "/settings/knowledge", "/settings/health"):  # fmt: skip
+        opened.open(path)
+        words = [each.inner_text() for each in main.locator("button:not([disabled])").all()]
+        assert set(words) <= {"Find", "Show", "Compare now"}, path
+        assert main.locator("input[type=checkbox]:not(fieldset[disabled] *)").count() == 0, path
 
 
 @IN_EVERY_LOOK
