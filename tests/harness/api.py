@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -119,8 +120,14 @@ class Api:
 
 def settings_in(folder: Path) -> Settings:
     """With bounds that a test reaches soon."""
+    return _bounded().model_copy(update={"data_dir": folder})
+
+
+@cache
+def _bounded() -> Settings:
+    # Settings look every field up in the environment twice, which takes longer than all else of a test's set-up.
     return Settings(
-        data_dir=folder, embedding_model="fake", allowed_embedding_models=["other", "away"],
+        embedding_model="fake", allowed_embedding_models=["other", "away"],
         api_key="the-key-from-the-settings", max_body_bytes=200_000,
         max_messages_per_run=50, max_message_bytes=50_000, max_threshold=1_000, drain_seconds=0.2,
     )  # fmt: skip

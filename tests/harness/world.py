@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -224,17 +225,23 @@ class World:
                 assert row.cursor_seq == max(m.seq for m in self.messages(row.session_id))
 
 
-def build_world(database_url: str, data_dir: Path, **settings: Any) -> World:
+@cache
+def _quick(**settings: Any) -> Settings:
+    # Settings look every field up in the environment twice, which takes longer than all else of a test's set-up.
     quick: dict[str, Any] = {
         "drain_seconds": 0.0,
         "lease_seconds": 60.0,
         "idle_after": 600,
         "allowed_embedding_models": ["other"],
     }
+    return Settings(embedding_model="fake", **(quick | settings))
+
+
+def build_world(database_url: str, data_dir: Path, **settings: Any) -> World:
     database = lend(database_url)
     vectors, queue, locks, embedders = InMemoryVectors(), InMemoryQueue(), InMemoryLocks(), FakeEmbedders()
     services = Services(
-        settings=Settings(data_dir=data_dir, database_url=database_url, embedding_model="fake", **(quick | settings)),
+        settings=_quick(**settings).model_copy(update={"data_dir": data_dir, "database_url": database_url}),
         database=database,
         vectors=vectors,
         embedders=embedders,
