@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, AnySelect
 from memorybase.models import (
-    IS_BEHIND,
     Capture,
     DeadLetter,
     Generation,
@@ -21,6 +20,7 @@ from memorybase.models import (
     SessionProgress,
     UtcDateTime,
 )
+from memorybase.queries.passed_sessions import walk_behind
 from memorybase.queries.sessions import counted
 
 Base = MemoryBase
@@ -89,7 +89,7 @@ def paused(db: OrmSession, user_id: UUID, limit: int) -> Rows:
     found = db.execute(bases).all()
     if not found:
         return Rows([], 0)
-    waiting = sa.union_all(*(_waiting(row.id, Capture(row.capture)) for row in found)).subquery()
+    waiting = sa.union_all(*(_waiting(db, row.id, Capture(row.capture)) for row in found)).subquery()
     statement = (
         sa.select(
             Base.id,
@@ -104,33 +104,15 @@ def paused(db: OrmSession, user_id: UUID, limit: int) -> Rows:
     return _first(db, statement, (sa.literal_column("since"), Base.id), limit)
 
 
-def _waiting(base_id: UUID, capture: Capture) -> sa.Select[*tuple[Any, ...]]:
+def _waiting(db: OrmSession, base_id: UUID, capture: Capture) -> sa.Select[*tuple[Any, ...]]:
     """Counted messages of one memory base beyond its cursors that no job is due to ingest, up to COUNT_TO."""
-    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
-    served = sa.and_(
-        Progress.memory_base_id == Base.id,
-        Progress.generation == Base.serving,
-        Progress.session_id == Session.session_id,
-    )
-    beyond = sa.and_(
-        # As in the lists of memory bases: from the sessions that are behind to their messages.
-        Message.flow_id == sa.func.coalesce(Session.flow_id, Session.flow_id),
-        Message.session_id == Session.session_id,
-        counted(capture),
-        Message.seq > cursor,
-    )
+    walk = walk_behind(db, sa.select(Base.id).join(Session, Session.flow_id == Base.flow_id))
+    statement, (captured_at,) = walk.join_messages(counted(capture), Message.captured_at)
     rows = (
-        sa.select(Base.id.label("memory_base_id"), Session.session_id, Message.captured_at)
-        .select_from(Base)
-        .join(Session, Session.flow_id == Base.flow_id)
-        .outerjoin(Progress, served)
-        .join(Message, beyond)
-        .where(
-            Base.id == base_id,
-            IS_BEHIND,
-            Session.last_seq > cursor,
-            sa.func.coalesce(Progress.target_seq, 0) <= cursor,
+        statement.with_only_columns(
+            Base.id.label("memory_base_id"), Session.session_id, captured_at.label("captured_at")
         )
+        .where(Base.id == base_id, walk.target <= walk.cursor)
         .limit(COUNT_TO)
         .subquery()
     )

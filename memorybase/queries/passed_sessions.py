@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.upsert import rows_affected
-from memorybase.models import IS_BEHIND, Flow, MemoryBase, Session, SessionProgress
+from memorybase.models import IS_BEHIND, Flow, MemoryBase, Message, Session, SessionProgress
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -52,15 +52,71 @@ def unmark_passed(db: OrmSession, flow_id: UUID) -> None:
     db.execute(marked.values(passed_seq=0).execution_options(synchronize_session=False))
 
 
-def _is_behind_in_any() -> sa.Exists:
-    served = sa.and_(
+class PendingWalk(NamedTuple):
+    """A statement over memory bases and their sessions that are behind, with the cursor and the target of each."""
+
+    statement: sa.Select[*tuple[Any, ...]]
+    cursor: sa.ColumnElement[int]
+    target: sa.ColumnElement[int]
+    is_sqlite: bool
+
+    def join_messages(self, counted: sa.ColumnElement[bool], *columns: sa.SQLColumnExpression[Any]) -> Messages:
+        """Join the counted messages beyond the cursor. `columns`: those of the messages that are read."""
+        beyond = (
+            # The coalesce hides the constant flow_id from the planner: it must go from the sessions that are behind to
+            # their messages, and not through the flow's whole history.
+            Message.flow_id == sa.func.coalesce(Session.flow_id, Session.flow_id),
+            Message.session_id == Session.session_id,
+            counted,
+            Message.seq > self.cursor,
+        )
+        if self.is_sqlite:
+            return Messages(self.statement.join(Message, sa.and_(*beyond)), columns)
+        found = sa.select(*(columns or (Message.seq,))).where(*beyond).correlate_except(Message).offset(0).lateral()
+        return Messages(self.statement.join(found, sa.true()), tuple(found.c))
+
+
+class Messages(NamedTuple):
+    """The statement with the messages, and their columns."""
+
+    statement: sa.Select[*tuple[Any, ...]]
+    columns: tuple[sa.SQLColumnExpression[Any], ...]
+
+
+def walk_behind(db: OrmSession, statement: sa.Select[*tuple[Any, ...]]) -> PendingWalk:
+    """Join the progress of each session that is behind to a statement over memory bases and sessions.
+
+    The order of the joins is fixed: a planner does not know how few sessions are behind. PostgreSQL keeps the order
+    because it cannot pull up an OFFSET; SQLite has no LATERAL and keeps it anyway.
+    """
+    is_sqlite = db.get_bind().dialect.name == "sqlite"
+    cursor_seq: sa.SQLColumnExpression[int]
+    target_seq: sa.SQLColumnExpression[int]
+    if is_sqlite:
+        statement = statement.outerjoin(Progress, _served())
+        cursor_seq, target_seq = Progress.cursor_seq, Progress.target_seq
+    else:
+        row = sa.select(Progress.cursor_seq, Progress.target_seq).where(_served()).correlate_except(Progress)
+        lateral = row.offset(0).lateral()
+        statement = statement.outerjoin(lateral, sa.true())
+        cursor_seq, target_seq = lateral.c.cursor_seq, lateral.c.target_seq
+    cursor, target = sa.func.coalesce(cursor_seq, 0), sa.func.coalesce(target_seq, 0)
+    here = (Session.flow_id == Base.flow_id, IS_BEHIND, Session.last_seq > cursor)
+    return PendingWalk(statement.where(*here), cursor, target, is_sqlite)
+
+
+def _served() -> sa.ColumnElement[bool]:
+    return sa.and_(
         Progress.memory_base_id == Base.id,
         Progress.generation == Base.serving,
         Progress.session_id == Session.session_id,
     )
+
+
+def _is_behind_in_any() -> sa.Exists:
     behind = (
         Base.flow_id == Session.flow_id,
         Base.deleting_at.is_(None),
         sa.func.coalesce(Progress.cursor_seq, 0) < Session.last_seq,
     )
-    return sa.select(Base.id).outerjoin(Progress, served).where(*behind).correlate(Session).exists()
+    return sa.select(Base.id).outerjoin(Progress, _served()).where(*behind).correlate(Session).exists()

@@ -15,7 +15,6 @@ from sqlalchemy.orm import aliased
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
     IS_ACTIVE,
-    IS_BEHIND,
     IS_FAILED,
     Capture,
     DeadLetter,
@@ -29,6 +28,7 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries.jobs import is_active_in_session
+from memorybase.queries.passed_sessions import walk_behind
 from memorybase.queries.sessions import counted
 from memorybase.read_models.session_queries import SessionOrder
 
@@ -89,38 +89,29 @@ def sessions_near_threshold(db: OrmSession, base_ids: list[UUID], share: float) 
     """Sessions with this share of their memory base's threshold pending and no ingestion due, up to 1,000 each."""
     served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
     near = sa.case(
-        (Generation.capture == Capture.OUTPUTS, _near_of(Capture.OUTPUTS, share)),
-        else_=_near_of(Capture.ALL, share),
+        (Generation.capture == Capture.OUTPUTS, _near_of(db, Capture.OUTPUTS, share)),
+        else_=_near_of(db, Capture.ALL, share),
     )
     statement = sa.select(Base.id, near).join(Generation, served).where(Base.id.in_(base_ids))
     return {row[0]: row[1] for row in db.execute(statement)}
 
 
-def _near_of(capture: Capture, share: float) -> sa.ColumnElement[int]:
-    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
-    served = sa.and_(
-        Progress.memory_base_id == Base.id,
-        Progress.generation == Base.serving,
-        Progress.session_id == Session.session_id,
-    )
+def _near_of(db: OrmSession, capture: Capture, share: float) -> sa.ColumnElement[int]:
+    walk = walk_behind(db, sa.select(sa.literal(1).label("one")).select_from(Session))
     enough = Base.threshold * share
-    # The distance of the seq numbers excludes most sessions before any message is counted.
-    found = (
-        sa.select(sa.literal(1).label("one"))
-        .select_from(Session)
-        .outerjoin(Progress, served)
-        .where(
-            Session.flow_id == Base.flow_id,
-            IS_BEHIND,
-            Session.last_seq - cursor >= enough,
-            sa.func.coalesce(Progress.target_seq, 0) <= cursor,
-            _counted_messages(capture, Message.seq > cursor) >= enough,
-        )
-        .limit(NEAR_TO)
-        .correlate(Base)
-        .subquery()
+    pending = sa.select(sa.func.count()).where(
+        Message.flow_id == Session.flow_id,
+        Message.session_id == Session.session_id,
+        counted(capture),
+        Message.seq > walk.cursor,
     )
-    return sa.select(sa.func.count()).select_from(found).scalar_subquery()
+    found = walk.statement.where(
+        # The distance of the seq numbers excludes most sessions before any message is counted.
+        Session.last_seq - walk.cursor >= enough,
+        walk.target <= walk.cursor,
+        pending.correlate_except(Message).scalar_subquery() >= enough,
+    )
+    return sa.select(sa.func.count()).select_from(found.limit(NEAR_TO).correlate(Base).subquery()).scalar_subquery()
 
 
 def _served(base: Base) -> sa.ColumnElement[bool]:

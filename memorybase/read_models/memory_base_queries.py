@@ -14,7 +14,6 @@ from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageReq
 from memorybase.models import (
     ACTIVE_STATES,
     IS_ACTIVE,
-    IS_BEHIND,
     Capture,
     DeadLetter,
     Flow,
@@ -23,11 +22,11 @@ from memorybase.models import (
     JobKind,
     JobState,
     MemoryBase,
-    Message,
     PlannedBaseDeletion,
     Session,
     SessionProgress,
 )
+from memorybase.queries.passed_sessions import walk_behind
 from memorybase.queries.sessions import counted
 
 Base = MemoryBase
@@ -157,13 +156,12 @@ def _own_base(user_id: UUID) -> sa.ColumnElement[bool]:
 
 
 def _bases(db: OrmSession, count_to: int) -> AnySelect:
-    is_sqlite = db.get_bind().dialect.name == "sqlite"
     served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
     return sa.select(
         Base,
         Generation.capture,
         Generation.embedding_model,
-        _pending(count_to, is_sqlite=is_sqlite).label("pending_messages"),
+        _pending(db, count_to).label("pending_messages"),
         _of_rows(sa.func.coalesce(sa.func.sum(Progress.total_processed), 0)).label("total_processed"),
         _of_rows(sa.func.max(Progress.last_sync_at)).label("last_sync_at"),
         _sessions_of_flow().label("sessions"),
@@ -174,43 +172,18 @@ def _bases(db: OrmSession, count_to: int) -> AnySelect:
     ).join(Generation, served)
 
 
-def _pending(count_to: int, *, is_sqlite: bool) -> sa.ColumnElement[int]:
-    """Counted messages beyond the cursors, up to `count_to`; a session without any costs one index look-up."""
+def _pending(db: OrmSession, count_to: int) -> sa.ColumnElement[int]:
+    """Counted messages beyond the cursors, up to `count_to`."""
     # The database evaluates one of the two; each reads only an index.
     return sa.case(
-        (Generation.capture == Capture.OUTPUTS, _pending_of(Capture.OUTPUTS, count_to, is_sqlite=is_sqlite)),
-        else_=_pending_of(Capture.ALL, count_to, is_sqlite=is_sqlite),
+        (Generation.capture == Capture.OUTPUTS, _pending_of(db, Capture.OUTPUTS, count_to)),
+        else_=_pending_of(db, Capture.ALL, count_to),
     )
 
 
-def _pending_of(capture: Capture, count_to: int, *, is_sqlite: bool) -> sa.ColumnElement[int]:
-    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
-    served = sa.and_(
-        Progress.memory_base_id == Base.id,
-        Progress.generation == Base.serving,
-        Progress.session_id == Session.session_id,
-    )
-    beyond = (
-        # The coalesce hides the constant flow_id from the planner: it must go from the sessions that are behind to
-        # their messages, and not through the flow's whole history.
-        Message.flow_id == sa.func.coalesce(Session.flow_id, Session.flow_id),
-        Message.session_id == Session.session_id,
-        counted(capture),
-        Message.seq > cursor,
-    )
-    found = sa.select(sa.literal(1).label("one")).select_from(Session).outerjoin(Progress, served)
-    if is_sqlite:
-        found = found.join(Message, sa.and_(*beyond))
-    else:
-        # PostgreSQL keeps that order because it cannot pull up an OFFSET; SQLite has no LATERAL and keeps it anyway.
-        messages = sa.select(Message.seq).where(*beyond).correlate(Session, Progress).offset(0).lateral()
-        found = found.join(messages, sa.true())
-    limited = (
-        found.where(Session.flow_id == Base.flow_id, IS_BEHIND, Session.last_seq > cursor)
-        .limit(count_to)
-        .correlate(Base)
-        .subquery()
-    )
+def _pending_of(db: OrmSession, capture: Capture, count_to: int) -> sa.ColumnElement[int]:
+    walk = walk_behind(db, sa.select(sa.literal(1).label("one")).select_from(Session))
+    limited = walk.join_messages(counted(capture)).statement.limit(count_to).correlate(Base).subquery()
     return sa.select(sa.func.count()).select_from(limited).scalar_subquery()
 
 

@@ -135,7 +135,7 @@ def overview(services: Services, user_id: UUID, window: Window = Window.DAY) -> 
     started = time.monotonic()
     if found is not None and started < found.until:
         return found.overview
-    made = _overview(services, user_id, window)
+    made = compute(services, user_id, window)
     ended = time.monotonic()
     with _lock:
         if len(kept) >= MAX_KEPT:
@@ -144,7 +144,8 @@ def overview(services: Services, user_id: UUID, window: Window = Window.DAY) -> 
     return made
 
 
-def _overview(services: Services, user_id: UUID, window: Window) -> Overview:
+def compute(services: Services, user_id: UUID, window: Window) -> Overview:
+    """The overview as it is now."""
     with services.database.reading() as db:
         spans = _spans(clock.now(db), window)
         since = spans[0].since

@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow
 from memorybase.models import (
-    IS_BEHIND,
     Capture,
     DeadLetter,
     Flow,
@@ -29,11 +28,12 @@ from memorybase.models import (
     SessionProgress,
     UtcDateTime,
 )
+from memorybase.queries.passed_sessions import walk_behind
 
 Base = MemoryBase
 Progress = SessionProgress
 COUNT_TO = 10_000  # waiting or failed messages
-SAMPLED = 200  # latest messages of each flow whose delay is measured
+SAMPLED = 50  # latest messages of each flow whose delay is measured
 SAMPLED_FLOWS = 50
 
 
@@ -111,31 +111,12 @@ def captures(db: OrmSession, flow_ids: Sequence[UUID]) -> dict[UUID, set[Capture
 
 def waiting(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequence[AnyRow]:
     """(flow, captured_at) of messages that a memory base counts and does not hold yet, up to COUNT_TO."""
-    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
-    beyond = sa.and_(
-        # As in the lists of memory bases: from the sessions that are behind to their messages.
-        Message.flow_id == sa.func.coalesce(Session.flow_id, Session.flow_id),
-        Message.session_id == Session.session_id,
-        Message.seq > cursor,
-        Message.captured_at >= since,
-        _is_counted(),
+    sessions = sa.select(Base.id).join(Generation, _serving()).join(Session, Session.flow_id == Base.flow_id)
+    statement, columns = walk_behind(db, sessions).join_messages(
+        sa.and_(_is_counted(), Message.captured_at >= since), Message.id, Message.flow_id, Message.captured_at
     )
-    statement = (
-        sa.select(Message.id, Message.flow_id, Message.captured_at)
-        .select_from(Base)
-        .join(Generation, _serving())
-        .join(Session, Session.flow_id == Base.flow_id)
-        .outerjoin(Progress, _served())
-        .join(Message, beyond)
-        .where(
-            _of_flows(flow_ids),
-            Session.last_captured_at >= since,
-            IS_BEHIND,
-            Session.last_seq > cursor,
-        )
-        .distinct()
-    )
-    return db.execute(statement.limit(COUNT_TO)).all()
+    statement = statement.with_only_columns(*columns).where(_of_flows(flow_ids), Session.last_captured_at >= since)
+    return db.execute(statement.distinct().limit(COUNT_TO)).all()
 
 
 def failed(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequence[AnyRow]:
@@ -178,9 +159,9 @@ def delays(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequenc
         .select_from(latest)
         .join(Base, sa.and_(Base.flow_id == latest.c.flow_id, Base.deleting_at.is_(None)))
         .join(LedgerEntry, held)
-        .where(LedgerEntry.ingested_at.is_not(None))
     )
-    return db.execute(statement).all()
+    # Not a condition of the statement: SQLite would read all that the memory base ingested, by the index on that time.
+    return [row for row in db.execute(statement) if row.ingested_at is not None]
 
 
 def count_recalls(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> int:

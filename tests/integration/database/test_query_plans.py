@@ -19,7 +19,7 @@ from memorybase.database import paging
 from memorybase.database.upsert import core
 from memorybase.models import Base, LedgerEntry, Message, Run, Session, SessionProgress
 from memorybase.read_models import activity as activity_view
-from memorybase.read_models import branches, memory_bases, sessions
+from memorybase.read_models import branches, memory_bases, overview, sessions
 from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
@@ -238,6 +238,32 @@ def test_a_list_of_memory_bases_reads_only_the_sessions_that_are_behind(world: W
         assert len([step for step in plan if "COVERING INDEX ix_session_progress_totals" in step]) == 2, plan
     else:
         assert rows_touched(world, *reading) <= 3_001 + 20  # all are counted, in an index
+
+
+def test_an_overview_looks_up_the_latest_messages_in_the_ledger(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "one", "two")
+    world.settle()
+    now = datetime.now(UTC)
+    held = [
+        {"progress_id": world.row(base, "s").id, "message_id": uuid4(), "memory_base_id": base, "generation": 1,
+         "version": 1, "chunks": 1, "ingested_at": now}
+        for _ in range(HISTORY)
+    ]  # fmt: skip
+    with world.services.database.transaction() as db:
+        db.execute(sa.insert(LedgerEntry), held)
+    with world.services.database.engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    with recorded(world) as sent:
+        seen = overview.compute(world.services, world.user_id, overview.Window.DAY)
+    assert seen.delay_median_seconds is not None
+    (reading,) = [each for each in sent if "ledger.ingested_at, memory_bases.created_at" in each[0]]
+    if world.services.database.is_sqlite:
+        with world.services.database.engine.connect() as connection:
+            plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {reading[0]}", reading[1]).all())
+        assert "message_id=?" in plan, plan
+    else:
+        assert rows_touched(world, *reading) <= 50, reading[0]
 
 
 def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> None:
