@@ -18,6 +18,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from memorybase import errors
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
+VectorStoreName = Literal["chroma", "pgvector"]
+LOCAL_CHROMA = "http://127.0.0.1:8001"
 
 
 class Settings(BaseSettings):
@@ -29,8 +31,16 @@ class Settings(BaseSettings):
     data_dir: Path = Field(Path("memorybase-data"), description="Data directory of the embedded stack.")
     database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in data_dir.")
     redis_url: str = Field("redis://127.0.0.1:6379/0", description="Redis: task broker and session locks.")
-    chroma_url: str = Field("http://127.0.0.1:8001", description="URL of the Chroma server.")
+    vector_store: VectorStoreName = Field(
+        "chroma", description="Vector store of new memory bases, generations and knowledge bases."
+    )
+    chroma_url: str = Field(
+        "", description=f"URL of the Chroma server; empty: {LOCAL_CHROMA}, and none if vector_store is pgvector."
+    )
     chroma_token: str | None = Field(None, description="Bearer token for a proxy in front of Chroma.")
+    pgvector_url: str = Field(
+        "", description="SQLAlchemy URL of a PostgreSQL with pgvector; empty: database_url if that is PostgreSQL."
+    )
     api_key: str | None = Field(
         None, description="API key of the embedded stack; unset: generated and kept in data_dir."
     )
@@ -235,6 +245,7 @@ class Settings(BaseSettings):
             if low >= high:
                 message = f"{lower}={low:g} must be less than {upper}={high:g}"
                 raise ValueError(message)
+        self._check_vector_store()
         least = -(-self.max_body_bytes * 4 // 3)  # a quarter is for small bodies
         if 0 < self.max_body_bytes_in_flight < least:
             message = (
@@ -254,6 +265,14 @@ class Settings(BaseSettings):
             raise ValueError(message)
         return self
 
+    def _check_vector_store(self) -> None:
+        if self.pgvector_url and not self.pgvector_url.startswith("postgresql"):
+            message = "pgvector_url must start with postgresql"
+            raise ValueError(message)
+        if self.vector_store == "pgvector" and not self.resolved_pgvector_url:
+            message = "vector_store=pgvector needs pgvector_url, or a database_url that starts with postgresql"
+            raise ValueError(message)
+
     def allowed_model(self, model: str | None) -> str:
         """The model for a request: the named one if it is allowed, else the default. Raises InvalidRequest."""
         allowed = [self.embedding_model, *self.allowed_embedding_models]
@@ -267,6 +286,23 @@ class Settings(BaseSettings):
     def resolved_database_url(self) -> str:
         """database_url, or SQLite in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'memorybase.db'}"
+
+    @property
+    def resolved_chroma_url(self) -> str:
+        """chroma_url, or its default; empty if Chroma is not used."""
+        return self.chroma_url or (LOCAL_CHROMA if self.vector_store == "chroma" else "")
+
+    @property
+    def resolved_pgvector_url(self) -> str:
+        """pgvector_url, or database_url if that is PostgreSQL, else empty."""
+        return self.pgvector_url or (self.database_url if self.database_url.startswith("postgresql") else "")
+
+    @property
+    def vector_stores(self) -> tuple[VectorStoreName, ...]:
+        """The stores that must work: that of new collections, and another one with a URL of its own."""
+        other: VectorStoreName = "pgvector" if self.vector_store == "chroma" else "chroma"
+        has_url = self.pgvector_url if other == "pgvector" else self.chroma_url
+        return (self.vector_store, other) if has_url else (self.vector_store,)
 
     @property
     def body_bytes_in_flight(self) -> int:

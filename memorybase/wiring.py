@@ -13,8 +13,11 @@ from memorybase.database.engine import Database
 from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
-from memorybase.settings import Settings
+from memorybase.settings import Settings, VectorStoreName
 from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.pgvector import PgVectorStore
+from memorybase.vectors.store import VectorStore
+from memorybase.vectors.stores import VectorStores
 
 Role = Literal["api", "worker", "sweeper", "cli"]
 
@@ -26,6 +29,9 @@ POOL_SIZES: dict[Role, int] = {
     "cli": 1,
 }
 
+# The same for pgvector.
+VECTOR_POOL_SIZES: dict[Role, int] = {"api": 8, "worker": 2, "sweeper": 1, "cli": 1}
+
 
 def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
     """The services of one process. Every adapter connects on first use and recovers by itself."""
@@ -33,9 +39,7 @@ def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
     return Services(
         settings=settings,
         database=Database(settings.resolved_database_url, pool_size=POOL_SIZES[role]),
-        vectors=ChromaStore(
-            settings.chroma_url, timeout_seconds=settings.chroma_timeout_seconds, token=settings.chroma_token
-        ),
+        vectors=_vector_stores(settings, role),
         embedders=Embedders(settings, background=role == "worker"),
         locks=RedisSessionLocks(redis_client(settings), ttl_seconds=settings.lock_seconds),
         queue=_queue(settings),
@@ -69,6 +73,17 @@ def redis_client(settings: Settings) -> redis.Redis:
         retry=Retry(NoBackoff(), 0),
     )
     return client
+
+
+def _vector_stores(settings: Settings, role: Role) -> VectorStores:
+    stores: dict[VectorStoreName, VectorStore] = {}
+    if url := settings.resolved_chroma_url:
+        stores["chroma"] = ChromaStore(
+            url, timeout_seconds=settings.chroma_timeout_seconds, token=settings.chroma_token
+        )
+    if url := settings.resolved_pgvector_url:
+        stores["pgvector"] = PgVectorStore(url, pool_size=VECTOR_POOL_SIZES[role])
+    return VectorStores(stores, settings.vector_stores)
 
 
 def _queue(settings: Settings) -> IngestionQueue:

@@ -25,7 +25,7 @@ How a view is written:
         await visit.write(...)
         return visit.done("/jobs", "2 messages are retried.")      # 303 and a notice, with htmx or without
 
-- A part that needs Chroma or Redis is an address of its own: `{% call part(url) %}` loads it after the page, and
+- A part that needs a store or Redis is an address of its own: `{% call part(url) %}` loads it after the page, and
   `visit.within(seconds, function, ...)` ends it with an error that names the part.
 - A part that changes by itself: `visit.live("jobs_table.html", ...)`, which answers 204 while nothing has changed.
 - Addresses hold filter, order, page and tab. Templates name colours, sizes and widths by classes or SVG attributes.

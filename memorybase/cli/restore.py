@@ -69,7 +69,7 @@ def _fate(orphan: Orphan, dropped: bool) -> str:
     if dropped:
         return "deleted"
     if orphan.created_at is None:
-        return "kept, because its age is unknown: delete it with a Chroma client"
+        return "kept, because its age is unknown: delete it in the vector store"
     return "would be deleted" if orphan.old else "kept, because it is younger than a minute: run this again"
 
 

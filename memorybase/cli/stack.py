@@ -19,7 +19,7 @@ def up(
     *,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
-    """Run the whole stack on this machine until Ctrl-C: Redis, Chroma, a worker, the sweeper and the API."""
+    """Run the whole stack on this machine until Ctrl-C: Redis, Chroma if used, a worker, the sweeper and the API."""
     from memorybase.stack.run import run_stack
 
     run_stack(data_dir or Settings().data_dir, host, port, _say, with_parent=with_parent)

@@ -312,7 +312,7 @@ def _new_collection(services: Services, entry: KnowledgeBase) -> CollectionRef:
     with services.database.reading() as db:
         now = clock.now(db)
     return services.vectors.create_collection(
-        collection_names.of_knowledge_base(entry.id),
+        collection_names.of_knowledge_base(entry.id, services.settings.vector_store),
         {
             "user_id": str(entry.user_id),
             "knowledge_base_id": str(entry.id),

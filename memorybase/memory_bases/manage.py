@@ -97,7 +97,7 @@ def create_collection(
     with services.database.reading() as db:
         now = clock.now(db)
     return services.vectors.create_collection(
-        collection_names.of_generation(base_id, generation),
+        collection_names.of_generation(base_id, generation, services.settings.vector_store),
         {
             "user_id": str(user_id),
             "memory_base_id": str(base_id),

@@ -20,10 +20,11 @@ from memorybase.operations import queries
 from memorybase.queries import heartbeats, jobs
 from memorybase.queries.store_health import store_problem
 from memorybase.services import Services
+from memorybase.settings import Settings, VectorStoreName
+from memorybase.vectors.stores import store_named
 
 # A component that takes longer to answer counts as unavailable.
 CHECK_SECONDS = 3.0
-PART_NAMES = ("database", "redis", "chroma", "worker", "sweeper")
 
 # Workers take jobs within seconds; a job that is due for this long is stuck. One that an outage postponed is retried
 # within `backoff_max_seconds`; after this long it is no short outage.
@@ -106,16 +107,22 @@ def read_vitals(services: Services) -> Vitals:
         )
 
 
+def part_names(settings: Settings) -> tuple[str, ...]:
+    """The components that must work."""
+    return ("database", "redis", *settings.vector_stores, "worker", "sweeper")
+
+
 def check_parts(services: Services) -> list[Part]:
     """Check every component at once. One that does not answer in time is not ok. Raises no MemorybaseError."""
+    names = part_names(services.settings)
     checks: list[Future[Part]] = [
-        threads.submit(contextvars.copy_context().run, check_part, services, name) for name in PART_NAMES
+        threads.submit(contextvars.copy_context().run, check_part, services, name) for name in names
     ]
     wait_for(checks, timeout=CHECK_SECONDS)
     timed_out = f"No answer within {CHECK_SECONDS:g} s"
     return [
         Part(name, ok=False, problem=timed_out) if check.cancel() or not check.done() else check.result()
-        for name, check in zip(PART_NAMES, checks, strict=True)
+        for name, check in zip(names, checks, strict=True)
     ]
 
 
@@ -147,15 +154,15 @@ def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
         return _age(clock.now(db), queries.oldest_pending(db, user_id))
 
 
-def check_vector_store(services: Services) -> None:
-    """Read from the store, and see what checks and workers experience. Raises VectorStoreUnavailable.
+def check_vector_store(services: Services, store: VectorStoreName) -> None:
+    """Read from a store, and see what checks and workers experience. Raises VectorStoreUnavailable.
 
     Without a database only the read decides.
     """
-    services.vectors.ping()
+    store_named(services.vectors, store).ping()
     problem = None
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
-        problem = store_problem(db, services.settings, clock.now(db))
+        problem = store_problem(db, services.settings, clock.now(db), store)
     if problem is not None:
         raise errors.VectorStoreUnavailable(f"The vector store answers but does not work: {problem}")
 
@@ -182,7 +189,8 @@ def _ping_redis(services: Services) -> None:
 _PINGS: dict[str, Callable[[Services], None]] = {
     "database": lambda services: services.database.ping(),
     "redis": _ping_redis,
-    "chroma": check_vector_store,
+    "chroma": lambda services: check_vector_store(services, "chroma"),
+    "pgvector": lambda services: check_vector_store(services, "pgvector"),
 }
 
 

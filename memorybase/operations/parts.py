@@ -20,9 +20,9 @@ from weakref import WeakKeyDictionary
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.operations import health, queries
-from memorybase.operations.health import PART_NAMES, Part
+from memorybase.operations.health import Part, part_names
 from memorybase.queries import heartbeats
-from memorybase.queries.store_health import STORE
+from memorybase.queries.store_health import heartbeat_of
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.vectors.store import VectorStore
@@ -52,6 +52,11 @@ WORDS: dict[str, PartWords] = {
     "chroma": PartWords(
         "Chroma",
         "Stores the vectors; can be rebuilt from the database.",
+        "Searches by meaning fail; searches by words answer. New messages wait.",
+    ),
+    "pgvector": PartWords(
+        "pgvector",
+        "Stores the vectors in PostgreSQL; can be rebuilt from the database.",
         "Searches by meaning fail; searches by words answer. New messages wait.",
     ),
     "worker": PartWords(
@@ -129,7 +134,7 @@ class _Watch:
 
     def look(self, services: Services, seconds: float) -> list[PartView]:
         with self._lock:
-            for name in PART_NAMES:
+            for name in part_names(services.settings):
                 if self._is_due(name):
                     context = contextvars.copy_context()
                     check = health.threads.submit(context.run, _check, services, name)
@@ -139,7 +144,7 @@ class _Watch:
             awaited = [check for name, (check, _) in checks.items() if name not in self._away_since]
         wait_for(awaited, timeout=seconds)
         wait_for([check for check, _ in checks.values()], timeout=min(BACK_SECONDS, seconds))
-        return [self._view(services, name, *checks[name], seconds) for name in PART_NAMES]
+        return [self._view(services, name, *checks[name], seconds) for name in checks]
 
     def _is_due(self, name: str) -> bool:
         if name not in self._checks:
@@ -178,10 +183,10 @@ def _check(services: Services, name: str) -> _Seen:
 
 def _last_sign(services: Services, name: str) -> datetime | None:
     """When the database last heard of the part; None if it never did."""
-    if name not in {"chroma", "worker", "sweeper"}:
+    if name in {"database", "redis"}:
         return None
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
-        if name == "chroma":
-            return heartbeats.latest(db, STORE)
+        if name in {"chroma", "pgvector"}:
+            return heartbeats.latest(db, heartbeat_of("chroma" if name == "chroma" else "pgvector"))
         return {row.kind: row.last for row in queries.heartbeats(db, clock.now(db) - timedelta(days=1))}.get(name)
     return None

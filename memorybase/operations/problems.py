@@ -141,11 +141,11 @@ def _of_part(part: PartView, problem: str | None = None) -> Problem:
 def _lost(row: AnyRow) -> Problem:
     is_building = row.building is not None
     if row.missing is None or (row.missing and row.missing >= row.expected):
-        text = "Its vectors are gone from Chroma. Searches by meaning fail until it is rebuilt."
+        text = "Its vectors are gone from the vector store. Searches by meaning fail until it is rebuilt."
     elif row.missing:
-        text = f"{row.missing:,} of {row.expected:,} chunks are missing from Chroma. Searches may miss them."
+        text = f"{row.missing:,} of {row.expected:,} chunks are missing from the vector store. Searches may miss them."
     else:
-        text = "Chroma holds chunks that the database does not know. Searches drop them."
+        text = "The vector store holds chunks that the database does not know. Searches drop them."
     return Problem(
         kind=ProblemKind.LOST,
         title=f"{row.name} lost its vectors" if row.missing != 0 else f"{row.name} differs from its vectors",

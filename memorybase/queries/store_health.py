@@ -12,11 +12,12 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.models import IS_ACTIVE, Heartbeat, IngestionJob
+from memorybase.models import IS_ACTIVE, Generation, Heartbeat, IngestionJob
 from memorybase.queries import heartbeats, jobs
-from memorybase.settings import Settings
+from memorybase.settings import Settings, VectorStoreName
+from memorybase.vectors.collection_names import SUFFIXES
 
-STORE = "vector store"  # the name of its heartbeat
+STORE = "vector store"  # the kind of its heartbeat
 CHECK_TURN = "turn:vector store"
 CHECK_EVERY = timedelta(seconds=10)
 # Three failed checks: one may be late on a busy machine.
@@ -27,13 +28,23 @@ NO_PROGRESS = timedelta(seconds=30)
 COUNT_TO = 1_000
 
 
-def store_problem(db: OrmSession, settings: Settings, now: datetime) -> str | None:
+def heartbeat_of(store: VectorStoreName) -> str:
+    """The name of the store's heartbeat."""
+    return STORE + SUFFIXES[store]
+
+
+def store_problem(db: OrmSession, settings: Settings, now: datetime, store: VectorStoreName) -> str | None:
     """Why the store counts as failing although it may answer; None if nothing speaks against it."""
-    return _failed_checks(db, settings, now) or _failed_jobs(db, now)
+    return _failed_checks(db, settings, now, store) or _failed_jobs(db, now, store)
 
 
-def _failed_checks(db: OrmSession, settings: Settings, now: datetime) -> str | None:
-    last = db.scalar(sa.select(Heartbeat.beat_at).where(Heartbeat.name == STORE))
+def failing_stores(db: OrmSession, settings: Settings, now: datetime) -> set[VectorStoreName]:
+    """The stores that count as failing."""
+    return {store for store in settings.vector_stores if store_problem(db, settings, now, store) is not None}
+
+
+def _failed_checks(db: OrmSession, settings: Settings, now: datetime, store: VectorStoreName) -> str | None:
+    last = db.scalar(sa.select(Heartbeat.beat_at).where(Heartbeat.name == heartbeat_of(store)))
     if last is None or now - last <= CHECKS_FAIL_AFTER:
         return None
     # Without a sweeper nobody checks.
@@ -42,10 +53,17 @@ def _failed_checks(db: OrmSession, settings: Settings, now: datetime) -> str | N
     return f"no test write has succeeded for {(now - last).total_seconds():.0f} s"
 
 
-def _failed_jobs(db: OrmSession, now: datetime) -> str | None:
+def _failed_jobs(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:
+    is_pgvector = Generation.collection_name.endswith(SUFFIXES["pgvector"])
     failing = (
         sa.select(IngestionJob.id)
+        .join(
+            Generation,
+            (Generation.memory_base_id == IngestionJob.memory_base_id)
+            & (Generation.generation == IngestionJob.generation),
+        )
         .where(
+            is_pgvector if store == "pgvector" else ~is_pgvector,
             IS_ACTIVE,
             IngestionJob.session_id >= "",  # makes SQLite use the index on active jobs
             IngestionJob.error_code == errors.VectorStoreUnavailable.code,

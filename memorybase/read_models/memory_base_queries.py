@@ -161,6 +161,7 @@ def _bases(db: OrmSession, count_to: int) -> AnySelect:
         Base,
         Generation.capture,
         Generation.embedding_model,
+        Generation.collection_name,
         _pending(db, count_to).label("pending_messages"),
         _of_rows(sa.func.coalesce(sa.func.sum(Progress.total_processed), 0)).label("total_processed"),
         _of_rows(sa.func.max(Progress.last_sync_at)).label("last_sync_at"),

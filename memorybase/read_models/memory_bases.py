@@ -15,7 +15,7 @@ from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase
 from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require, require_flow, require_memory_base
-from memorybase.queries.store_health import store_problem
+from memorybase.queries.store_health import failing_stores
 from memorybase.read_models import base_session_queries
 from memorybase.read_models import memory_base_queries as queries
 from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
@@ -23,6 +23,7 @@ from memorybase.read_models.condition import NEAR, ConditionName, condition_name
 from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
+from memorybase.vectors.collection_names import store_of
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.
 COUNT_TO = 100_000
@@ -97,9 +98,9 @@ def list_memory_bases(
         if query.flow_id is not None:
             require_flow(db, user_id, query.flow_id)
         found = queries.bases_page(db, user_id, query, request, count_to=COUNT_TO_IN_LIST)
-        store_fails = store_problem(db, services.settings, clock.now(db)) is not None
+        failing = failing_stores(db, services.settings, clock.now(db))
         near = _near(db, found.rows)
-        return page_of(found, lambda row: _base(row, near, COUNT_TO_IN_LIST, store_fails=store_fails))
+        return page_of(found, lambda row: _base(row, near, COUNT_TO_IN_LIST, failing=failing))
 
 
 def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
@@ -111,8 +112,8 @@ def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryB
 def base_view(db: OrmSession, services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
     """The same, inside the caller's transaction."""
     row = require(queries.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO), "memory base", base_id)
-    store_fails = store_problem(db, services.settings, clock.now(db)) is not None
-    return _base(row, _near(db, [row]), COUNT_TO, store_fails=store_fails)
+    failing = failing_stores(db, services.settings, clock.now(db))
+    return _base(row, _near(db, [row]), COUNT_TO, failing=failing)
 
 
 def views_of_flows(
@@ -122,9 +123,9 @@ def views_of_flows(
     if not flow_ids:
         return []
     rows = queries.base_views_of_flows(db, user_id, flow_ids, count_to=COUNT_TO_IN_LIST, limit=limit)
-    store_fails = store_problem(db, services.settings, clock.now(db)) is not None
+    failing = failing_stores(db, services.settings, clock.now(db))
     near = _near(db, rows)
-    return [_base(row, near, COUNT_TO_IN_LIST, store_fails=store_fails) for row in rows]
+    return [_base(row, near, COUNT_TO_IN_LIST, failing=failing) for row in rows]
 
 
 def only_flow(services: Services, user_id: UUID, base_ids: Collection[UUID]) -> str | None:
@@ -160,8 +161,9 @@ def _near(db: OrmSession, rows: Sequence[AnyRow]) -> dict[UUID, int]:
     return base_session_queries.sessions_near_threshold(db, waiting, NEAR) if waiting else {}
 
 
-def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, store_fails: bool) -> MemoryBaseView:
+def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Collection[str]) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
+    store_fails = store_of(row.collection_name) in failing
     return view_of(
         MemoryBaseView,
         base,

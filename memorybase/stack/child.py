@@ -25,9 +25,10 @@ class StackChild:
     """`memorybase up` on a free port: ready inside the `with` block, stopped after it. Use it in the main thread."""
 
     def __init__(self, data: DataDir, report: Callable[[str], None], *, database_url: str = "") -> None:
-        # Its own database or the caller's, but never the environment's, because this stack may be deleted. No web
-        # page, because nobody signs in to it.
-        self.settings = embedded(data.path, database_url=database_url, web=False)
+        # Its own database or the caller's, but never the environment's, because this stack may be deleted. Its own
+        # Chroma for the same reason. No web page, because nobody signs in to it.
+        own = {"vector_store": "chroma", "pgvector_url": ""}
+        self.settings = embedded(data.path, database_url=database_url, web=False, **own)
         self.url = ""
         self.chroma_url = ""
         self._data = data

@@ -49,6 +49,11 @@ class Plan:
     key_in_file: bool
 
     @property
+    def stores(self) -> tuple[str, ...]:
+        """The stores among the children, which start first."""
+        return tuple(child.name for child in self.children if child.name in STORES)
+
+    @property
     def health_url(self) -> str:
         return f"{self.stack.url}/health/ready"
 
@@ -56,6 +61,7 @@ class Plan:
 def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -> Plan:
     """Choose ports and write Redis's configuration. `settings` are those of an embedded stack."""
     redis_port, chroma_port = free_port(), free_port()
+    has_chroma = settings.vector_store == "chroma" or (data.path / "chroma").exists()
     password = secrets.token_urlsafe(24)
     redis = find_redis()
     redis_configuration = configure(redis, data, port=redis_port, password=password)
@@ -63,11 +69,12 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
         pid=pid,
         url=f"http://{_reachable(host)}:{port}",
         redis_url=f"redis://:{password}@127.0.0.1:{redis_port}/0",
-        chroma_url=f"http://127.0.0.1:{chroma_port}",
+        chroma_url=f"http://127.0.0.1:{chroma_port}" if has_chroma else "",
     )
     environment = _environment(settings, data, stack)
     python = sys.executable
-    chroma = (python, "-c", CHROMA, "run", "--host", "127.0.0.1", "--port", str(chroma_port))
+    listening = ("--host", "127.0.0.1", "--port", str(chroma_port))
+    chroma = (python, "-c", CHROMA, "run", *listening, "--path", str(data.path / "chroma"))
     worker = ("-m", "celery", "-A", "worker.app", "worker", "--pool", "solo", "--loglevel", "WARNING", *QUIET)
     return Plan(
         settings=settings,
@@ -80,7 +87,7 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
         children=(
             Child("redis", (str(redis.path), str(redis_configuration)), environment, graceful_seconds=10),
             # Otherwise Chroma logs 3 kB per request.
-            Child("chroma", (*chroma, "--path", str(data.path / "chroma")), environment | {"RUST_LOG": "warn"}, 10),
+            *([Child("chroma", chroma, environment | {"RUST_LOG": "warn"}, graceful_seconds=10)] if has_chroma else []),
             # It finishes its jobs, and requeues them itself after 15 s.
             Child("worker", (python, *worker), environment, graceful_seconds=20),
             Child("sweeper", (python, "-m", "memorybase", "sweep"), environment, graceful_seconds=10),

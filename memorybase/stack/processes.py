@@ -131,8 +131,8 @@ class Processes:
 
     def running_since(self, name: str) -> float | None:
         """When the child was started, on the monotonic clock; None if it does not run."""
-        kept = self._kept[name]
-        return None if kept.pid is None else kept.started
+        kept = self._kept.get(name)  # a stack may have no Chroma
+        return None if kept is None or kept.pid is None else kept.started
 
     def kill_child(self, name: str) -> None:
         """Kill a running child with its group, to be restarted like one that died. A wedged one may ignore SIGTERM."""

@@ -18,7 +18,7 @@ from memorybase_client import errors as client_errors
 
 from memorybase import errors
 from memorybase.settings import Settings, embedded
-from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, STORES, Plan, plan
+from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, Plan, plan
 from memorybase.stack.private import keep_new_files_private, tighten
 from memorybase.stack.processes import Processes, end_leftovers
 from memorybase.stack.state import DataDir, free_port, port_is_free, taken_by
@@ -75,8 +75,8 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
     await processes.open()
     try:
         with contextlib.suppress(_StopRequested):
-            report(f"starting redis and chroma in {planned.data.path}")
-            await processes.start(STORES)
+            report(f"starting {' and '.join(planned.stores)} in {planned.data.path}")
+            await processes.start(planned.stores)
             await _unless_stopped(_prepare(planned), stop, processes)
             # Restart dead children only from here on: earlier, this would also reap the preparing process.
             keeping = processes.keep()
@@ -173,7 +173,7 @@ async def _prepare(planned: Plan) -> None:
 
 async def _accepting(planned: Plan) -> None:
     """Wait until Redis and Chroma accept connections. The worker would retry too, but waits seconds in between."""
-    for url in (planned.stack.redis_url, planned.stack.chroma_url):
+    for url in filter(None, (planned.stack.redis_url, planned.stack.chroma_url)):
         address = urlsplit(url)
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Names of collections: what they belong to, and a random part, so that no name is ever used twice."""
+"""Names of collections: what they belong to, a random part, so that no name is ever used twice, and the store."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import re
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
+from memorybase.settings import VectorStoreName
+
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # Collections created by earlier versions have no random part.
-_OF_GENERATION = re.compile(f"mb-({_UUID})-g[1-9][0-9]{{0,8}}(?:-[0-9a-f]{{8}})?")
-_OF_KNOWLEDGE_BASE = re.compile(f"knowledge-({_UUID})(?:-[0-9a-f]{{8}})?")
+_OF_GENERATION = re.compile(f"mb-({_UUID})-g[1-9][0-9]{{0,8}}(?:-[0-9a-f]{{8}})?(?:[.]pgvector)?")
+_OF_KNOWLEDGE_BASE = re.compile(f"knowledge-({_UUID})(?:-[0-9a-f]{{8}})?(?:[.]pgvector)?")
+SUFFIXES: dict[VectorStoreName, str] = {"chroma": "", "pgvector": ".pgvector"}
 
 
 class Owner(NamedTuple):
@@ -19,14 +22,19 @@ class Owner(NamedTuple):
     knowledge_base_id: UUID | None
 
 
-def of_generation(base_id: UUID, generation: int) -> str:
+def of_generation(base_id: UUID, generation: int, store: VectorStoreName) -> str:
     """A new name for a generation of a memory base."""
-    return f"mb-{base_id}-g{generation}-{uuid4().hex[:8]}"
+    return f"mb-{base_id}-g{generation}-{uuid4().hex[:8]}{SUFFIXES[store]}"
 
 
-def of_knowledge_base(kb_id: UUID) -> str:
+def of_knowledge_base(kb_id: UUID, store: VectorStoreName) -> str:
     """A new name for an ordinary knowledge base."""
-    return f"knowledge-{kb_id}-{uuid4().hex[:8]}"
+    return f"knowledge-{kb_id}-{uuid4().hex[:8]}{SUFFIXES[store]}"
+
+
+def store_of(name: str) -> VectorStoreName:
+    """The store that has the collection of this name."""
+    return "pgvector" if name.endswith(SUFFIXES["pgvector"]) else "chroma"
 
 
 def owner(name: str) -> Owner | None:

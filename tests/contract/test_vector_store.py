@@ -14,15 +14,19 @@ from memorybase.testing import InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
+from memorybase.vectors.stores import VectorStores
 from memorybase.vectors.visibility import unreachable_ids
 
 DIMENSION = 8
 
 
-@pytest.fixture(params=["memory", "chroma", "pgvector"])
+@pytest.fixture(params=["memory", "several", "chroma", "pgvector"])
 def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
     if request.param == "memory":
         yield InMemoryVectors()
+        return
+    if request.param == "several":
+        yield VectorStores({"chroma": InMemoryVectors(), "pgvector": InMemoryVectors()}, ("chroma",))
         return
     store: ChromaStore | PgVectorStore
     if request.param == "chroma":

@@ -30,7 +30,7 @@ PAGE = 50
 MEMORIES_OFFERED = 200
 CAUSES = {
     "text_rejected": "The model gave no valid vector",
-    "vector_rejected": "Chroma refused the vector",
+    "vector_rejected": "The vector store refused the vector",
     "worker_lost": "The worker crashed on the message",
     "unexpected": "An unexpected error",
 }

@@ -75,7 +75,7 @@ async def question_on_map(visit: Visitor, memory_id: UUID, question: Annotated[s
     try:
         hits = await visit.within(ANSWER_SECONDS, search.search, wanted)
     except (TimeoutError, errors.EnvironmentFailure, errors.InvalidRequest) as error:
-        reason = _sentence(error, "Chroma does not answer.")
+        reason = _sentence(error, "The vector store does not answer.")
         return JSONResponse(answer | {"problem": f"The cross is where the question falls. A search fails: {reason}"})
     return JSONResponse(answer | {"found": [map_data.short_id(each.message_id) for each in hits.results]})
 

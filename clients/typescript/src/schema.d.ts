@@ -7042,7 +7042,7 @@ export interface components {
             since: string | null;
             /**
              * Part
-             * @description The part that does not answer: `database`, `redis`, `chroma`, `worker` or `sweeper`.
+             * @description The part that does not answer: `database`, `redis`, `chroma`, `pgvector`, `worker` or `sweeper`.
              */
             part?: string | null;
             /**

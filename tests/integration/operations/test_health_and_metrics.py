@@ -267,7 +267,7 @@ class TestParts:
         heartbeats.beat(world.services, "worker@1", "worker")
         world.vectors.away = True
         parts = {part.name: part for part in health.check_parts(world.services)}
-        assert tuple(parts) == health.PART_NAMES
+        assert tuple(parts) == health.part_names(world.services.settings)
         assert [name for name, part in parts.items() if not part.ok] == ["chroma", "sweeper"]
         assert parts["database"].latency_seconds is not None
         assert parts["chroma"].problem
@@ -424,7 +424,7 @@ class TestMetrics:
         heartbeats.beat(api.services, "worker@1", "worker")
         api.vectors.away = True
         samples = scraped(api)
-        up = {name: samples[f"memorybase_part_up{{part={name}}}"] for name in health.PART_NAMES}
+        up = {name: samples[f"memorybase_part_up{{part={name}}}"] for name in health.part_names(api.services.settings)}
         assert up == {"database": 1, "redis": 1, "chroma": 0, "worker": 1, "sweeper": 0}
 
     def test_metrics_follow_captures_and_jobs(self, api: Api) -> None:

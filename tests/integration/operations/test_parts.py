@@ -10,8 +10,11 @@ import pytest
 from harness.world import World
 
 from memorybase.operations import health, parts
-from memorybase.operations.health import PART_NAMES, Part
+from memorybase.operations.health import Part, part_names
 from memorybase.queries import heartbeats
+from memorybase.settings import Settings
+
+PART_NAMES = part_names(Settings())
 
 
 class Hanging:

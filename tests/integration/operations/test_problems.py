@@ -16,9 +16,10 @@ from memorybase import errors
 from memorybase.memory_bases import consistency
 from memorybase.models import DeadLetter, Generation, MemoryBase, Message
 from memorybase.operations import parts
-from memorybase.operations.health import PART_NAMES
+from memorybase.operations.health import part_names
 from memorybase.operations.parts import PartView
 from memorybase.operations.problems import FixAction, Problem, ProblemKind, problems
+from memorybase.settings import Settings
 from memorybase.vectors.store import CollectionRef
 
 
@@ -33,7 +34,7 @@ def part(name: str, problem: str | None = None) -> PartView:
 def all_parts_answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Parts are processes that this test has not; what is away is entered here."""
     away: dict[str, str] = {}
-    monkeypatch.setattr(parts, "look", lambda _: [part(name, away.get(name)) for name in PART_NAMES])
+    monkeypatch.setattr(parts, "look", lambda _: [part(name, away.get(name)) for name in part_names(Settings())])
     return away
 
 
@@ -62,7 +63,7 @@ def test_lost_vectors_say_since_when_and_offer_to_rebuild(world: World) -> None:
     consistency.check_mismatch(world.services, world.user_id, base)
     (problem,) = found(world)
     assert (problem.kind, problem.title) == (ProblemKind.LOST, "Answers lost its vectors")
-    assert problem.text == "Its vectors are gone from Chroma. Searches by meaning fail until it is rebuilt."
+    assert problem.text == "Its vectors are gone from the vector store. Searches by meaning fail until it is rebuilt."
     assert [(fix.action, fix.method, fix.path, fix.available) for fix in problem.fixes] == [
         (FixAction.REBUILD, "POST", f"/v1/memories/{base}/regenerate", True)
     ]
@@ -80,7 +81,7 @@ def test_missing_chunks_are_counted(world: World) -> None:
     stored = sorted(chunk for page in world.vectors.iter_ids(ref) for chunk in page)
     world.vectors.delete(ref, stored[:2])
     consistency.check_mismatch(world.services, world.user_id, base)
-    assert found(world)[0].text == "2 of 3 chunks are missing from Chroma. Searches may miss them."
+    assert found(world)[0].text == "2 of 3 chunks are missing from the vector store. Searches may miss them."
 
 
 def test_dead_letters_are_counted_in_messages_texts_and_sessions(world: World) -> None:

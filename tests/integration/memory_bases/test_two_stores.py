@@ -1,0 +1,152 @@
+"""Memory bases and knowledge bases in two vector stores, moved from one to the other by a regenerate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from harness.world import World
+
+from memorybase import errors
+from memorybase.knowledge_bases import registry
+from memorybase.knowledge_bases.documents import NewDocument
+from memorybase.knowledge_bases.registry import DocumentQuery
+from memorybase.memory_bases import consistency, orphans, regenerate
+from memorybase.memory_bases.deletion import delete_memory_base
+from memorybase.models import Heartbeat
+from memorybase.operations import health, heartbeats, store_check
+from memorybase.queries import store_health
+from memorybase.read_models import memory_bases
+from memorybase.search import search
+from memorybase.search.request import SearchRequest
+from memorybase.settings import VectorStoreName
+from memorybase.testing import InMemoryVectors
+from memorybase.vectors.stores import VectorStores
+
+TEXTS = ("wine and cheese", "a long walk", "the hills of Tuscany")
+
+
+@pytest.fixture
+def pgvector() -> InMemoryVectors:
+    return InMemoryVectors()
+
+
+@pytest.fixture
+def both(world: World, pgvector: InMemoryVectors) -> World:
+    """New collections are in Chroma's double; the other store is configured too."""
+    vectors = VectorStores({"chroma": world.vectors, "pgvector": pgvector}, ("chroma", "pgvector"))
+    world.services = replace(world.services, vectors=vectors)
+    choose(world, "chroma")
+    return world
+
+
+def choose(world: World, store: VectorStoreName) -> None:
+    """Set the store of new collections."""
+    changes = {"vector_store": store, "chroma_url": "http://chroma", "pgvector_url": "postgresql://pgvector"}
+    world.services = replace(world.services, settings=world.services.settings.model_copy(update=changes))
+
+
+def filled(world: World) -> UUID:
+    base = world.new_base(threshold=1)
+    world.say("s", *TEXTS)
+    world.settle()
+    return base
+
+
+def found(world: World, base: UUID) -> set[str]:
+    wanted = SearchRequest(query=TEXTS[0], memory_base_id=base, mode="dense", top_k=3, include_pending=False)
+    return {hit.content for hit in search.search(world.services, world.user_id, wanted).results}
+
+
+def test_a_regenerate_moves_the_vectors_and_embeds_nothing(both: World, pgvector: InMemoryVectors) -> None:
+    base = filled(both)
+    old = both.ref(base)
+    choose(both, "pgvector")
+    assert found(both, base) == set(TEXTS)
+    both.embedder.embedded.clear()
+
+    regenerate.regenerate(both.services, both.user_id, base)
+    both.settle()
+
+    both.assert_exact(base)
+    assert (len(pgvector.names()), both.embedder.embedded) == (1, [])
+    assert found(both, base) == set(TEXTS)
+    both.pass_time(3_600)
+    both.settle()
+    assert old.name not in both.vectors.names()
+    assert orphans.find_orphans(both.services) == []
+
+
+def test_a_memory_base_stays_in_its_store_until_it_is_regenerated(both: World, pgvector: InMemoryVectors) -> None:
+    base = filled(both)
+    choose(both, "pgvector")
+    both.say("s", "one more")
+    both.settle()
+
+    both.assert_exact(base)
+    assert pgvector.names() == []
+    assert consistency.check_mismatch(both.services, both.user_id, base).state == "ok"
+
+
+def test_without_its_url_the_store_counts_as_lost_and_a_regenerate_restores_it(
+    both: World, pgvector: InMemoryVectors
+) -> None:
+    base = filled(both)
+    choose(both, "pgvector")
+    both.services = replace(both.services, vectors=VectorStores({"pgvector": pgvector}, ("pgvector",)))
+    with pytest.raises(errors.CollectionMissing, match="chroma"):
+        found(both, base)
+
+    regenerate.regenerate(both.services, both.user_id, base)
+    both.settle()
+
+    both.assert_exact(base)
+    assert found(both, base) == set(TEXTS)
+    delete_memory_base(both.services, both.user_id, base)
+    both.settle()
+    assert pgvector.names() == []
+
+
+def test_one_store_that_fails_leaves_the_other_ones_memory_bases_alone(both: World, pgvector: InMemoryVectors) -> None:
+    in_chroma = filled(both)
+    choose(both, "pgvector")
+    in_pgvector = filled(both)
+    heartbeats.beat(both.services, "sweeper@1", "sweeper")
+    assert store_check.check_store(both.services)
+    with both.services.database.transaction() as db:
+        for name in (
+            store_health.heartbeat_of("chroma"),
+            store_health.heartbeat_of("pgvector"),
+            store_health.CHECK_TURN,
+        ):
+            db.get_one(Heartbeat, name).beat_at -= timedelta(minutes=1)
+    pgvector.read_only = True
+    assert not store_check.check_store(both.services)
+
+    failing = {part.name for part in health.check_parts(both.services) if not part.ok}
+
+    assert failing == {"pgvector", "worker"}
+    states = {
+        base: memory_bases.get_memory_base(both.services, both.user_id, base).status
+        for base in (in_chroma, in_pgvector)
+    }
+    assert states == {in_chroma: "ready", in_pgvector: "unavailable"}
+
+
+def test_an_ordinary_knowledge_base_is_moved_by_a_rebuild(both: World, pgvector: InMemoryVectors) -> None:
+    registry.create(both.services, both.user_id, name="notes")
+    registry.add_documents(both.services, both.user_id, "notes", [NewDocument(text) for text in TEXTS])
+    choose(both, "pgvector")
+
+    def nearest() -> set[str]:
+        query = DocumentQuery(query=TEXTS[0], top_k=3)
+        return {hit.snippet for hit in registry.search(both.services, both.user_id, "notes", query).results}
+
+    assert nearest() == set(TEXTS)
+    assert pgvector.names() == []
+    registry.rebuild(both.services, both.user_id, "notes")
+
+    assert nearest() == set(TEXTS)
+    assert (len(pgvector.names()), both.vectors.names()) == (1, [])
