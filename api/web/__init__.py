@@ -11,6 +11,7 @@ HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script 
     headers          the Content-Security-Policy, which allows no inline script and no inline style
     sign_in          signing in and out, and error pages
     views/           one module for each view; templates/ has one file for each, components/ their macros
+    states           what badges say in several views
     static/          tokens.css (all colours, sizes), page.css, page.js; htmx and the font as published
 
 How a view is written:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from api.web import states as badges
 from api.web.rendering import duration
 from memorybase.read_models.ingestion import Coverage, Ingestion
 
@@ -19,12 +20,12 @@ LEAST_WAIT_SECONDS = 1.0  # below the threshold
 
 # Tone and words of a badge.
 STATES: dict[Coverage, tuple[str, str]] = {
-    Coverage.SEARCHABLE: ("ok", "Searchable"),
+    Coverage.SEARCHABLE: badges.SEARCHABLE,
     Coverage.UPDATING: ("working", "Updating after an edit"),
-    Coverage.INGESTING: ("working", "Ingesting"),
+    Coverage.INGESTING: badges.INGESTING,
     Coverage.WAITING: ("waiting", "Found by words"),
-    Coverage.FAILED: ("failed", "Not searchable"),
-    Coverage.LOST: ("failed", "Lost its vectors"),
+    Coverage.FAILED: badges.NOT_SEARCHABLE,
+    Coverage.LOST: badges.LOST,
     Coverage.SKIPPED: ("off", "Not included"),
     Coverage.NOT_COUNTED: ("off", "Not included"),
 }

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from memorybase import __version__, errors
+from memorybase import __version__
 from memorybase.database import clock
 from memorybase.import_export import chats, lines, node_memory, queries
 from memorybase.import_export.lines import columns, pages, written
 from memorybase.import_export.queries import ExportedMessage
 from memorybase.models import Flow, Message, Run, Session
-from memorybase.queries.ownership import check_flow, require_memory_base
+from memorybase.queries.ownership import resolve_flow
 from memorybase.services import Services
 
 FORMAT = 1
@@ -45,15 +45,7 @@ def resolve_scope(
     """The scope, after checking that every id is the user's. A memory base selects its flow. Raises NotFound,
     InvalidRequest."""
     with services.database.reading() as db:
-        if flow_id is not None:
-            check_flow(db, user_id, flow_id)
-        if memory_base_id is not None:
-            base = require_memory_base(db, user_id, memory_base_id)
-            if flow_id not in {None, base.flow_id}:
-                raise errors.InvalidRequest(
-                    "flow_id must be the flow of the memory base", field="flow_id", value=flow_id
-                )
-            flow_id = base.flow_id
+        flow_id, _ = resolve_flow(db, user_id, flow_id, memory_base_id)
     return ExportScope(user_id, flow_id, end_user_id)
 
 

@@ -43,6 +43,20 @@ def require_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:
     return require(sessions.fetch_flow(db, user_id, flow_id), "flow", flow_id)
 
 
+def resolve_flow(
+    db: OrmSession, user_id: UUID, flow_id: UUID | None, memory_base_id: UUID | None
+) -> tuple[UUID | None, MemoryBase | None]:
+    """The flow that either id names, and the memory base. Raises NotFound, InvalidRequest if they disagree."""
+    if flow_id is not None:
+        check_flow(db, user_id, flow_id)
+    if memory_base_id is None:
+        return flow_id, None
+    base = require_memory_base(db, user_id, memory_base_id)
+    if flow_id not in {None, base.flow_id}:
+        raise errors.InvalidRequest("flow_id must be the flow of the memory base", field="flow_id", value=flow_id)
+    return base.flow_id, base
+
+
 def require_session(db: OrmSession, flow_id: UUID, session_id: str, *, lock: bool = False) -> Session:
     """A session that is not deleted; raises NotFound. The flow must have been checked."""
     session = (sessions.lock_session if lock else sessions.fetch_session)(db, flow_id, session_id)

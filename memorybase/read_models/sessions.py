@@ -17,7 +17,7 @@ from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
 from memorybase.models import Flow, MemoryBase, Message, Session
 from memorybase.queries import caller_ids, sessions
-from memorybase.queries.ownership import require, require_flow, require_memory_base
+from memorybase.queries.ownership import require, require_flow, require_memory_base, resolve_flow
 from memorybase.read_models import session_queries as queries
 from memorybase.read_models.search_states import RANKED, SearchState
 from memorybase.read_models.session_queries import MessageQuery, SessionFilter
@@ -179,16 +179,8 @@ def _resolved(
     db: OrmSession, services: Services, user_id: UUID, query: MessageQuery
 ) -> tuple[MessageQuery, MemoryBase | None]:
     """The query, with the flow that other fields imply, and its memory base. Raises NotFound for ids of others."""
-    base = None
-    flow_id = query.flow_id
-    if flow_id is not None:
-        require_flow(db, user_id, flow_id)
-    if query.memory_base_id is not None:
-        base = require_memory_base(db, user_id, query.memory_base_id)
-        if flow_id not in {None, base.flow_id}:
-            raise errors.InvalidRequest("flow_id must be the flow of the memory base", field="flow_id", value=flow_id)
-        flow_id = base.flow_id
-    elif query.ingested is not None or query.state == "failed":
+    flow_id, base = resolve_flow(db, user_id, query.flow_id, query.memory_base_id)
+    if base is None and (query.ingested is not None or query.state == "failed"):
         name = "ingested" if query.ingested is not None else "state"
         raise errors.InvalidRequest(f"{name} requires memory_base_id", field=name)
     if query.find is not None and flow_id is None:

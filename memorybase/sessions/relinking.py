@@ -203,6 +203,7 @@ def restore(db: OrmSession, session: Session, kept: RestorableMessage) -> None:
     ids = [UUID(change[0]) for change in kept.links]
     links = _links_of(db, session.flow_id, ids)
     deleted = _Deleted(db, session)
+    deleted.read(each for change in kept.links for each in (change[0], change[3]))
     for row_id, change in zip(ids, kept.links, strict=True):
         parent, rule, set_by_deletions = _uuid(change[1]), change[2], deleted.link_of(row_id, change)
         copy = None if row_id in links else deleted.copy(row_id)
@@ -219,15 +220,24 @@ def restore(db: OrmSession, session: Session, kept: RestorableMessage) -> None:
 
 
 class _Deleted:
-    """The deleted messages of a session that can be restored, each read once."""
+    """The deleted messages of a session that can be restored, each read once and many at a time."""
 
     def __init__(self, db: OrmSession, session: Session) -> None:
         self._db, self._session = db, session
         self._copies: dict[UUID, RestorableMessage | None] = {}
 
+    def read(self, given: Iterable[str | None]) -> None:
+        """These messages, and then those that their links lead to, a step of all links at a time."""
+        wanted = {UUID(each) for each in given if each is not None} - self._copies.keys()
+        while wanted:
+            found = restorable_messages.of_ids(self._db, self._session, wanted)
+            self._copies |= {each: found.get(each) for each in wanted}
+            following = {_uuid(link[3]) for copy in found.values() for link in copy.links}
+            following |= {copy.follows_id for copy in found.values()}
+            wanted = {each for each in following if each is not None} - self._copies.keys()
+
     def copy(self, row_id: UUID) -> RestorableMessage | None:
-        if row_id not in self._copies:
-            self._copies[row_id] = restorable_messages.of_ids(self._db, self._session, [row_id]).get(row_id)
+        self.read([str(row_id)])
         return self._copies[row_id]
 
     def link_of(self, row_id: UUID, change: Sequence[str | None]) -> tuple[UUID | None, str | None]:

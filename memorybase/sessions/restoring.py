@@ -25,7 +25,7 @@ from memorybase.queries import (
     summaries,
 )
 from memorybase.queries.message_changes import NOBODY, Attribution
-from memorybase.queries.ownership import check_flow, not_found, require_memory_base
+from memorybase.queries.ownership import not_found, resolve_flow
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
@@ -70,15 +70,7 @@ def list_deleted(
 ) -> Page[DeletedMessageView]:
     """The messages that can be restored, the last deleted first. Raises NotFound, InvalidRequest."""
     with services.database.reading() as db:
-        if flow_id is not None:
-            check_flow(db, user_id, flow_id)
-        if memory_base_id is not None:
-            base = require_memory_base(db, user_id, memory_base_id)
-            if flow_id not in {None, base.flow_id}:
-                raise errors.InvalidRequest(
-                    "flow_id must be the flow of the memory base", field="flow_id", value=flow_id
-                )
-            flow_id = base.flow_id
+        flow_id, _ = resolve_flow(db, user_id, flow_id, memory_base_id)
         since = _restorable_since(db, services)
         found = restorable_messages.page(db, user_id, request, flow_id=flow_id, session_id=session_id, since=since)
         return page_of(found, lambda row: _view(services, row))

@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
+from api.web import states as badges
 from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
@@ -32,11 +33,11 @@ TABS = {"sessions": "Sessions", "runs": "Runs", "people": "People"}
 TIMES = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
 SPANS = {"1h": timedelta(hours=1), "24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 STATES = {
-    SearchState.SEARCHABLE: ("ok", "Searchable"),
-    SearchState.INGESTING: ("working", "Ingesting"),
+    SearchState.SEARCHABLE: badges.SEARCHABLE,
+    SearchState.INGESTING: badges.INGESTING,
     SearchState.WAITING: ("waiting", "Waiting"),
-    SearchState.FAILED: ("failed", "Not searchable"),
-    SearchState.LOST: ("failed", "Lost its vectors"),
+    SearchState.FAILED: badges.NOT_SEARCHABLE,
+    SearchState.LOST: badges.LOST,
     SearchState.NO_MEMORY: ("off", "No memory"),
 }
 FLOWS = 200  # in the list to choose from

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web import states as badges
 from api.web.rendering import address
 from api.web.views import message_actions
 from api.web.views.memory_frame import memory_page
@@ -94,9 +95,9 @@ def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> t
     if message.muted:
         return "off", "Muted"
     if message.id in failed:
-        return "failed", "Not searchable"
+        return badges.NOT_SEARCHABLE
     if message.ingested:
-        return "ok", "Searchable"
+        return badges.SEARCHABLE
     return ("waiting", "Waiting") if is_counted else None
 
 

@@ -53,8 +53,9 @@ async def edit(
     changes = messages.normalise_changes({"content": content}, max_message_bytes=limit)
     attribution = Attribution(visit.principal.name, check_reason(reason), uuid4())
     await visit.write(edits.edit_message, message, changes, attribution)
-    undo = address("/messages/undo", batch=attribution.batch_id, back=here)
-    return visit.done(inside(back) if back != "/" else here, "Saved. Searches find the new text.", undo=undo)
+    then = inside(back) if back != "/" else here
+    undo = address("/messages/undo", batch=attribution.batch_id, back=then)
+    return visit.done(then, "Saved. Searches find the new text.", undo=undo)
 
 
 @router.post("/message/difference")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Annotated, Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
@@ -16,7 +16,6 @@ from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import PageRequest
-from memorybase.queries.message_changes import Attribution
 from memorybase.read_models import ingestion, run_story, sessions, transcript
 from memorybase.read_models.sessions import MessageView
 from memorybase.read_models.transcript import Place
@@ -99,17 +98,6 @@ async def message(visit: Visitor, flow: str, message: str) -> Response:
     )  # fmt: skip
 
 
-@router.post("/session/message/edit")
-async def edit_message(
-    visit: Visitor, flow: Annotated[str, Form()], message: Annotated[str, Form()], content: Annotated[str, Form()]
-) -> Response:
-    given = await _message(visit, flow, message)
-    attribution = Attribution(visit.principal.name, None, uuid4())
-    await visit.write(edits.edit_message, given.id, {"content": content.replace("\r\n", "\n")}, attribution)
-    undo = address("/messages/undo", batch=attribution.batch_id, back=_url_of(given))
-    return visit.done(_url_of(given), "Saved. Searches use the new text at once.", undo=undo)
-
-
 @router.post("/session/rename")
 async def rename(
     visit: Visitor, flow: Annotated[str, Form()], id: Annotated[str, Form()], name: Annotated[str, Form()]  # noqa: A002 - in the address
@@ -149,10 +137,6 @@ async def _message(visit: Visit, flow: str, given: str) -> MessageView:
     flow_id = ids.flow_id(visit.principal.user_id, flow)
     caller_id = ids.CallerId.of(visit.principal.user_id, "message", given)
     return await visit.read(sessions.find_message, flow_id, caller_id)
-
-
-def _url_of(given: MessageView) -> str:
-    return address("/session", flow=given.flow_id, id=given.session_id, at=given.seq)
 
 
 def _start_of(day: str) -> datetime:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 from harness.random_threads import random_log
 from harness.world import World
 
@@ -200,6 +201,33 @@ def test_deletions_in_random_sessions_take_nothing_else_from_any_thread(world: W
 
 def restore(world: World, message_id: UUID) -> None:
     restoring.restore_message(world.services, world.user_id, message_id)
+
+
+def test_deleted_messages_are_read_together_however_many_followed_the_restored_one(world: World) -> None:
+    def reads(children: int) -> int:
+        session = f"s{children}"
+        names = [f"{session}-{number}" for number in range(children)]
+        raw = [{"role": "user", "content": session, "id": session}]
+        raw += [{"role": "user", "content": name, "id": name, "parent_message_id": session} for name in names]
+        world.say(session, *raw)
+        ids = {message.content: message.id for message in world.messages(session)}
+        for name in (session, *names):
+            edits.delete_message(world.services, world.user_id, ids[name])
+        sent: list[str] = []
+
+        def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+            if statement.startswith("SELECT") and "FROM restorable_messages" in statement:
+                sent.append(statement)
+
+        engine = world.services.database.engine
+        sa.event.listen(engine, "before_cursor_execute", note)
+        try:
+            restore(world, ids[session])
+        finally:
+            sa.event.remove(engine, "before_cursor_execute", note)
+        return len(sent)
+
+    assert reads(20) == reads(3)
 
 
 @pytest.mark.both_databases
