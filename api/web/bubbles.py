@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
+from api.web.rendering import speaker
 from memorybase.conversation.view.records import call_parts
 from memorybase.read_models.branches import Branch
 from memorybase.read_models.sessions import MessageView
@@ -58,7 +59,7 @@ class Bubble:
 
     @property
     def speaker(self) -> str:
-        return self.message.sender_name or self.message.name or self.message.role.capitalize()
+        return speaker(self.message.sender_name or self.message.name or self.message.role)
 
     @property
     def state(self) -> tuple[str, str] | None:

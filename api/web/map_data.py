@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 from uuid import UUID
 
+from api.web.rendering import speaker
 from memorybase import errors
 from memorybase.memory_map.read import MapPointView, MapView
 
@@ -46,7 +47,7 @@ def drawn(view: MapView) -> dict[str, Any]:
         "box": _box(view.points),
         "colorings": {
             "session": _by(view.points, lambda point: point.session_id, lambda name: name),
-            "speaker": _by(view.points, lambda point: point.speaker, lambda name: name),
+            "speaker": _by(view.points, lambda point: point.speaker, speaker),
             "time": _by_time(view.points),
             "cluster": _by(view.points, lambda point: point.cluster, _naming_clusters(view)),
         },

@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from memorybase import __version__
 from memorybase.memory_bases.planned_deletion import UNDO
-from memorybase.messages import message_text
+from memorybase.messages import ROLES, message_text
 
 STATIC = Path(__file__).parent / "static"
 THEME_COOKIE = "memorybase_theme"
@@ -69,6 +69,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "number": number, "plural": plural, "duration": duration, "when": when, "score": score,
         "truncate_text": truncate, "clock": clock, "day": day, "marked": marked, "excerpt": excerpt,
+        "speaker": speaker,
     }  # fmt: skip
     environment.globals |= {
         "PLACES": PLACES, "version": __version__, "address": address, "UNDO_SECONDS": UNDO_SECONDS
@@ -166,6 +167,11 @@ def marked(text: str, found: str) -> str:
 def excerpt(content: Any, max_chars: int = 160) -> str:
     """The beginning of a message's text, in one line."""
     return truncate(" ".join(message_text(content).split()), max_chars) or "no text"
+
+
+def speaker(name: str) -> str:
+    """Who speaks: a role as a title, a name as it is."""
+    return name.capitalize() if name in ROLES else name
 
 
 def truncate(text: str, max_chars: int) -> str:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from api.web.rendering import speaker
 from memorybase.keyword_index.analyzer import WORD, Analyzer
 from memorybase.messages import message_text
 from memorybase.search.bands import WEAK, Band, band_of
@@ -65,7 +66,7 @@ class Shown:
 
     @property
     def speaker(self) -> str:
-        return self.hit.sender_name or self.hit.role.capitalize()
+        return speaker(self.hit.sender_name or self.hit.role)
 
 
 def show(hits: Sequence[Hit], query: str, analyzer: Analyzer, *, limit: float, is_dense: bool) -> list[Shown]:

@@ -22,6 +22,8 @@ from memorybase.database.paging import MAX_SIZE, PageRequest
 from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.labels import labels
+from memorybase.operations import parts
+from memorybase.operations.parts import PartView
 from memorybase.read_models import memory_bases, sessions
 from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.memory_bases import MemoryBaseView
@@ -33,7 +35,9 @@ from memorybase.services import Services
 
 router = APIRouter(include_in_schema=False)
 
-SECONDS = 1.8  # for a part that asks the store
+SECONDS = 1.5  # for a part that asks the store
+LOOK_SECONDS = 0.5  # then, for what is away: a page answers within 2 s
+ASKED_PARTS = ("database", "chroma")  # what a search asks
 SESSIONS_LISTED = 100
 MAX_SAVED = 20  # memories at once
 
@@ -102,7 +106,7 @@ async def model_is_given(visit: Visitor) -> Response:
     try:
         found = await visit.within(SECONDS, _given, ask, flow)
     except (errors.EnvironmentFailure, errors.CallerError, TimeoutError) as error:
-        return visit.fragment("playground_given.html", ask=ask, given=None, failure=_failure(error))
+        return visit.fragment("playground_given.html", ask=ask, given=None, failure=await _failure(visit, error))
     return visit.fragment("playground_given.html", ask=ask, given=found, failure=None)
 
 
@@ -130,7 +134,9 @@ async def label(
     if not visit.is_fragment:
         return visit.done(here if here.startswith("/playground") else "/playground")
     ask = Asked(q=q, person=person)
-    return visit.fragment("playground_label.html", ask=ask, message_id=message, mark=mark, query=here)
+    return visit.fragment(
+        "playground_label.html", ask=ask, message_id=message, mark=mark, query=here, is_answer=True
+    )  # fmt: skip
 
 
 @router.post("/playground/save")
@@ -237,7 +243,7 @@ async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
         answer = await visit.within(SECONDS, _find, ask, setting)
     except (errors.EnvironmentFailure, TimeoutError) as error:
         by_words = _here(replace(ask, a=replace(ask.a, mode="keyword"), b=None))
-        return {"failure": _failure(error), "by_words": by_words if setting.mode != "keyword" else ""}
+        return {"failure": await _failure(visit, error), "by_words": by_words if setting.mode != "keyword" else ""}
     except errors.CallerError as error:
         return {"refused": error}
     words = analyzer(visit.services.settings.keyword_language)
@@ -261,17 +267,29 @@ def _given(services: Services, user_id: UUID, ask: Asked, flow: UUID) -> given.G
     return given.describe(view, hits, ask.a.min_score)
 
 
-def _failure(error: Exception) -> dict[str, str]:
+async def _failure(visit: Visit, error: Exception) -> dict[str, Any]:
+    """What the card of a failed search says; of a part that is away the same as Health."""
+    command = "memorybase doctor"
     if isinstance(error, errors.CollectionMissing):
-        return {"what": "A memory of this search lost its vectors", "command": "memorybase doctor",
+        return {"what": "A memory of this search lost its vectors", "command": command, "since": None,
                 "text": "Searches by meaning fail until it is rebuilt. Home names it, with the button."}  # fmt: skip
     if isinstance(error, errors.CallerError):
-        return {"what": error.message.rstrip("."), "text": "", "command": ""}
+        return {"what": error.message.rstrip("."), "text": "", "command": "", "since": None}
+    away = [part for part in await visit.read(_look) if part.name in ASKED_PARTS and not part.ok]
+    if away:
+        part = away[0]
+        return {"what": f"{part.label} is away", "since": part.since, "command": part.command,
+                "text": f"{part.stops} This does not mean that nothing is there."}  # fmt: skip
     if isinstance(error, errors.MemorybaseError):
-        return {"what": error.message.rstrip("."), "text": "Nothing was searched: this does not mean that nothing is "
-                "there.", "command": "memorybase doctor"}  # fmt: skip
-    text = "The vector store does not answer, or the model is still loading. This does not mean that nothing is there."
-    return {"what": f"The search did not end within {SECONDS:g} s", "text": text, "command": "memorybase doctor"}
+        what, text = error.message.rstrip("."), "Nothing was searched: this does not mean that nothing is there."
+    else:
+        what = f"The search did not end within {SECONDS:g} s"
+        text = "The model may still be loading. This does not mean that nothing is there."
+    return {"what": what, "text": text, "command": command, "since": None}
+
+
+def _look(services: Services, _user_id: UUID) -> list[PartView]:
+    return parts.look(services, seconds=LOOK_SECONDS)
 
 
 def _query_of(path: str) -> QueryParams:

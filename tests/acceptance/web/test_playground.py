@@ -217,6 +217,20 @@ class TestLabels:
         expect(first.get_by_role("button", name="Right for this question")).to_have_attribute("aria-pressed", "false")
         assert list(client.list_labels(flow_id="harbour")) == []
 
+    def test_a_mark_in_a_shows_in_b_and_is_taken_away_there(self, window: Window, client: Client) -> None:
+        reader = window()
+        reader.open(f"{ASKED}&compare=1")
+        a, b = (reader.page.get_by_role("region", name=f"Results of {side}") for side in "AB")
+        in_a, in_b = (each.locator("li.hit").first.get_by_role("button", name="Wrong for this") for each in (a, b))
+        in_a.click()
+        expect(in_b).to_have_attribute("aria-pressed", "true")
+        assert [label.right for label in client.list_labels(flow_id="harbour")] == [False]
+        in_b.click()
+        expect(in_a).to_have_attribute("aria-pressed", "false")
+        assert list(client.list_labels(flow_id="harbour")) == []
+        for side in (a, b):
+            expect(side.locator(".verdict")).to_have_count(side.locator("li.hit").count())
+
     def test_a_key_that_may_only_read_has_no_buttons(self, window: Window, read_key: str) -> None:
         reader = window(key=read_key)
         reader.open(ASKED + "&w.words=1.5")
@@ -232,7 +246,15 @@ class TestOutage:
         os.kill(chroma, signal.SIGSTOP)
         try:
             reader.page.goto(f"{web_stack.url}/ui{ASKED}")
-            expect(reader.page.get_by_role("alert").first).to_contain_text("does not mean that nothing is there")
+            card = reader.page.get_by_role("region", name="Results").get_by_role("alert")
+            expect(card).to_contain_text("does not mean that nothing is there")
+            expect(card).to_contain_text(re.compile("Chroma is away since .* ago"))
+            command = card.locator("code").inner_text()
+            opened = window()
+            opened.page.goto(f"{web_stack.url}/ui/settings/health")
+            part = opened.page.locator(".part-row", has_text="Chroma")
+            expect(part).to_contain_text(re.compile("since .* ago"))
+            expect(part.locator("code")).to_have_text(command)
             reader.page.get_by_role("link", name="Search by words instead").click()
             reader.settle()
             expect(reader.page.locator("li.hit").first).to_be_visible()
