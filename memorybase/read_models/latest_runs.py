@@ -21,14 +21,16 @@ SHOWN_CHARS = 200
 class RunState(StrEnum):
     """Whether searches by meaning find a run's messages, in every memory base of its flow.
 
-    failed: one could not be embedded. waiting: below the threshold. working: ingestion is due or runs. history: no
-    memory base counts them. Searches by words find them in any case.
+    lost: a memory base that holds them has lost vectors. failed: one could not be embedded. waiting: below the
+    threshold. working: ingestion is due or runs. history: no memory base counts them. Searches by words find them in
+    any case.
     """
 
     SEARCHABLE = "searchable"
     WORKING = "working"
     WAITING = "waiting"
     FAILED = "failed"
+    LOST = "lost"
     HISTORY = "history"
 
 
@@ -109,6 +111,8 @@ def _run(
 def _state(ingestion: Sequence[AnyRow]) -> RunState:
     if not ingestion:
         return RunState.HISTORY
+    if any(row.mismatch and row.held for row in ingestion):
+        return RunState.LOST
     if any(row.failed for row in ingestion):
         return RunState.FAILED
     behind = [row for row in ingestion if row.held < row.counted]

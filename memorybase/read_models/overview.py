@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.database.engine import Database
+from memorybase.database.paging import AnyRow
 from memorybase.models import Capture
 from memorybase.read_models import memory_bases
 from memorybase.read_models import overview_queries as queries
@@ -51,13 +52,14 @@ _BUCKETS = {
 class OverviewBucket:
     """The messages captured from `at` on, until the next bucket, by what has become of them.
 
-    other: no memory base counts them; they are history only.
+    lost: a memory base that counts them has lost vectors. other: no memory base counts them; they are history only.
     """
 
     at: datetime
     searchable: int
     waiting: int
     failed: int
+    lost: int
     other: int
 
 
@@ -90,7 +92,8 @@ class FlowOverview:
 class Overview:
     """Everything that was captured in the window.
 
-    `searchable`, `waiting` and `failed` count messages that a memory base counts. Delays are from capture until a
+    `searchable`, `waiting`, `failed` and `lost` count messages that a memory base counts; one that is off does so only
+    if no other of its flow is on. Delays are from capture until a
     message was searchable, of the latest messages of each flow; null without any.
     """
 
@@ -103,6 +106,7 @@ class Overview:
     waiting: int
     waiting_capped: bool
     failed: int
+    lost: int
     runs: int
     sessions: int
     recalls: int
@@ -162,11 +166,12 @@ def compute(services: Services, user_id: UUID, window: Window) -> Overview:
         since=since,
         until=spans[-1].until,
         bucket_seconds=int((spans[0].until - since).total_seconds()),
-        captured=sum(bucket.searchable + bucket.waiting + bucket.failed + bucket.other for bucket in counts.buckets),
+        captured=counts.captured,
         searchable=sum(bucket.searchable for bucket in counts.buckets),
         waiting=counts.waiting,
         waiting_capped=counts.waiting >= COUNT_TO,
         failed=counts.failed,
+        lost=sum(bucket.lost for bucket in counts.buckets),
         runs=sum(map(sum, counts.runs.values())),
         sessions=sum(counts.sessions.values()),
         recalls=counts.recalls,
@@ -194,6 +199,7 @@ def compute(services: Services, user_id: UUID, window: Window) -> Overview:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
+    captured: int
     buckets: list[OverviewBucket]
     waiting: int
     failed: int
@@ -207,20 +213,23 @@ def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _
     """What the flows with captures in the window have in it."""
     since = spans[0].since
     if not flow_ids:
-        return _Counts([OverviewBucket(span.since, 0, 0, 0, 0) for span in spans], 0, 0, {}, {}, 0, {})
+        return _Counts(0, [OverviewBucket(span.since, 0, 0, 0, 0, 0) for span in spans], 0, 0, {}, {}, 0, {})
     captures = queries.captures(db, flow_ids)
-    captured, counted = [0] * len(spans), [0] * len(spans)
+    captured, counted, lost = ([0] * len(spans) for _ in range(3))
     for flow_id, position, messages, outputs, dialogue in queries.messages_by_bucket(db, flow_ids, spans):
         captured[position] += messages
-        if flow_id in captures:
-            counted[position] += dialogue if Capture.ALL in captures[flow_id] else outputs
-    failed = queries.failed(db, flow_ids, since)
-    failed_ids = {row.id for row in failed}
-    waiting = [row for row in queries.waiting(db, flow_ids, since) if row.id not in failed_ids]
+        for count, by_flow in ((counted, captures.all), (lost, captures.lost)):
+            if flow_id in by_flow:
+                count[position] += dialogue if Capture.ALL in by_flow[flow_id] else outputs
+    failed = [row for row in queries.failed(db, flow_ids, since) if not _is_lost(row, captures)]
+    known = {row.id for row in failed}
+    waiting = [
+        row for row in queries.waiting(db, flow_ids, since) if row.id not in known and not _is_lost(row, captures)
+    ]
     waits, fails = (_by_bucket([row.captured_at for row in rows], spans) for rows in (waiting, failed))
     buckets = [
         # Messages may be captured between two statements of one snapshot only; the maximum guards a capped count.
-        OverviewBucket(span.since, max(counted[n] - waits[n] - fails[n], 0), waits[n], fails[n],
+        OverviewBucket(span.since, max(counted[n] - lost[n] - waits[n] - fails[n], 0), waits[n], fails[n], lost[n],
                        captured[n] - counted[n])
         for n, span in enumerate(spans)
     ]  # fmt: skip
@@ -233,7 +242,12 @@ def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _
         delays.setdefault(flow_id, []).append(max(delay, 0.0))
     sessions = queries.sessions_since(db, flow_ids, since)
     recalls = queries.count_recalls(db, flow_ids, since)
-    return _Counts(buckets, len(waiting), len(failed), runs, sessions, recalls, delays)
+    return _Counts(sum(captured), buckets, len(waiting), len(failed), runs, sessions, recalls, delays)
+
+
+def _is_lost(row: AnyRow, captures: queries.Captures) -> bool:
+    lost = captures.lost.get(row.flow_id, ())
+    return Capture.ALL in lost or (Capture.OUTPUTS in lost and row.is_output)
 
 
 def _spans(now: datetime, window: Window) -> list[Span]:

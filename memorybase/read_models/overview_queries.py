@@ -29,12 +29,14 @@ from memorybase.models import (
     UtcDateTime,
 )
 from memorybase.queries.passed_sessions import walk_behind
+from memorybase.read_models.search_states import is_awaited
 
 Base = MemoryBase
 Progress = SessionProgress
 COUNT_TO = 10_000  # waiting or failed messages
 SAMPLED = 50  # latest messages of each flow whose delay is measured
 SAMPLED_FLOWS = 50
+_FOUND = (Message.id, Message.flow_id, Message.captured_at, Message.is_output)
 
 
 class Span(NamedTuple):
@@ -100,29 +102,38 @@ def sessions_since(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) ->
     return {row[0]: row[1] for row in db.execute(statement)}
 
 
-def captures(db: OrmSession, flow_ids: Sequence[UUID]) -> dict[UUID, set[Capture]]:
-    """Which messages the memory bases of each flow count; without a memory base the flow is left out."""
-    found: dict[UUID, set[Capture]] = {}
-    statement = sa.select(Base.flow_id, Generation.capture).join(Generation, _serving()).where(_of_flows(flow_ids))
-    for flow_id, capture in db.execute(statement.distinct()):
-        found.setdefault(flow_id, set()).add(Capture(capture))
+class Captures(NamedTuple):
+    """Which messages memory bases count, by flow; `lost`: those of memory bases that have lost vectors."""
+
+    all: dict[UUID, set[Capture]]
+    lost: dict[UUID, set[Capture]]
+
+
+def captures(db: OrmSession, flow_ids: Sequence[UUID]) -> Captures:
+    """A flow without a memory base is left out."""
+    found = Captures({}, {})
+    statement = sa.select(Base.flow_id, Generation.capture, Base.mismatch).join(Generation, _serving())
+    for flow_id, capture, mismatch in db.execute(statement.where(_of_flows(flow_ids)).distinct()):
+        found.all.setdefault(flow_id, set()).add(Capture(capture))
+        if mismatch:
+            found.lost.setdefault(flow_id, set()).add(Capture(capture))
     return found
 
 
 def waiting(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequence[AnyRow]:
-    """(flow, captured_at) of messages that a memory base counts and does not hold yet, up to COUNT_TO."""
+    """(id, flow, captured_at, is_output) of messages that a memory base counts and lacks, up to COUNT_TO."""
     sessions = sa.select(Base.id).join(Generation, _serving()).join(Session, Session.flow_id == Base.flow_id)
     statement, columns = walk_behind(db, sessions).join_messages(
-        sa.and_(_is_counted(), Message.captured_at >= since), Message.id, Message.flow_id, Message.captured_at
+        sa.and_(_is_counted(), Message.captured_at >= since), *_FOUND
     )
     statement = statement.with_only_columns(*columns).where(_of_flows(flow_ids), Session.last_captured_at >= since)
     return db.execute(statement.distinct().limit(COUNT_TO)).all()
 
 
 def failed(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequence[AnyRow]:
-    """(id, flow, captured_at) of messages that could not be embedded, up to COUNT_TO."""
+    """(id, flow, captured_at, is_output) of messages that could not be embedded, up to COUNT_TO."""
     statement = (
-        sa.select(Message.id, Message.flow_id, Message.captured_at)
+        sa.select(*_FOUND)
         .select_from(Base)
         .join(
             DeadLetter,
@@ -200,7 +211,7 @@ def last_words(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRow]:
 
 
 def ingestion_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRow]:
-    """For each run and memory base of its flow: what it counts, holds, failed at, and how far the session is."""
+    """For each run and memory base that is awaited: what it counts, holds, failed at, and how far the session is."""
     of_run = sa.and_(Message.run_id == Run.id, _is_counted())
     held = sa.and_(
         LedgerEntry.memory_base_id == Base.id,
@@ -218,6 +229,7 @@ def ingestion_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRo
             Run.id,
             Base.threshold,
             Base.auto_capture,
+            Base.mismatch,
             Progress.target_seq,
             sa.func.count(Message.id).label("counted"),
             sa.func.count(LedgerEntry.message_id).label("held"),
@@ -227,7 +239,7 @@ def ingestion_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRo
             _pending_of_session().label("pending"),
         )
         .select_from(Run)
-        .join(Base, sa.and_(Base.flow_id == Run.flow_id, Base.deleting_at.is_(None)))
+        .join(Base, sa.and_(Base.flow_id == Run.flow_id, Base.deleting_at.is_(None), is_awaited()))
         .join(Generation, _serving())
         .outerjoin(
             Progress,
@@ -242,8 +254,8 @@ def ingestion_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRo
         .outerjoin(DeadLetter, dead)
         .where(Run.id.in_(run_ids))
         .group_by(
-            Run.id, Run.flow_id, Run.session_id, Base.id, Base.threshold, Base.auto_capture, Generation.capture,
-            Progress.target_seq, Progress.cursor_seq,
+            Run.id, Run.flow_id, Run.session_id, Base.id, Base.threshold, Base.auto_capture, Base.mismatch,
+            Generation.capture, Progress.target_seq, Progress.cursor_seq,
         )
     )  # fmt: skip
     return db.execute(statement).all()
@@ -286,7 +298,7 @@ def _served() -> sa.ColumnElement[bool]:
 
 
 def _of_flows(flow_ids: Sequence[UUID]) -> sa.ColumnElement[bool]:
-    return sa.and_(Base.flow_id.in_(flow_ids), Base.deleting_at.is_(None))
+    return sa.and_(Base.flow_id.in_(flow_ids), Base.deleting_at.is_(None), is_awaited())
 
 
 def _own_flow(user_id: UUID) -> sa.ColumnElement[bool]:

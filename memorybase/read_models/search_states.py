@@ -25,6 +25,7 @@ Condition = sa.ColumnElement[bool]
 class SearchState(StrEnum):
     """The worst state in any memory base. Messages that wait or are being ingested are found by their words.
 
+    What a memory base that is off lacks does not count while another one of the flow is on.
     lost: the memory base has lost vectors, perhaps theirs.
     """
 
@@ -60,6 +61,13 @@ def may_be(state: SearchState, table: type[Session | Run]) -> list[Condition]:
         rebuilt = sa.select(Base.flow_id).where(Base.building.is_not(None))
         return [sa.or_(key.in_(planned), key.in_(edited), table.flow_id.in_(rebuilt))]
     return []
+
+
+def is_awaited() -> Condition:
+    """Whether what a memory base lacks waits for it: not if it is off while another one of its flow is on."""
+    other = sa.orm.aliased(Base)
+    is_on = sa.and_(other.flow_id == Base.flow_id, other.auto_capture.is_(True), other.deleting_at.is_(None))
+    return sa.or_(Base.auto_capture.is_(True), ~sa.exists().where(is_on).correlate(Base))
 
 
 def session_state() -> sa.ColumnElement[int]:
@@ -108,6 +116,7 @@ def _worst(
         (sa.and_(sa.not_(pending), Base.mismatch.is_(True)), rank[SearchState.LOST]),
         (sa.not_(pending), rank[SearchState.SEARCHABLE]),
         (sa.or_(planned, Base.building.is_not(None)), rank[SearchState.INGESTING]),
+        (~is_awaited(), sa.null()),
         else_=rank[SearchState.WAITING],
     )
     served = sa.and_(

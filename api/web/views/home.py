@@ -36,7 +36,7 @@ WINDOWS = {Window.HOUR: "1 h", Window.DAY: "24 h", Window.WEEK: "7 d"}
 CHART_TITLES = {
     Window.HOUR: "Messages, by 5 minutes", Window.DAY: "Messages by hour", Window.WEEK: "Messages, by 6 hours"
 }  # fmt: skip
-KINDS = ("searchable", "waiting", "failed", "other")
+KINDS = ("searchable", "waiting", "failed", "lost", "other")
 
 
 @router.get("/")
@@ -129,7 +129,7 @@ async def _or_none(visit: Visit, function: Callable[..., Result], *args: Any) ->
 async def _waiting(visit: Visit) -> int:
     """Messages of the last day that are not searchable yet."""
     found = await _or_none(visit, overviews.overview, Window.DAY)
-    return found.waiting + found.failed if found else 0
+    return found.waiting + found.failed + found.lost if found else 0
 
 
 def _parts(services: Services, _user_id: UUID) -> list[PartView]:
@@ -145,7 +145,7 @@ def _overview_values(found: Overview | None, window: Window) -> dict[str, Any]:
     values: dict[str, Any] = {"window": window.value, "windows": WINDOWS, "chart_title": CHART_TITLES[window]}
     if found is None:
         return values | {"found": None}
-    counted = found.searchable + found.waiting + found.failed
+    counted = found.searchable + found.waiting + found.failed + found.lost
     top = max([1, *(sum(_amounts(bucket).values()) for bucket in found.buckets)])
     return values | {
         "found": found,
@@ -170,5 +170,6 @@ def _run_words(run: LatestRun) -> tuple[str, str]:
         RunState.SEARCHABLE: ("ok", "Searchable"),
         RunState.WORKING: ("working", "Found by words"),
         RunState.FAILED: ("failed", "Not searchable"),
+        RunState.LOST: ("failed", "Lost its vectors"),
         RunState.HISTORY: ("off", "History only"),
     }[run.state]

@@ -5036,7 +5036,7 @@ export interface components {
              * @description When it was created.
              */
             created_at: string;
-            /** @description Whether searches by meaning find its messages. `failed`: one could not be embedded. `working`: ingestion is due. `waiting`: its session is below the threshold. `history`: no memory base counts them. */
+            /** @description Whether searches by meaning find its messages. `lost`: a memory base that holds them has lost vectors. `failed`: one could not be embedded. `working`: ingestion is due. `waiting`: its session is below the threshold. `history`: no memory base counts them. */
             state: components["schemas"]["RunState"];
             /**
              * Searchable After Seconds
@@ -6127,7 +6127,8 @@ export interface components {
          * Overview
          * @description Everything that was captured in the window.
          *
-         *     `searchable`, `waiting` and `failed` count messages that a memory base counts. Delays are from capture until a
+         *     `searchable`, `waiting`, `failed` and `lost` count messages that a memory base counts; one that is off does so only
+         *     if no other of its flow is on. Delays are from capture until a
          *     message was searchable, of the latest messages of each flow; null without any.
          */
         Overview: {
@@ -6157,7 +6158,7 @@ export interface components {
             captured: number;
             /**
              * Searchable
-             * @description Number of counted messages that every memory base of their flow holds.
+             * @description Number of counted messages that every memory base of their flow holds. One that is off is left out while another one of its flow is on.
              */
             searchable: number;
             /**
@@ -6175,6 +6176,11 @@ export interface components {
              * @description Number of messages that could not be embedded.
              */
             failed: number;
+            /**
+             * Lost
+             * @description Number of messages that a memory base counts that has lost vectors.
+             */
+            lost: number;
             /**
              * Runs
              * @description Number of runs.
@@ -6225,7 +6231,7 @@ export interface components {
          * OverviewBucket
          * @description The messages captured from `at` on, until the next bucket, by what has become of them.
          *
-         *     other: no memory base counts them; they are history only.
+         *     lost: a memory base that counts them has lost vectors. other: no memory base counts them; they are history only.
          */
         OverviewBucket: {
             /**
@@ -6249,6 +6255,11 @@ export interface components {
              * @description Captured then, and could not be embedded.
              */
             failed: number;
+            /**
+             * Lost
+             * @description Captured then, and counted by a memory base that has lost vectors.
+             */
+            lost: number;
             /**
              * Other
              * @description Captured then, and counted by no memory base.
@@ -7607,11 +7618,12 @@ export interface components {
          * RunState
          * @description Whether searches by meaning find a run's messages, in every memory base of its flow.
          *
-         *     failed: one could not be embedded. waiting: below the threshold. working: ingestion is due or runs. history: no
-         *     memory base counts them. Searches by words find them in any case.
+         *     lost: a memory base that holds them has lost vectors. failed: one could not be embedded. waiting: below the
+         *     threshold. working: ingestion is due or runs. history: no memory base counts them. Searches by words find them in
+         *     any case.
          * @enum {string}
          */
-        RunState: "searchable" | "working" | "waiting" | "failed" | "history";
+        RunState: "searchable" | "working" | "waiting" | "failed" | "lost" | "history";
         /**
          * RunStory
          * @description A run from its question to the moment when searches find it. Without `captured_at` the run is not captured yet.
@@ -7729,7 +7741,7 @@ export interface components {
              * @description The beginning of its last message of the assistant; null without text.
              */
             answer: string | null;
-            /** @description The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors, perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What waits or is being ingested is found by its words. */
+            /** @description The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors, perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What waits or is being ingested is found by its words. A memory base that is off counts only if no other one of the flow is on. */
             state: components["schemas"]["SearchState"];
             /**
              * Searchable After Seconds
@@ -7862,6 +7874,7 @@ export interface components {
          * SearchState
          * @description The worst state in any memory base. Messages that wait or are being ingested are found by their words.
          *
+         *     What a memory base that is off lacks does not count while another one of the flow is on.
          *     lost: the memory base has lost vectors, perhaps theirs.
          * @enum {string}
          */
@@ -7937,7 +7950,7 @@ export interface components {
              * @description Number of messages.
              */
             messages: number;
-            /** @description The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors, perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What waits or is being ingested is found by its words. */
+            /** @description The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors, perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What waits or is being ingested is found by its words. A memory base that is off counts only if no other one of the flow is on. */
             state: components["schemas"]["SearchState"];
             /**
              * Metadata
@@ -12199,6 +12212,7 @@ export interface operations {
                      *       "waiting": 0,
                      *       "waiting_capped": false,
                      *       "failed": 1,
+                     *       "lost": 0,
                      *       "runs": 5,
                      *       "sessions": 2,
                      *       "recalls": 1,
@@ -12210,6 +12224,7 @@ export interface operations {
                      *           "searchable": 2,
                      *           "waiting": 1,
                      *           "failed": 0,
+                     *           "lost": 0,
                      *           "other": 1
                      *         },
                      *         {
@@ -12217,6 +12232,7 @@ export interface operations {
                      *           "searchable": 2,
                      *           "waiting": 1,
                      *           "failed": 0,
+                     *           "lost": 0,
                      *           "other": 1
                      *         }
                      *       ],

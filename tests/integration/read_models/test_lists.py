@@ -82,6 +82,15 @@ class TestStates:
         assert world.ledger(eager)
         assert state_of(world) == (SearchState.WAITING, [SearchState.WAITING])
 
+    def test_a_memory_base_that_is_off_decides_only_without_another_one(self, world: World) -> None:
+        world.new_base(threshold=1, auto_capture=False)
+        world.say("s", "one")
+        assert state_of(world) == (SearchState.WAITING, [SearchState.WAITING])
+        world.new_base(threshold=1)
+        world.say("s", "two")
+        world.settle()
+        assert state_of(world) == (SearchState.SEARCHABLE, [SearchState.SEARCHABLE, SearchState.SEARCHABLE])
+
     def test_a_question_that_does_not_count_keeps_nothing_waiting(self, world: World) -> None:
         world.new_base(threshold=1, capture=Capture.OUTPUTS)
         world.say("s", "Berth 12.", {"role": "user", "content": "Thanks"})

@@ -76,6 +76,31 @@ def test_a_message_that_two_memories_lack_waits_once(world: World) -> None:
     assert (overview(world).captured, overview(world).waiting) == (1, 1)
 
 
+def test_a_memory_that_is_off_counts_only_if_no_other_is_on(world: World) -> None:
+    off = world.new_base(threshold=1, auto_capture=False)
+    world.say("s", "one")
+    assert (overview(world).waiting, overview(world).latest_runs[0].state) == (1, RunState.WAITING)
+    world.new_base(threshold=1)
+    world.say("s", "two")
+    world.settle()
+    seen = overview(world)
+    assert (seen.searchable, seen.waiting, seen.latest_runs[0].state) == (2, 0, RunState.SEARCHABLE)
+    assert {memory.id for memory in seen.flows[0].memories} >= {off}
+
+
+def test_what_a_memory_lost_is_not_searchable(world: World) -> None:
+    base = world.new_base(threshold=1, capture=Capture.OUTPUTS)
+    world.new_base(threshold=1)
+    world.say("s", *ask("question", "answer"))
+    world.settle()
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(MemoryBase).where(MemoryBase.id == base).values(mismatch=True))
+    seen = overview(world)
+    assert (seen.captured, seen.searchable, seen.lost, seen.waiting) == (2, 1, 1, 0)
+    assert [(b.searchable, b.lost) for b in seen.buckets if b.lost] == [(1, 1)]
+    assert seen.latest_runs[0].state is RunState.LOST
+
+
 def test_messages_before_the_window_are_left_out(world: World) -> None:
     world.new_base()
     world.say("s", "old")

@@ -43,7 +43,7 @@ JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 MapState = Literal["too_few", "unavailable", "computing", "none", "stale", "ready"]
 MemoryBaseStatus = Literal["ready", "pending", "ingesting", "regenerating", "unavailable", "deleting"]
 ProblemKind = Literal["part", "lost", "failed", "overdue", "paused"]
-RunState = Literal["searchable", "working", "waiting", "failed", "history"]
+RunState = Literal["searchable", "working", "waiting", "failed", "lost", "history"]
 SearchState = Literal["no_memory", "searchable", "waiting", "ingesting", "failed", "lost"]
 SessionState = Literal["synced", "pending", "ingesting", "failed"]
 Window = Literal["1h", "24h", "7d"]
@@ -1411,8 +1411,9 @@ class LatestRun(Answer):
     created_at: datetime
     """When it was created."""
     state: RunState | str
-    """Whether searches by meaning find its messages. `failed`: one could not be embedded. `working`: ingestion is
-    due. `waiting`: its session is below the threshold. `history`: no memory base counts them.
+    """Whether searches by meaning find its messages. `lost`: a memory base that holds them has lost vectors.
+    `failed`: one could not be embedded. `working`: ingestion is due. `waiting`: its session is below the
+    threshold. `history`: no memory base counts them.
     """
     searchable_after_seconds: float | None
     """Time from the run until all its messages were searchable; null before."""
@@ -1879,8 +1880,9 @@ class OtherPart(TypedDict):
 class Overview(Answer):
     """Everything that was captured in the window.
 
-    `searchable`, `waiting` and `failed` count messages that a memory base counts. Delays are from capture until
-    a message was searchable, of the latest messages of each flow; null without any.
+    `searchable`, `waiting`, `failed` and `lost` count messages that a memory base counts; one that is off does
+    so only if no other of its flow is on. Delays are from capture until a message was searchable, of the latest
+    messages of each flow; null without any.
     """
 
     window: Window | str
@@ -1894,13 +1896,17 @@ class Overview(Answer):
     captured: int
     """Number of messages captured."""
     searchable: int
-    """Number of counted messages that every memory base of their flow holds."""
+    """Number of counted messages that every memory base of their flow holds. One that is off is left out while
+    another one of its flow is on.
+    """
     waiting: int
     """Number of counted messages that a memory base does not hold yet, up to 10,000."""
     waiting_capped: bool
     """Whether more than that are waiting."""
     failed: int
     """Number of messages that could not be embedded."""
+    lost: int
+    """Number of messages that a memory base counts that has lost vectors."""
     runs: int
     """Number of runs."""
     sessions: int
@@ -1924,7 +1930,8 @@ class Overview(Answer):
 class OverviewBucket(Answer):
     """The messages captured from `at` on, until the next bucket, by what has become of them.
 
-    other: no memory base counts them; they are history only.
+    lost: a memory base that counts them has lost vectors. other: no memory base counts them; they are history
+    only.
     """
 
     at: datetime
@@ -1935,6 +1942,8 @@ class OverviewBucket(Answer):
     """Captured then, and not searchable yet."""
     failed: int
     """Captured then, and could not be embedded."""
+    lost: int
+    """Captured then, and counted by a memory base that has lost vectors."""
     other: int
     """Captured then, and counted by no memory base."""
 
@@ -2337,7 +2346,8 @@ class RunView(Answer):
     state: SearchState | str
     """The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors,
     perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What
-    waits or is being ingested is found by its words.
+    waits or is being ingested is found by its words. A memory base that is off counts only if no other one of
+    the flow is on.
     """
     searchable_after_seconds: float | None
     """Time from its capture until its last message was ingested; null unless `searchable`."""
@@ -2402,7 +2412,8 @@ class SessionView(Answer):
     state: SearchState | str
     """The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors,
     perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What
-    waits or is being ingested is found by its words.
+    waits or is being ingested is found by its words. A memory base that is off counts only if no other one of
+    the flow is on.
     """
     metadata: dict[str, Any]
     """Any JSON object of the caller."""
