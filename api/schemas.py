@@ -46,7 +46,7 @@ from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture
 from memorybase.search import parts, request, several, weights
 from memorybase.sessions.curation import MAX_IDS, MAX_REASON, Action
-from memorybase.settings import Settings
+from memorybase.settings import Settings, VectorStoreName
 from memorybase.validation import Sent
 from memorybase.vectors.search import MAX_FILTER_KEYS
 
@@ -248,6 +248,7 @@ class MemoryBaseBody(Body):
         "skipped (now), or scheduled for ingestion at once (all).",
     )
     embedding_model: ModelName | None = None
+    vector_store: VectorStoreName | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -284,6 +285,7 @@ class RegenerateBody(Body):
 
     embedding_model: ModelName | None = None
     capture: Capture | None = None
+    vector_store: VectorStoreName | None = None
 
 
 class MessageChanges(Body):

@@ -298,6 +298,25 @@ class Settings(BaseSettings):
         return self.pgvector_url or (self.database_url if self.database_url.startswith("postgresql") else "")
 
     @property
+    def known_vector_stores(self) -> tuple[VectorStoreName, ...]:
+        """The stores whose collections can be reached, that of new collections first."""
+        urls = {"chroma": self.resolved_chroma_url, "pgvector": self.resolved_pgvector_url}
+        other: VectorStoreName = "pgvector" if self.vector_store == "chroma" else "chroma"
+        return (self.vector_store, other) if urls[other] else (self.vector_store,)
+
+    def known_vector_store(self, store: VectorStoreName | None) -> VectorStoreName:
+        """The store for a request: the named one if it can be reached, else the default. Raises InvalidRequest."""
+        known = self.known_vector_stores
+        if store is not None and store not in known:
+            raise errors.InvalidRequest(
+                f"vector_store must be a store with a URL in the settings, {' or '.join(known)} (got '{store}')",
+                field="vector_store",
+                value=store,
+                limit=list(known),
+            )
+        return store or self.vector_store
+
+    @property
     def vector_stores(self) -> tuple[VectorStoreName, ...]:
         """The stores that must work: that of new collections, and another one with a URL of its own."""
         other: VectorStoreName = "pgvector" if self.vector_store == "chroma" else "chroma"

@@ -19,6 +19,7 @@ from memorybase.models import Capture, Generation, GenerationState, MemoryBase
 from memorybase.queries import cursors, memory_bases, passed_sessions, sessions
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
+from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
 from memorybase.vectors import collection_names
 from memorybase.vectors.store import CollectionRef
@@ -44,6 +45,7 @@ class NewMemoryBase:
     idle_after: int | None = None
     start: Start = "beginning"
     embedding_model: str | None = None
+    vector_store: VectorStoreName | None = None
 
 
 def create_memory_base(
@@ -66,7 +68,8 @@ def create_memory_base(
     with services.database.reading() as db:
         _check_free(db, user_id, new)
     embedder = services.embedders.get(services.settings.allowed_model(new.embedding_model))
-    ref = create_collection(services, user_id, base_id, FIRST_GENERATION, new.flow_id, embedder)
+    store = services.settings.known_vector_store(new.vector_store)
+    ref = create_collection(services, user_id, base_id, FIRST_GENERATION, new.flow_id, embedder, store)
     try:
         with services.database.transaction() as db:
             flow = sessions.lock_flow(db, new.flow_id)
@@ -88,7 +91,13 @@ def create_memory_base(
 
 
 def create_collection(
-    services: Services, user_id: UUID, base_id: UUID, generation: int, flow_id: UUID, embedder: Embedder
+    services: Services,
+    user_id: UUID,
+    base_id: UUID,
+    generation: int,
+    flow_id: UUID,
+    embedder: Embedder,
+    store: VectorStoreName,
 ) -> CollectionRef:
     """Create the empty collection of a generation. Its metadata holds what all its chunks share."""
     # Fit the token projection now: a model without a published one embeds texts for it, which no transaction may wait
@@ -97,7 +106,7 @@ def create_collection(
     with services.database.reading() as db:
         now = clock.now(db)
     return services.vectors.create_collection(
-        collection_names.of_generation(base_id, generation, services.settings.vector_store),
+        collection_names.of_generation(base_id, generation, store),
         {
             "user_id": str(user_id),
             "memory_base_id": str(base_id),

@@ -17,6 +17,7 @@ from memorybase.ingestion.build import complete_build
 from memorybase.memory_bases.manage import create_collection, new_generation
 from memorybase.models import (
     Capture,
+    Generation,
     GenerationState,
     IngestionJob,
     JobKind,
@@ -26,7 +27,9 @@ from memorybase.models import (
 from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
+from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
+from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
@@ -45,10 +48,11 @@ def regenerate(
     *,
     embedding_model: str | None = None,
     capture: Capture | None = None,
+    vector_store: VectorStoreName | None = None,
     before_commit: Callable[[OrmSession, RegenerateResult], object] | None = None,
 ) -> RegenerateResult:
-    """Start to build a new generation from SQL, with another embedding model or capture if given. `before_commit` is
-    called in the transaction that starts it.
+    """Start to build a new generation from SQL, with another embedding model, capture or vector store if given.
+    `before_commit` is called in the transaction that starts it.
 
     Abandons a build without active jobs. Raises NotFound, BuildActive, ModelUnavailable, VectorStoreUnavailable.
     """
@@ -60,7 +64,8 @@ def regenerate(
     # The current model may no longer be in the list of allowed models; only check a new one.
     chosen_model = services.settings.allowed_model(embedding_model) if embedding_model else serving.embedding_model
     embedder = services.embedders.get(chosen_model)
-    ref = create_collection(services, user_id, base_id, number, base.flow_id, embedder)
+    store = _store_for(services, serving, vector_store)
+    ref = create_collection(services, user_id, base_id, number, base.flow_id, embedder, store)
     chosen = capture or Capture(serving.capture)
     try:
         with services.database.transaction() as db:
@@ -74,6 +79,14 @@ def regenerate(
         raise
     log.info("regenerate_started", memory_base_id=str(base_id), generation=number, jobs=len(result.jobs))
     return result
+
+
+def _store_for(services: Services, serving: Generation, asked: VectorStoreName | None) -> VectorStoreName:
+    """The asked store, else the current one, else, if that cannot be reached any more, the one of the settings."""
+    current = store_of(serving.collection_name)
+    if asked is None and current in services.settings.known_vector_stores:
+        return current
+    return services.settings.known_vector_store(asked)
 
 
 def _refuse_active_build(db: OrmSession, base: MemoryBase, base_id: UUID) -> None:

@@ -23,6 +23,7 @@ from memorybase.read_models.condition import NEAR, ConditionName, condition_name
 from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
+from memorybase.settings import VectorStoreName
 from memorybase.vectors.collection_names import store_of
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.
@@ -57,6 +58,7 @@ class MemoryBaseView:
     capture: Capture
     idle_after: int
     embedding_model: str
+    vector_store: VectorStoreName
     created_at: datetime
     status: MemoryBaseStatus
     pending_messages: int
@@ -163,12 +165,14 @@ def _near(db: OrmSession, rows: Sequence[AnyRow]) -> dict[UUID, int]:
 
 def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Collection[str]) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
-    store_fails = store_of(row.collection_name) in failing
+    store = store_of(row.collection_name)
+    store_fails = store in failing
     return view_of(
         MemoryBaseView,
         base,
         capture=Capture(row.capture),
         embedding_model=row.embedding_model,
+        vector_store=store,
         status=_status(row, store_fails=store_fails),
         pending_messages=row.pending_messages,
         pending_capped=row.pending_messages >= counted_to,

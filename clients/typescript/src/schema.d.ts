@@ -5337,6 +5337,11 @@ export interface components {
              * @description An allowed embedding model; by default the one of the settings.
              */
             embedding_model?: string | null;
+            /**
+             * Vector Store
+             * @description Where its vectors are stored; by default the store of the settings.
+             */
+            vector_store?: ("chroma" | "pgvector") | null;
         };
         /**
          * MemoryBaseChanges
@@ -5425,6 +5430,12 @@ export interface components {
              * @description The embedding model, by name.
              */
             embedding_model: string;
+            /**
+             * Vector Store
+             * @description Where the vectors of the serving generation are stored.
+             * @enum {string}
+             */
+            vector_store: "chroma" | "pgvector";
             /**
              * Created At
              * Format: date-time
@@ -7246,6 +7257,11 @@ export interface components {
             embedding_model?: string | null;
             /** @description Another capture rule; by default the current one. */
             capture?: components["schemas"]["Capture"] | null;
+            /**
+             * Vector Store
+             * @description Another vector store, which must have a URL in the settings; by default the current one.
+             */
+            vector_store?: ("chroma" | "pgvector") | null;
         };
         /**
          * Regeneration
@@ -13131,6 +13147,7 @@ export interface operations {
                      *           "capture": "all",
                      *           "idle_after": 600,
                      *           "embedding_model": "fake",
+                     *           "vector_store": "chroma",
                      *           "created_at": "2026-01-15T09:30:00Z",
                      *           "status": "ready",
                      *           "pending_messages": 0,
@@ -13211,6 +13228,7 @@ export interface operations {
                      *       "capture": "all",
                      *       "idle_after": 600,
                      *       "embedding_model": "fake",
+                     *       "vector_store": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "status": "ready",
                      *       "pending_messages": 0,
@@ -13276,6 +13294,7 @@ export interface operations {
                      *       "capture": "all",
                      *       "idle_after": 600,
                      *       "embedding_model": "fake",
+                     *       "vector_store": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "status": "ready",
                      *       "pending_messages": 0,
@@ -13395,6 +13414,7 @@ export interface operations {
                      *       "capture": "all",
                      *       "idle_after": 300,
                      *       "embedding_model": "fake",
+                     *       "vector_store": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "status": "ready",
                      *       "pending_messages": 0,

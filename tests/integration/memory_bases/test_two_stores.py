@@ -42,9 +42,9 @@ def both(world: World, pgvector: InMemoryVectors) -> World:
     return world
 
 
-def choose(world: World, store: VectorStoreName) -> None:
+def choose(world: World, store: VectorStoreName, **urls: str) -> None:
     """Set the store of new collections."""
-    changes = {"vector_store": store, "chroma_url": "http://chroma", "pgvector_url": "postgresql://pgvector"}
+    changes = {"vector_store": store, "chroma_url": "http://chroma", "pgvector_url": "postgresql://pgvector"} | urls
     world.services = replace(world.services, settings=world.services.settings.model_copy(update=changes))
 
 
@@ -67,11 +67,12 @@ def test_a_regenerate_moves_the_vectors_and_embeds_nothing(both: World, pgvector
     assert found(both, base) == set(TEXTS)
     both.embedder.embedded.clear()
 
-    regenerate.regenerate(both.services, both.user_id, base)
+    regenerate.regenerate(both.services, both.user_id, base, vector_store="pgvector")
     both.settle()
 
     both.assert_exact(base)
     assert (len(pgvector.names()), both.embedder.embedded) == (1, [])
+    assert memory_bases.get_memory_base(both.services, both.user_id, base).vector_store == "pgvector"
     assert found(both, base) == set(TEXTS)
     both.pass_time(3_600)
     both.settle()
@@ -79,10 +80,12 @@ def test_a_regenerate_moves_the_vectors_and_embeds_nothing(both: World, pgvector
     assert orphans.find_orphans(both.services) == []
 
 
-def test_a_memory_base_stays_in_its_store_until_it_is_regenerated(both: World, pgvector: InMemoryVectors) -> None:
+def test_a_memory_base_stays_in_its_store_unless_another_is_named(both: World, pgvector: InMemoryVectors) -> None:
     base = filled(both)
     choose(both, "pgvector")
     both.say("s", "one more")
+    both.settle()
+    regenerate.regenerate(both.services, both.user_id, base)
     both.settle()
 
     both.assert_exact(base)
@@ -94,7 +97,7 @@ def test_without_its_url_the_store_counts_as_lost_and_a_regenerate_restores_it(
     both: World, pgvector: InMemoryVectors
 ) -> None:
     base = filled(both)
-    choose(both, "pgvector")
+    choose(both, "pgvector", chroma_url="")
     both.services = replace(both.services, vectors=VectorStores({"pgvector": pgvector}, ("pgvector",)))
     with pytest.raises(errors.CollectionMissing, match="chroma"):
         found(both, base)
@@ -135,6 +138,23 @@ def test_one_store_that_fails_leaves_the_other_ones_memory_bases_alone(both: Wor
     assert states == {in_chroma: "ready", in_pgvector: "unavailable"}
 
 
+def test_jobs_that_one_store_fails_do_not_fail_the_other(both: World, pgvector: InMemoryVectors) -> None:
+    for kind in ("worker", "sweeper"):
+        heartbeats.beat(both.services, f"{kind}@1", kind)  # type: ignore[arg-type]
+    both.new_base(threshold=1, vector_store="pgvector")
+    both.say("s", *TEXTS)
+    pgvector.read_only = True
+    for _ in range(3):
+        both.drain()
+        both.pass_time(60)
+        both.sweep()
+
+    problems = {part.name: part.problem for part in health.check_parts(both.services) if not part.ok}
+
+    assert problems.keys() == {"pgvector"}
+    assert "it fails 1 job repeatedly" in (problems["pgvector"] or "")
+
+
 def test_an_ordinary_knowledge_base_is_moved_by_a_rebuild(both: World, pgvector: InMemoryVectors) -> None:
     registry.create(both.services, both.user_id, name="notes")
     registry.add_documents(both.services, both.user_id, "notes", [NewDocument(text) for text in TEXTS])
@@ -150,3 +170,23 @@ def test_an_ordinary_knowledge_base_is_moved_by_a_rebuild(both: World, pgvector:
 
     assert nearest() == set(TEXTS)
     assert (len(pgvector.names()), both.vectors.names()) == (1, [])
+
+
+def test_a_memory_base_may_name_its_store(both: World, pgvector: InMemoryVectors) -> None:
+    base = both.new_base(vector_store="pgvector")
+    both.new_base()
+
+    assert len(pgvector.names()) == len(both.vectors.names()) == 1
+    assert memory_bases.get_memory_base(both.services, both.user_id, base).vector_store == "pgvector"
+
+
+def test_a_store_without_a_url_is_refused_by_name(both: World) -> None:
+    base = both.new_base()
+    choose(both, "chroma", pgvector_url="")
+
+    with pytest.raises(errors.InvalidRequest, match=r"in the settings, chroma \(got 'pgvector'\)") as raised:
+        both.new_base(vector_store="pgvector")
+    assert (raised.value.field, raised.value.limit) == ("vector_store", ["chroma"])
+    with pytest.raises(errors.InvalidRequest):
+        regenerate.regenerate(both.services, both.user_id, base, vector_store="pgvector")
+    assert len(both.vectors.names()) == 1

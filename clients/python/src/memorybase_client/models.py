@@ -1557,6 +1557,8 @@ class MemoryBaseView(Answer):
     """Seconds without a capture until a session's pending messages are ingested; 0: off."""
     embedding_model: str
     """The embedding model, by name."""
+    vector_store: Literal["chroma", "pgvector"] | str
+    """Where the vectors of the serving generation are stored."""
     created_at: datetime
     """When it was created."""
     status: MemoryBaseStatus | str

@@ -320,6 +320,7 @@ class AsyncOperations(AsyncTransport):
         idle_after: int | None = None,
         start: Literal["beginning", "now", "all"] | None = None,
         embedding_model: str | None = None,
+        vector_store: Literal["chroma", "pgvector"] | None = None,
     ) -> models.MemoryBaseView:
         """Create a memory base over a flow's messages. A name or kb_name in use is 409 with `existing_id`.
 
@@ -336,6 +337,7 @@ class AsyncOperations(AsyncTransport):
         start: Messages captured before: pending until the session's next trigger or a flush (beginning),
         skipped (now), or scheduled for ingestion at once (all).
         embedding_model: An allowed embedding model; by default the one of the settings.
+        vector_store: Where its vectors are stored; by default the store of the settings.
         """
         call = Call(
             "POST",
@@ -351,6 +353,7 @@ class AsyncOperations(AsyncTransport):
                     "idle_after": idle_after,
                     "start": start,
                     "embedding_model": embedding_model,
+                    "vector_store": vector_store,
                 }
             ),
             idempotency_key=idempotency_key or new_key(),
@@ -498,6 +501,7 @@ class AsyncOperations(AsyncTransport):
         idempotency_key: str | None = None,
         embedding_model: str | None = None,
         capture: models.Capture | None = None,
+        vector_store: Literal["chroma", "pgvector"] | None = None,
     ) -> models.Regeneration:
         """Rebuild the knowledge base from the stored messages. Searches read the old one until the build is
         complete.
@@ -507,11 +511,14 @@ class AsyncOperations(AsyncTransport):
         first answer. Default: a new one for each call.
         embedding_model: Another embedding model; by default the current one.
         capture: Another capture rule; by default the current one.
+        vector_store: Another vector store, which must have a URL in the settings; by default the current one.
         """
         call = Call(
             "POST",
             f"/memories/{segment(memory_base_id, 'memory_base_id')}/regenerate",
-            content=json_of({"embedding_model": embedding_model, "capture": capture}, is_optional=True),
+            content=json_of(
+                {"embedding_model": embedding_model, "capture": capture, "vector_store": vector_store}, is_optional=True
+            ),
             idempotency_key=idempotency_key or new_key(),
         )
         return await self._call(call, models.Regeneration)
