@@ -42,6 +42,7 @@ from memorybase.read_models import activity, memory_bases
 from memorybase.read_models import jobs as work
 from memorybase.read_models.activity import Activity
 from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
+from memorybase.read_models.condition import ConditionName
 from memorybase.read_models.jobs import DeadLetterView, JobView
 from memorybase.read_models.memory_base_queries import MemoryBaseOrder, MemoryBaseQuery
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
@@ -81,10 +82,11 @@ def list_memory_bases(
     flow_id: FlowFilter,
     text: TextFilter = None,
     auto_capture: Annotated[bool | None, Query()] = None,
+    condition: Annotated[ConditionName | None, Query()] = None,
     order: Annotated[MemoryBaseOrder, Query()] = "created",
 ) -> Page[MemoryBaseView]:
     """List memory bases: oldest first, latest first, or by name."""
-    query = MemoryBaseQuery(flow_id, text, auto_capture, order)
+    query = MemoryBaseQuery(flow_id, text, auto_capture, condition, order)
     return memory_bases.list_memory_bases(services, caller.user_id, page, query)
 
 

@@ -53,8 +53,13 @@ def _failed_checks(db: OrmSession, settings: Settings, now: datetime, store: Vec
     return f"no test write has succeeded for {(now - last).total_seconds():.0f} s"
 
 
-def _failed_jobs(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:
+def is_in(store: VectorStoreName) -> sa.ColumnElement[bool]:
+    """Whether the store has a generation's collection."""
     is_pgvector = Generation.collection_name.endswith(SUFFIXES["pgvector"])
+    return is_pgvector if store == "pgvector" else ~is_pgvector
+
+
+def _failed_jobs(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:
     failing = (
         sa.select(IngestionJob.id)
         .join(
@@ -63,7 +68,7 @@ def _failed_jobs(db: OrmSession, now: datetime, store: VectorStoreName) -> str |
             & (Generation.generation == IngestionJob.generation),
         )
         .where(
-            is_pgvector if store == "pgvector" else ~is_pgvector,
+            is_in(store),
             IS_ACTIVE,
             IngestionJob.session_id >= "",  # makes SQLite use the index on active jobs
             IngestionJob.error_code == errors.VectorStoreUnavailable.code,

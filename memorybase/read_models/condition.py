@@ -97,6 +97,11 @@ def pending_words(view: MemoryBaseView) -> str | None:
     return f"{near:,} of {view.sessions:,} {'session' if view.sessions == 1 else 'sessions'} near {view.threshold:,}"
 
 
+def condition_labels() -> dict[ConditionName, str]:
+    """What a filter calls the conditions."""
+    return {name: words.partition(":")[0] for name, (words, _, _) in _SHOWN.items()}
+
+
 def shown_as(name: ConditionName) -> tuple[Tone, Icon]:
     """The tone and the icon of a condition."""
     return _SHOWN[name][1:]

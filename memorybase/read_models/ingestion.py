@@ -53,6 +53,7 @@ class Ingestion:
     error: str | None
     pending: int
     threshold: int
+    auto_capture: bool
     job_id: UUID | None
     attempts: int
     captured_at: datetime | None
@@ -129,6 +130,7 @@ def _ingestion(db: OrmSession, flow_id: UUID, row: AnyRow, jobs: Sequence[Ingest
         error=row.error,
         pending=pending,
         threshold=row.threshold,
+        auto_capture=row.auto_capture,
         job_id=jobs[-1].id if jobs else None,
         attempts=sum(job.attempts for job in jobs),
         searchable_after_ms=after_ms,

@@ -27,6 +27,7 @@ class JobView:
     kind: JobKind
     memory_base_id: UUID
     memory_base_name: str
+    flow_id: UUID
     session_id: str
     state: JobState
     from_seq: int
@@ -148,7 +149,7 @@ def jobs_pending(active: Mapping[str, int], targets: Mapping[str, int]) -> bool:
 def _job(row: AnyRow) -> JobView:
     job: IngestionJob = row.IngestionJob
     kind, state = JobKind(job.kind), JobState(job.state)
-    return view_of(JobView, job, kind=kind, state=state, memory_base_name=row.memory_base_name)
+    return view_of(JobView, job, kind=kind, state=state, memory_base_name=row.memory_base_name, flow_id=row.flow_id)
 
 
 def dead_letter_view(row: AnyRow) -> DeadLetterView:

@@ -28,6 +28,9 @@ from memorybase.models import (
 )
 from memorybase.queries.passed_sessions import walk_behind
 from memorybase.queries.sessions import counted
+from memorybase.queries.store_health import is_in
+from memorybase.read_models.condition import ConditionName
+from memorybase.settings import VectorStoreName
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -49,11 +52,15 @@ class MemoryBaseQuery:
     flow_id: UUID | None = None
     text: str | None = None
     auto_capture: bool | None = None
+    condition: ConditionName | None = None
     order: MemoryBaseOrder = "created"
     without_planned: bool = False  # leave out those that are deleted soon
 
 
-def bases_page(db: OrmSession, user_id: UUID, query: MemoryBaseQuery, request: PageRequest, *, count_to: int) -> Found:
+def bases_page(
+    db: OrmSession, user_id: UUID, query: MemoryBaseQuery, request: PageRequest, *, count_to: int,
+    failing: Collection[VectorStoreName],
+) -> Found:  # fmt: skip
     conditions = [_own_base(user_id)]
     if query.flow_id is not None:
         conditions.append(Base.flow_id == query.flow_id)
@@ -64,7 +71,11 @@ def bases_page(db: OrmSession, user_id: UUID, query: MemoryBaseQuery, request: P
     if query.text is not None:
         of_flow = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.name.icontains(query.text, autoescape=True))
         conditions.append(sa.or_(Base.name.icontains(query.text, autoescape=True), Base.flow_id.in_(of_flow)))
-    keys = sa.select(Base.id).where(*conditions)
+    keys = sa.select(Base.id)
+    if query.condition is not None:
+        keys = keys.join(Generation, _served())
+        conditions.append(_condition(db, failing) == query.condition)
+    keys = keys.where(*conditions)
     found = fetch_page(db, keys, keys, _BASES[query.order], request)
     # The numbers of the page alone: beside them a database computes those of every row that an offset skips.
     ids = [row.id for row in found.rows]
@@ -122,7 +133,7 @@ def fetch_job_view(db: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None
 
 
 def _jobs() -> AnySelect:
-    return sa.select(Job, Base.name.label("memory_base_name")).join(Base, Base.id == Job.memory_base_id)
+    return sa.select(Job, Base.name.label("memory_base_name"), Base.flow_id).join(Base, Base.id == Job.memory_base_id)
 
 
 def job_views(db: OrmSession, ids: list[UUID]) -> list[AnyRow]:
@@ -156,7 +167,6 @@ def _own_base(user_id: UUID) -> sa.ColumnElement[bool]:
 
 
 def _bases(db: OrmSession, count_to: int) -> AnySelect:
-    served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
     return sa.select(
         Base,
         Generation.capture,
@@ -168,9 +178,27 @@ def _bases(db: OrmSession, count_to: int) -> AnySelect:
         _sessions_of_flow().label("sessions"),
         _dead_letters().label("dead_letters"),
         _has_job().label("active"),
-        # A queued job that was postponed by an outage.
-        _has_job(Job.state == JobState.QUEUED, Job.outages > 0, Job.error.is_not(None)).label("waiting"),
-    ).join(Generation, served)
+        _has_postponed_job().label("waiting"),
+    ).join(Generation, _served())
+
+
+def _served() -> sa.ColumnElement[bool]:
+    return sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
+
+
+def _condition(db: OrmSession, failing: Collection[VectorStoreName]) -> sa.ColumnElement[str]:
+    """The first condition that holds, as `condition.condition_name` finds it."""
+    dead = sa.select(DeadLetter.id).where(*_shown_dead_letters(Base.id, Base.serving, Base.building))
+    steps = (
+        (Base.mismatch.is_(True), ConditionName.LOST),
+        (dead.correlate(Base).exists(), ConditionName.FAILED),
+        (sa.or_(_has_postponed_job(), *map(is_in, failing)), ConditionName.UNREACHABLE),
+        (Base.building.is_not(None), ConditionName.BUILDING),
+        (_has_job(), ConditionName.WORKING),
+        (_pending(db, 1) > 0, ConditionName.WAITING),
+        (Base.auto_capture.is_(False), ConditionName.PAUSED),
+    )
+    return sa.case(*((holds, name.value) for holds, name in steps), else_=ConditionName.OK.value)
 
 
 def _pending(db: OrmSession, count_to: int) -> sa.ColumnElement[int]:
@@ -211,6 +239,11 @@ def _shown_dead_letters(base_id: Any, serving: Any, building: Any) -> list[sa.Co
         sa.or_(DeadLetter.generation == serving, DeadLetter.generation == building),
         DeadLetter.state != "discarded",
     ]
+
+
+def _has_postponed_job() -> sa.ColumnElement[bool]:
+    """A queued job that was postponed by an outage."""
+    return _has_job(Job.state == JobState.QUEUED, Job.outages > 0, Job.error.is_not(None))
 
 
 def _has_job(*conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:

@@ -99,8 +99,8 @@ def list_memory_bases(
     with services.database.reading() as db:
         if query.flow_id is not None:
             require_flow(db, user_id, query.flow_id)
-        found = queries.bases_page(db, user_id, query, request, count_to=COUNT_TO_IN_LIST)
         failing = failing_stores(db, services.settings, clock.now(db))
+        found = queries.bases_page(db, user_id, query, request, count_to=COUNT_TO_IN_LIST, failing=failing)
         near = _near(db, found.rows)
         return page_of(found, lambda row: _base(row, near, COUNT_TO_IN_LIST, failing=failing))
 

@@ -59,12 +59,13 @@ def ingestion_by_base(db: OrmSession, flow_id: UUID, *, run_id: UUID | None = No
     )
     is_current = sa.case((LedgerEntry.version == Message.version, 1), else_=0)
     groups = (
-        Base.id, Base.name, Base.threshold, Base.mismatch, Base.created_at, Generation.capture,
+        Base.id, Base.name, Base.threshold, Base.auto_capture, Base.mismatch, Base.created_at, Generation.capture,
         Message.session_id, Progress.id, Progress.cursor_seq, Progress.target_seq,
     )  # fmt: skip
     statement = (
         sa.select(
-            Base.id, Base.name, Base.threshold, Base.mismatch, Generation.capture, Message.session_id,
+            Base.id, Base.name, Base.threshold, Base.auto_capture, Base.mismatch, Generation.capture,
+            Message.session_id,
             Progress.id.label("progress_id"),
             sa.func.coalesce(Progress.cursor_seq, 0).label("cursor_seq"),
             sa.func.coalesce(Progress.target_seq, 0).label("target_seq"),

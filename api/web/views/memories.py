@@ -19,7 +19,7 @@ from memorybase.memory_bases import manage, planned_deletion
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import Capture
 from memorybase.read_models import memory_bases, sessions
-from memorybase.read_models.condition import condition
+from memorybase.read_models.condition import ConditionName, condition, condition_labels
 from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.memory_bases import MemoryBaseView
 
@@ -106,6 +106,7 @@ async def _list(visit: Visit) -> dict[str, Any]:
     query = MemoryBaseQuery(
         text=asked.get("q", "").strip() or None,
         auto_capture={"on": True, "off": False}.get(asked.get("auto", "")),
+        condition=ConditionName(wanted) if (wanted := asked.get("condition", "")) in set(ConditionName) else None,
         order="recent" if order == "recent" else "created" if order == "created" else "name",
         without_planned=True,
     )
@@ -114,7 +115,8 @@ async def _list(visit: Visit) -> dict[str, Any]:
     flows = await visit.read(sessions.get_flows, {memory.flow_id for memory in page.items})
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor", "new", "flow"} and value]
     return {
-        "query": query, "memories": page, "conditions": {each.id: condition(each) for each in page.items},
+        "query": query, "condition_labels": condition_labels(), "memories": page,
+        "conditions": {each.id: condition(each) for each in page.items},
         "flow_names": {flow_id: flow.name for flow_id, flow in flows.items()}, "kept": urlencode(kept),
         "cursor": request.cursor or "",
     }  # fmt: skip

@@ -18,6 +18,7 @@ from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult
 from memorybase.read_models import memory_bases, previews
 from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
+from memorybase.read_models.condition import ConditionName, condition
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
 from memorybase.sessions.bulk import Chosen
 
@@ -104,7 +105,10 @@ async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
     page: Page[BaseSessionView] = await visit.read(memory_bases.list_base_sessions, memory.id, request, query)
     first = await visit.read(previews.previews, memory.flow_id, [each.session_id for each in page.items])
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor", "tab"} and value]
+    states, tones = STATES, TONES
+    if memory.condition is ConditionName.LOST:  # whose vectors it lost is not known
+        states, tones = STATES | {SessionState.SYNCED: condition(memory).words}, TONES | {SessionState.SYNCED: "failed"}
     return {
-        "query": query, "sessions": page, "previews": first, "states": STATES, "tones": TONES,
+        "query": query, "sessions": page, "previews": first, "states": states, "tones": tones,
         "kept": urlencode(kept), "cursor": request.cursor or "",
     }  # fmt: skip

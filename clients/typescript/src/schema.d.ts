@@ -4524,6 +4524,11 @@ export interface components {
              */
             threshold: number;
             /**
+             * Auto Capture
+             * @description Whether they start it. If false, only a flush does.
+             */
+            auto_capture: boolean;
+            /**
              * Job Id
              * @description The last job that ingested them; null without one.
              */
@@ -4678,6 +4683,12 @@ export interface components {
              * @description The name of the memory base.
              */
             memory_base_name: string;
+            /**
+             * Flow Id
+             * Format: uuid
+             * @description The flow of the session.
+             */
+            flow_id: string;
             /**
              * Session Id
              * @description The session's id, chosen by the caller.
@@ -13102,6 +13113,8 @@ export interface operations {
                 text?: string | null;
                 /** @description Only memory bases whose auto-capture is on, or off. */
                 auto_capture?: boolean | null;
+                /** @description Only memory bases in this condition. */
+                condition?: components["schemas"]["ConditionName"] | null;
                 /** @description `created`: oldest first. `recent`: latest first. `name`: by name. */
                 order?: "created" | "recent" | "name";
                 /** @description Number of the page, from 1. Not together with `cursor`. */
@@ -14147,6 +14160,7 @@ export interface operations {
                      *           "kind": "ingest",
                      *           "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6",
                      *           "memory_base_name": "support notes",
+                     *           "flow_id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *           "session_id": "anna-1",
                      *           "state": "done",
                      *           "from_seq": 2,
@@ -14164,6 +14178,7 @@ export interface operations {
                      *           "kind": "repair",
                      *           "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6",
                      *           "memory_base_name": "support notes",
+                     *           "flow_id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *           "session_id": "anna-1",
                      *           "state": "done",
                      *           "from_seq": 2,
@@ -14582,6 +14597,7 @@ export interface operations {
                      *           "kind": "ingest",
                      *           "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6",
                      *           "memory_base_name": "support notes",
+                     *           "flow_id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *           "session_id": "anna-1",
                      *           "state": "done",
                      *           "from_seq": 2,
@@ -14599,6 +14615,7 @@ export interface operations {
                      *           "kind": "repair",
                      *           "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6",
                      *           "memory_base_name": "support notes",
+                     *           "flow_id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *           "session_id": "anna-1",
                      *           "state": "done",
                      *           "from_seq": 2,
@@ -14662,6 +14679,7 @@ export interface operations {
                      *       "kind": "ingest",
                      *       "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6",
                      *       "memory_base_name": "support notes",
+                     *       "flow_id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *       "session_id": "anna-1",
                      *       "state": "done",
                      *       "from_seq": 2,
@@ -14748,10 +14766,10 @@ export interface operations {
                 content: {
                     /**
                      * @example event: job
-                     *     data: {"id":"f4956db2-488f-530b-bdd7-a29b284c6147","kind":"ingest","memory_base_id":"dcfd52af-c738-5da7-8edb-e42ae43b1ec6","memory_base_name":"support notes","session_id":"anna-1","state":"done","from_seq":2,"to_seq":11,"processed":9,"total":9,"attempts":1,"error":null,"created_at":"2026-01-15T09:30:00Z","started_at":"2026-01-15T09:30:00Z","finished_at":"2026-01-15T09:30:00Z"}
+                     *     data: {"id":"f4956db2-488f-530b-bdd7-a29b284c6147","kind":"ingest","memory_base_id":"dcfd52af-c738-5da7-8edb-e42ae43b1ec6","memory_base_name":"support notes","flow_id":"0e88dacf-a012-502d-bf09-e38ab28c5f06","session_id":"anna-1","state":"done","from_seq":2,"to_seq":11,"processed":9,"total":9,"attempts":1,"error":null,"created_at":"2026-01-15T09:30:00Z","started_at":"2026-01-15T09:30:00Z","finished_at":"2026-01-15T09:30:00Z"}
                      *
                      *     event: end
-                     *     data: {"id":"f4956db2-488f-530b-bdd7-a29b284c6147","kind":"ingest","memory_base_id":"dcfd52af-c738-5da7-8edb-e42ae43b1ec6","memory_base_name":"support notes","session_id":"anna-1","state":"done","from_seq":2,"to_seq":11,"processed":9,"total":9,"attempts":1,"error":null,"created_at":"2026-01-15T09:30:00Z","started_at":"2026-01-15T09:30:00Z","finished_at":"2026-01-15T09:30:00Z"}
+                     *     data: {"id":"f4956db2-488f-530b-bdd7-a29b284c6147","kind":"ingest","memory_base_id":"dcfd52af-c738-5da7-8edb-e42ae43b1ec6","memory_base_name":"support notes","flow_id":"0e88dacf-a012-502d-bf09-e38ab28c5f06","session_id":"anna-1","state":"done","from_seq":2,"to_seq":11,"processed":9,"total":9,"attempts":1,"error":null,"created_at":"2026-01-15T09:30:00Z","started_at":"2026-01-15T09:30:00Z","finished_at":"2026-01-15T09:30:00Z"}
                      */
                     "text/event-stream": string;
                 };
@@ -15436,6 +15454,7 @@ export interface operations {
                      *           "error": null,
                      *           "pending": 0,
                      *           "threshold": 1,
+                     *           "auto_capture": true,
                      *           "job_id": "210b5a76-246a-5afd-8bba-1f3a4faab8fc",
                      *           "attempts": 1,
                      *           "captured_at": "2026-01-15T09:30:00Z",
@@ -16733,6 +16752,7 @@ export interface operations {
                      *           "error": null,
                      *           "pending": 0,
                      *           "threshold": 1,
+                     *           "auto_capture": true,
                      *           "job_id": "e391d139-a182-5a8a-af2c-944d06e1f93d",
                      *           "attempts": 1,
                      *           "captured_at": "2026-01-15T09:30:00Z",

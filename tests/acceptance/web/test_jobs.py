@@ -90,6 +90,8 @@ def test_a_queued_job_is_cancelled(window: Window, client: Client, web_stack: Em
         os.kill(worker, signal.SIGCONT)
     opened.open(f"/jobs?tab=all&state=cancelled&memory={base}")
     expect(row).to_contain_text("Cancelled")
+    row.get_by_role("link", name="waiting room").click()
+    expect(page).to_have_url(re.compile("/session\\?flow=.*id=waiting"))
 
 
 @pytest.mark.slow

@@ -168,9 +168,14 @@ def test_the_store_was_lost_and_is_repaired(window: Window, client: Client, web_
     assert client.check_mismatch(base).mismatch
     opened = window()
     page = opened.page
-    opened.open("/memories?q=lost+store")
+    opened.open("/memories?q=lost+store&condition=ok")
+    expect(page.get_by_text("No memory fits")).to_be_visible()
+    page.get_by_label("State", exact=True).select_option(label="Lost its vectors")
+    page.get_by_role("button", name="Find", exact=True).click()
+    expect(page).to_have_url(re.compile("condition=lost"))
     expect(page.get_by_role("row", name="Lost store")).to_contain_text("Lost its vectors")
     page.get_by_role("link", name="Lost store").click()
+    expect(page.get_by_role("row", name="lost-store-1")).to_contain_text("Lost its vectors")
     expect(page.get_by_text("All 6 chunks are missing from the vector store")).to_be_visible()
     expect(page.get_by_text("Search by meaning fails until a rebuild is done.")).to_be_visible()
     page.get_by_role("button", name="Rebuild…").first.click()
@@ -181,6 +186,7 @@ def test_the_store_was_lost_and_is_repaired(window: Window, client: Client, web_
     expect(page.locator("#memory-status .badge.ok")).to_contain_text("Searchable")
     page.get_by_role("button", name="Compare now").click()
     expect(page.get_by_text("Nothing is missing")).to_be_visible()
+    expect(page.get_by_role("row", name="lost-store-1")).to_contain_text("Searchable")
 
 
 def test_several_memories_are_synced_with_a_result_for_each(window: Window, client: Client) -> None:

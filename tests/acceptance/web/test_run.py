@@ -99,6 +99,16 @@ def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: C
     expect(page.get_by_role("heading", level=1)).to_have_text(QUESTION)
 
 
+def test_a_run_waits_in_a_memory_that_is_off(window: Window, client: Client, flow: str) -> None:
+    name = f"Support {uuid4()}"
+    client.create_memory_base(name=name, flow_id=flow, threshold=50, capture="all", auto_capture=False)
+    client.capture_run(flow, session_id="goran", run_id="run-1", messages=[said("user", QUESTION)])
+    reader = window()
+    reader.open(address(flow, "run-1"))
+    expect(reader.page.get_by_text("this memory is off and ingests only when asked")).to_be_visible()
+    expect(reader.page.get_by_text("before ingestion starts")).to_have_count(0)
+
+
 @pytest.mark.slow
 def test_a_waiting_run_becomes_searchable_while_the_page_is_open(window: Window, client: Client, flow: str) -> None:
     client.create_memory_base(name=f"Support {uuid4()}", flow_id=flow, threshold=50, capture="all")

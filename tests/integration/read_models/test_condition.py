@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
@@ -12,6 +13,7 @@ from memorybase.database.paging import PageRequest
 from memorybase.models import Capture, DeadLetter, IngestionJob, MemoryBase
 from memorybase.read_models import memory_bases
 from memorybase.read_models.condition import Condition, ConditionName, condition, condition_name
+from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 
 FINE: dict[str, Any] = {
     "mismatch": None,
@@ -42,7 +44,15 @@ def shown(world: World, base_id: Any) -> Condition:
     )
     one = memory_bases.get_memory_base(world.services, world.user_id, base_id)
     assert condition(listed) == condition(one)
+    assert {name for name in ConditionName if base_id in listed_in(world, name)} == {one.condition}
     return condition(one)
+
+
+def listed_in(world: World, name: ConditionName) -> list[UUID]:
+    query = MemoryBaseQuery(condition=name)
+    page = memory_bases.list_memory_bases(world.services, world.user_id, PageRequest(), query)
+    assert page.total == len(page.items)
+    return [base.id for base in page.items]
 
 
 def test_the_worst_that_holds_is_named() -> None:

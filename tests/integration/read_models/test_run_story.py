@@ -209,6 +209,7 @@ def test_below_the_threshold_a_run_waits(world: World) -> None:
     run = world.say("s", "three")
     waiting = only(world, run.run_id)
     assert (waiting.state, waiting.pending, waiting.threshold, waiting.job_id) == ("waiting", 3, 5, None)
+    assert waiting.auto_capture
 
 
 def test_a_memory_base_that_counts_other_messages_says_so(world: World) -> None:

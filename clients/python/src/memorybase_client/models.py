@@ -1098,6 +1098,8 @@ class Ingestion(Answer):
     """While they wait: counted messages of the session toward the threshold."""
     threshold: int
     """Counted messages of a session that start an ingestion."""
+    auto_capture: bool
+    """Whether they start it. If false, only a flush does."""
     job_id: UUID | None
     """The last job that ingested them; null without one."""
     attempts: int
@@ -1166,6 +1168,8 @@ class JobView(Answer):
     """The memory base."""
     memory_base_name: str
     """The name of the memory base."""
+    flow_id: UUID
+    """The flow of the session."""
     session_id: str
     """The session's id, chosen by the caller."""
     state: JobState | str

@@ -273,6 +273,7 @@ class AsyncOperations(AsyncTransport):
         *,
         text: str | None = None,
         auto_capture: bool | None = None,
+        condition: models.ConditionName | None = None,
         order: Literal["created", "recent", "name"] | None = None,
         page: int | None = None,
         size: int | None = None,
@@ -284,6 +285,7 @@ class AsyncOperations(AsyncTransport):
 
         text: Only memory bases with this text in their name or in that of their flow.
         auto_capture: Only memory bases whose auto-capture is on, or off.
+        condition: Only memory bases in this condition.
         order: `created`: oldest first. `recent`: latest first. `name`: by name.
         page: Number of the page, from 1. Not together with `cursor`.
         size: Maximum items of a page.
@@ -297,6 +299,7 @@ class AsyncOperations(AsyncTransport):
             params={
                 "text": text,
                 "auto_capture": auto_capture,
+                "condition": condition,
                 "order": order,
                 "page": page,
                 "size": size,
