@@ -744,8 +744,8 @@ def test_no_operation_shows_or_changes_another_users_data(stage: Stage, operatio
         "the owner is addressed, say why"
     )
     attempts = CASES[operation.id](stage.mine, stage.hers)
+    before = stage.snapshot()
     for attempt in attempts:
-        before = stage.snapshot()
         answer = stage.eve.call(
             operation.method, attempt.path, expect=attempt.expect, json=attempt.body, params=attempt.query
         )
