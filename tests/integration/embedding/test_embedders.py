@@ -394,15 +394,28 @@ def test_both_backends_put_the_prompts_before_texts(prompted: Path, plain: Embed
         assert embedder.max_tokens == 254 - len(embedder.token_offsets("a passage: "))
 
 
-def test_chunks_leave_tokens_for_the_passage_prompt(prompted: Path) -> None:
-    onnx, _ = load_both(prompted, embedding_passage_prompt="a passage of a long text: ")
+def test_chunks_leave_tokens_for_the_passage_prompt(model_settings: Settings) -> None:
+    prompt = {"embedding_passage_prompt": "a passage of a long text: "}
+    onnx = Embedders(model_settings.model_copy(update=prompt)).get()
     chunk = split_text("word " * 400, onnx.token_offsets, max_tokens=onnx.max_tokens, overlap=0)[0].text
     ((full,), (cut,)) = onnx.embed([chunk]), onnx.embed([chunk.removesuffix(" word")])
     assert len(onnx.token_offsets(chunk)) == onnx.max_tokens < 254
     assert np.abs(full - cut).max() > 1e-5, "the last word of a full chunk was not read"
 
 
+def test_settings_give_prompts_and_the_passages_change_the_identity(
+    model_settings: Settings, onnx: OnnxEmbedder
+) -> None:
+    prompts = {"embedding_query_prompt": "q: ", "embedding_passage_prompt": "p: "}
+    other = Embedders(model_settings.model_copy(update=prompts)).get()
+    assert other.embed_query("where") @ onnx.embed_query("q: where") > 0.9999
+    assert other.embed(["there"])[0] @ onnx.embed(["p: there"])[0] > 0.9999
+    assert other.identity.startswith(f"{onnx.identity}/passage-")
+
+
+@pytest.mark.slow
 def test_settings_override_the_models_prompts(prompted: Path, plain: Embedder) -> None:
+    load_both(prompted, embedding_passage_prompt="a passage of a long text: ")
     none, _ = load_both(prompted, embedding_query_prompt="", embedding_passage_prompt="")
     assert cosines(none.embed(TEXTS), plain.embed(TEXTS)).min() > 0.9999
     assert none.embed_query("where") @ plain.embed_query("where") > 0.9999
@@ -412,6 +425,7 @@ def test_settings_override_the_models_prompts(prompted: Path, plain: Embedder) -
     assert other.embed(["there"])[0] @ plain.embed(["p: there"])[0] > 0.9999
 
 
+@pytest.mark.slow
 def test_another_passage_prompt_changes_the_identity(prompted: Path) -> None:
     def identity(**settings: Any) -> str:
         return load(prompted, "onnx", **settings).identity
@@ -426,10 +440,11 @@ def test_another_passage_prompt_changes_the_identity(prompted: Path) -> None:
     assert identity(embedding_model="all-MiniLM-L6-v2", embedding_passage_prompt="p: ") == own
 
 
-def test_a_passage_prompt_without_room_for_text_is_an_error(prompted: Path) -> None:
-    for backend in ("onnx", "sentence-transformers"):
-        with pytest.raises(ModelUnavailable, match="leaves no room"):
-            load(prompted, backend, embedding_passage_prompt="word " * 300)
+@pytest.mark.parametrize("backend", ["onnx", pytest.param("sentence-transformers", marks=pytest.mark.slow)])
+def test_a_passage_prompt_without_room_for_text_is_an_error(model_settings: Settings, backend: str) -> None:
+    changes = {"embedding_backend": backend, "embedding_passage_prompt": "word " * 300}
+    with pytest.raises(ModelUnavailable, match="leaves no room"):
+        Embedders(model_settings.model_copy(update=changes)).get()
 
 
 # Failures of texts, models and files.
@@ -696,12 +711,18 @@ class TestTokenVectors:
         assert embedder.embed_with_tokens(self.TEXTS, [1])[1] == {1: b""}
         assert embedder.embed_with_tokens(self.TEXTS, [])[1] == {}
 
-    def test_backends_agree(self, onnx: Embedder, reference: Embedder, int8: Embedder) -> None:
-        assert onnx.token_encoding == reference.token_encoding == int8.token_encoding == "int4x96/a765c366"
-        unpacked = [unpack(each.embed_with_tokens(self.TEXTS, [0])[1][0], 96) for each in (onnx, reference, int8)]
-        found = [vectors / lengths[:, None] for vectors, lengths in unpacked]
-        assert cosines(found[0], found[1]).min() > 0.99
-        assert cosines(found[0], found[2]).min() > 0.9
+    def test_int8_agrees_with_fp32(self, onnx: Embedder, int8: Embedder) -> None:
+        self.check_agreement(onnx, int8, least=0.9)
+
+    @pytest.mark.slow
+    def test_onnx_agrees_with_the_reference(self, onnx: Embedder, reference: Embedder) -> None:
+        self.check_agreement(onnx, reference, least=0.99)
+
+    def check_agreement(self, *embedders: Embedder, least: float) -> None:
+        assert {each.token_encoding for each in embedders} == {"int4x96/a765c366"}
+        unpacked = [unpack(each.embed_with_tokens(self.TEXTS, [0])[1][0], 96) for each in embedders]
+        first, second = (vectors / lengths[:, None] for vectors, lengths in unpacked)
+        assert cosines(first, second).min() > least
 
     def test_query_tokens_have_character_spans(self, embedder: Embedder) -> None:
         whole = "Where is Ada's boat?"
@@ -713,6 +734,7 @@ class TestTokenVectors:
         best = (tokens.vectors @ stored.T / lengths).max(axis=1)
         assert best.argmax() == 4  # "boat" is in both
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("backend", ["onnx", "sentence-transformers"])
     def test_a_prompt_has_no_token_vectors(self, prompted: Path, backend: str) -> None:
         own = load(prompted, backend)

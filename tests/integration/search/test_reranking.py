@@ -1,15 +1,17 @@
-"""Search with a tiny cross-encoder of random weights, so that its ranking differs from every other."""
+"""Search with rerankers whose ranking differs from every other: a double and a tiny cross-encoder."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from harness.world import World
+from numpy.typing import NDArray
 
-from memorybase.embedding import CrossEncoderReranker
+from memorybase.embedding import CrossEncoderReranker, Reranker
 from memorybase.errors import ModelUnavailable
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest
@@ -46,17 +48,25 @@ def reranker(model: str) -> CrossEncoderReranker:
     return CrossEncoderReranker(Settings(reranker_model=model))
 
 
-def search(world: World, reranker: CrossEncoderReranker | None, **wanted: object) -> list[Hit]:
+class Double:
+    """Scores that follow from the letters of the texts."""
+
+    def scores(self, _query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([(sum(text.encode()) % 97 + 1) / 99 for text in texts], np.float32)
+
+
+def search(world: World, reranker: Reranker | None, **wanted: object) -> list[Hit]:
     services = replace(world.services, reranker=reranker)
     request = SearchRequest(flow_id=world.flow_id, query=QUERY, **wanted)  # type: ignore[arg-type]
     return answer.search(services, world.user_id, request).results
 
 
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-def test_the_fused_candidates_are_reranked(world: World, cross_encoder: str) -> None:
+@pytest.mark.parametrize("kind", ["double", pytest.param("cross-encoder", marks=pytest.mark.slow)])
+def test_the_fused_candidates_are_reranked(world: World, kind: str, request: pytest.FixtureRequest) -> None:
     world.new_base(threshold=1)
     world.say("s", *SAID)
-    own = reranker(cross_encoder)
+    own = Double() if kind == "double" else reranker(request.getfixturevalue("cross_encoder"))
     expected = dict(zip(SAID, own.scores(QUERY, SAID).tolist(), strict=True))
     assert 0 < min(expected.values()) < max(expected.values()) < 1
 
@@ -77,6 +87,7 @@ def test_the_fused_candidates_are_reranked(world: World, cross_encoder: str) -> 
     assert search(world, own, session_id="another") == []
 
 
+@pytest.mark.slow  # loads torch
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
 def test_an_unusable_reranker_is_an_error_with_the_setting(world: World, tmp_path: Path) -> None:
     world.new_base(threshold=1)
