@@ -138,5 +138,5 @@ class SignedIn:
         self.context.add_cookies(self._cookies)
         with window_of(page, self.url, width=width, dark=dark) as window:
             yield window
-        page.goto("about:blank")
+        page.goto(f"{self.url}/health/live")  # of the same site: for another one Chromium would start a process
         self._idle.append(page)
