@@ -532,7 +532,9 @@ def _counted(original: Callable[..., Sequence[Any]], seen: list[int]) -> Callabl
     return counted
 
 
-@pytest.mark.parametrize("preset", [TOKEN_BUFFER, FLOWX_5], ids=lambda preset: preset.name)
+@pytest.mark.parametrize(
+    "preset", [TOKEN_BUFFER, pytest.param(FLOWX_5, marks=pytest.mark.slow)], ids=lambda preset: preset.name
+)
 def test_a_lagging_summary_of_a_linked_session_costs_the_same_however_long_the_session_is(
     world: World, monkeypatch: pytest.MonkeyPatch, preset: SessionPreset
 ) -> None:

@@ -70,10 +70,7 @@ def test_each_system_can_be_chosen_and_is_tested_here() -> None:
     assert [system.value for system in System] == list(SYSTEMS) == list(DOCUMENTS)
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-@given(data=st.data())
-@settings(max_examples=150)
-def test_a_changed_document_is_read_to_the_end(system: str, data: st.DataObject) -> None:
+def read_changed_documents(system: str, data: st.DataObject) -> None:
     documents = copy.deepcopy(DOCUMENTS[system])
     for _ in range(data.draw(st.integers(1, 3))):
         spots = places(documents)
@@ -86,3 +83,18 @@ def test_a_changed_document_is_read_to_the_end(system: str, data: st.DataObject)
         assert part.session_id.strip()
         assert len(part.session_id) <= 128
         normalise_all(part.messages, user_id=NOBODY, max_messages=1_000, max_message_bytes=MAX_MESSAGE_BYTES)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_a_changed_document_is_read_to_the_end(system: str, data: st.DataObject) -> None:
+    read_changed_documents(system, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", SYSTEMS)
+@given(data=st.data())
+@settings(max_examples=500)
+def test_many_changed_documents_are_read_to_the_end(system: str, data: st.DataObject) -> None:
+    read_changed_documents(system, data)
