@@ -51,7 +51,9 @@ class Session(Base):
         Index("ix_sessions_page", "flow_id", "created_at", "id"),
         # With all that the list of end users reads.
         Index("ix_sessions_end_user", "flow_id", "end_user_id", "last_captured_at", "deleted_at"),
-        Index("ix_sessions_deleted", "deleted_at"),
+        # Of deleted sessions alone: SQLite would find all others by it, and filter them by flow and time.
+        Index("ix_sessions_deleted", "deleted_at",
+              postgresql_where=text("deleted_at IS NOT NULL"), sqlite_where=text("deleted_at IS NOT NULL")),
         # Lists are by the last capture, and a search reads pending messages of the latest sessions.
         Index("ix_sessions_recent", "flow_id", "last_captured_at", "id",
               postgresql_where=text("deleted_at IS NULL"), sqlite_where=text("deleted_at IS NULL")),

@@ -19,7 +19,7 @@ from memorybase.database import paging
 from memorybase.database.upsert import core
 from memorybase.models import Base, LedgerEntry, Message, Run, Session, SessionProgress
 from memorybase.read_models import activity as activity_view
-from memorybase.read_models import branches, memory_bases, overview, sessions
+from memorybase.read_models import branches, memory_bases, overview, overview_queries, sessions
 from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
@@ -213,17 +213,39 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
             assert rows_touched(world, statement, parameters) <= 10, statement
 
 
-def test_a_list_of_memory_bases_reads_only_the_sessions_that_are_behind(world: World) -> None:
-    world.new_base(threshold=1)
-    now = datetime.now(UTC)
-    passed = [
-        {"id": uuid4(), "flow_id": world.flow_id, "session_id": f"passed {number}", "first_position": number,
-         "last_seq": 1, "passed_seq": 1, "documents": 0, "terms": 0, "created_at": now, "last_captured_at": now,
+def add_passed_sessions(world: World, flow_ids: list[UUID], count: int, at: datetime) -> None:
+    """As many sessions in each flow, marked as passed."""
+    rows = [
+        {"id": uuid4(), "flow_id": flow_id, "session_id": f"passed {number}", "first_position": number,
+         "last_seq": 1, "passed_seq": 1, "documents": 0, "terms": 0, "created_at": at, "last_captured_at": at,
          "metadata": {}}
-        for number in range(3_000)
+        for flow_id in flow_ids
+        for number in range(count)
     ]  # fmt: skip
     with world.services.database.transaction() as db:
-        db.execute(sa.insert(core(Session)), passed)
+        db.execute(sa.insert(core(Session)), rows)
+
+
+def test_sessions_of_a_window_are_counted_in_the_index_of_latest_sessions(world: World) -> None:
+    flow_ids = [world.new_flow() for _ in range(30)]
+    since = datetime.now(UTC) - timedelta(days=1)
+    add_passed_sessions(world, flow_ids, 100, since - timedelta(days=1))
+    with world.services.database.engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    with recorded(world) as sent, world.services.database.reading() as db:
+        assert overview_queries.sessions_since(db, flow_ids, since) == {}
+    ((statement, parameters),) = [each for each in sent if "FROM sessions" in each[0]]
+    if world.services.database.is_sqlite:
+        with world.services.database.engine.connect() as connection:
+            plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all())
+        assert "ix_sessions_recent (flow_id=? AND last_captured_at>?)" in plan, plan
+    else:
+        assert rows_touched(world, statement, parameters) <= 10, statement
+
+
+def test_a_list_of_memory_bases_reads_only_the_sessions_that_are_behind(world: World) -> None:
+    world.new_base(threshold=1)
+    add_passed_sessions(world, [world.flow_id], 3_000, datetime.now(UTC))
     world.say("behind", "one")
     with world.services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
