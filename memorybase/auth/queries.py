@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import records
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert
 from memorybase.models import ApiKey, User, WebTicket
@@ -29,12 +30,11 @@ class StoredKey(NamedTuple):
 
 
 _KEYS = core(ApiKey).c
-_BY_HASH = sa.select(*(_KEYS[name] for name in StoredKey._fields)).where(_KEYS.key_hash == sa.bindparam("key_hash"))
+_BY_HASH = sa.select(*records.columns(ApiKey, StoredKey)).where(_KEYS.key_hash == sa.bindparam("key_hash"))
 
 
 def key_by_hash(db: OrmSession, key_hash: bytes) -> StoredKey | None:
-    row = db.execute(_BY_HASH, {"key_hash": key_hash}).one_or_none()
-    return None if row is None else StoredKey(*row)
+    return records.fetch_one(db, StoredKey, _BY_HASH, {"key_hash": key_hash})
 
 
 def valid_hashes(db: OrmSession, hashes: Collection[bytes], now: datetime) -> set[bytes]:

@@ -55,7 +55,7 @@ def list_(data_dir: DataDirOption = None) -> None:
 def revoke(
     key_id: Annotated[str, typer.Argument(help="The id from `keys list`.")], data_dir: DataDirOption = None
 ) -> None:
-    """Revoke a key, at once and permanently."""
+    """Revoke a key permanently; a running API refuses it within a second."""
     from memorybase.auth import api_keys
 
     try:

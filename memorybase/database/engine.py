@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -51,15 +51,23 @@ class Database:
         Without `durable`, SQLite does not wait for the disk: a power cut may undo the commit until a durable one
         follows. Commits are never undone out of order.
         """
-        with _translate_errors(), self._writer_lock(), OrmSession(self.engine, expire_on_commit=False) as db:
-            if self.is_sqlite:
-                # Take the write lock at the start: under WAL a reader that starts to write fails at once.
-                db.connection(execution_options={"begin_immediate": self.sqlite_sync[durable]})
+        # On SQLite take the write lock at the start: under WAL a reader that starts to write fails at once.
+        options = {"begin_immediate": self.sqlite_sync[durable]} if self.is_sqlite else {}
+        with _translate_errors(), self._writer_lock(), self._session(options) as db:
             yield db
-            db.commit()
+            db.flush()
+            connection(db).commit()
             callbacks = _callbacks(db)
         for callback in callbacks:
             callback()
+
+    @contextmanager
+    def _session(self, options: Mapping[str, Any]) -> Iterator[OrmSession]:
+        """A session on a connection that has begun a transaction; it is rolled back at the end unless committed."""
+        with self.engine.connect() as opened:
+            opened.execution_options(**options).begin()
+            with OrmSession(opened, expire_on_commit=False) as db:
+                yield db
 
     @contextmanager
     def _writer_lock(self) -> Iterator[None]:
@@ -85,8 +93,7 @@ class Database:
             options = {"begin": snapshot}
         elif snapshot:
             options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        with _translate_errors(), OrmSession(self.engine, expire_on_commit=False) as db:
-            db.connection(execution_options=options)
+        with _translate_errors(), self._session(options) as db:
             yield db
 
     def ping(self) -> None:
@@ -96,6 +103,13 @@ class Database:
 
     def dispose(self) -> None:
         self.engine.dispose()
+
+
+def connection(db: OrmSession) -> sa.Connection:
+    """The session's connection. A statement on tables needs no session, which costs as much as a small statement."""
+    if not isinstance(db.bind, sa.Connection):
+        raise TypeError("the session is of no Database")
+    return db.bind
 
 
 def after_commit(db: OrmSession, callback: AfterCommit) -> None:

@@ -10,6 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import engine
+
 
 def insert(db: OrmSession, table: type[Any]) -> postgresql.Insert:
     """An INSERT with ON CONFLICT for the session's dialect."""
@@ -32,8 +34,9 @@ def insert_if_absent(
     db: OrmSession, table: type[Any], values: Mapping[str, Any], *unique: str, where: sa.TextClause | None = None
 ) -> bool:
     """Insert a row unless one with the same `unique` columns (and `where` true) exists; whether it was inserted."""
-    statement = _insert_if_absent(db.get_bind().dialect.name, core(table), unique, where)
-    return rows_affected(db, statement, values) == 1
+    connection = engine.connection(db)
+    statement = _insert_if_absent(connection.dialect.name, core(table), unique, where)
+    return connection.execute(statement, values).rowcount == 1
 
 
 @lru_cache

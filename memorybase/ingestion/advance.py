@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -16,8 +17,10 @@ from memorybase.ingestion import build
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.ingestion.scheduler import audit_time, schedule_next
-from memorybase.models import JobKind, JobState, MemoryBase, SessionProgress
+from memorybase.models import JobKind, JobState
 from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, token_vectors
+from memorybase.queries.cursors import ProgressRow
+from memorybase.queries.memory_bases import AnyBase
 from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -70,9 +73,9 @@ class WriteResult:
 class Advanced(NamedTuple):
     """After the compare-and-set: the memory base, the session's row that moved, all its rows, the time."""
 
-    base: MemoryBase
-    progress: SessionProgress
-    session_rows: list[SessionProgress]
+    base: AnyBase
+    progress: ProgressRow
+    session_rows: list[ProgressRow]
     now: datetime
 
 
@@ -82,10 +85,12 @@ def compare_and_set(db: OrmSession, claim: Claim, *, to_seq: int, cursor_id: UUI
     Raises ClaimLost if another worker has the job, or the memory base is being deleted.
     """
     # An advance that may complete a build locks the base exclusively: of two last advances, one sees the other.
-    lock = memory_bases.lock_base if claim.is_build else memory_bases.share_base
+    lock: Callable[[OrmSession, UUID], AnyBase | None] = (
+        memory_bases.lock_base if claim.is_build else memory_bases.share_base
+    )
     base = lock(db, claim.memory_base_id)
     # During a build the session has two rows. Lock both by id, as a capture does.
-    locked = cursors.lock_session_progress(db, [claim.memory_base_id], claim.session_id)
+    locked = cursors.lock_rows(db, [claim.memory_base_id], claim.session_id)
     now = clock.now(db)
     progress = cursors.compare_and_advance(
         db,
@@ -100,8 +105,8 @@ def compare_and_set(db: OrmSession, claim: Claim, *, to_seq: int, cursor_id: UUI
     if base is None or base.deleting_at is not None or progress is None:
         raise errors.ClaimLost
     if progress.session_id != claim.session_id:  # renamed since
-        locked = cursors.lock_session_progress(db, [base.id], progress.session_id)
-    return Advanced(base, progress, locked, now)
+        locked = cursors.lock_rows(db, [base.id], progress.session_id)
+    return Advanced(base, progress, [progress if row.id == progress.id else row for row in locked], now)
 
 
 def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced, done: WriteResult) -> None:
@@ -115,19 +120,20 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
         repaired=claim.kind == JobKind.REPAIR,
     )  # fmt: skip
     token_vectors.record(db, base_id=base.id, generation=claim.generation, progress_id=progress.id, tokens=done.tokens)
-    progress.total_processed += messages
-    progress.total_chunks += chunks
     dead_letters.clear_dead_letters(db, progress.id, [held.message_id for held in done.held])
     dead_letters.add_dead_letters(
         db, base_id=base.id, generation=claim.generation, progress_id=progress.id, failures=done.failures, now=now
     )
+    changes: dict[str, Any] = {
+        "total_processed": progress.total_processed + messages, "total_chunks": progress.total_chunks + chunks
+    }  # fmt: skip
     if claim.retried:
         # An earlier attempt may have written chunks of a message that was edited since; no ledger has them.
-        progress.audit_at = audit_time(now, services.settings)
+        changes["audit_at"] = audit_time(now, services.settings)
     if progress.job_cap is not None:
         doubled = progress.job_cap * 2
-        progress.job_cap = doubled if doubled < services.settings.job_max_messages else None
-    db.flush()
+        changes["job_cap"] = doubled if doubled < services.settings.job_max_messages else None
+    cursors.update(db, progress, **changes)
     if not jobs.update_claimed(
         db,
         job_id=claim.job_id,

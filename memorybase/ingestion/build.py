@@ -8,15 +8,15 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock, engine
 from memorybase.knowledge_bases import registry
-from memorybase.models import MemoryBase
 from memorybase.queries import cursors, jobs, memory_bases
+from memorybase.queries.memory_bases import AnyBase
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
 
-def complete_build(db: OrmSession, services: Services, base: MemoryBase, now: datetime) -> bool:
+def complete_build(db: OrmSession, services: Services, base: AnyBase, now: datetime) -> bool:
     """Let the new generation serve once every session has reached what the old one covered.
 
     The caller locks the base exclusively: of two last advances, one sees the other.
@@ -27,7 +27,6 @@ def complete_build(db: OrmSession, services: Services, base: MemoryBase, now: da
     jobs.cancel_jobs_of_base(db, base.id, now, "its generation was replaced", which=jobs.of_generation(old))
     memory_bases.retire_generation(db, base.id, old, now)
     memory_bases.set_serving(db, base.id, new)
-    db.refresh(base)
     entry = registry.entry_of_memory_base(db, base.id)
     if entry is not None:
         engine.after_commit(db, lambda: registry.write_metadata(services, entry))

@@ -6,7 +6,7 @@ Lock order: memory bases (shared), the session, its progress rows by id.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
@@ -22,10 +22,10 @@ from memorybase.ingestion.trigger import IngestionState, trigger
 from memorybase.keyword_index import index
 from memorybase.keyword_index.analyzer import Document
 from memorybase.messages import NewMessage, ParentRule, message_fingerprint, text_bytes
-from memorybase.models import Session
-from memorybase.queries import deleted_messages, memory_bases, sessions
+from memorybase.queries import deleted_messages, sessions
 from memorybase.queries.deleted_messages import Deleted
-from memorybase.queries.ownership import check_flow
+from memorybase.queries.ownership import share_bases
+from memorybase.queries.sessions import OpenSession
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -95,8 +95,7 @@ def _capture(
     given_run = _caller_id(user_id, request.run_id)
     analyzed = index.analyze_all(services, request.messages)
     with services.database.transaction() as db:
-        bases = memory_bases.share_bases_of_flow(db, flow_id)
-        check_flow(db, user_id, flow_id)
+        bases = share_bases(db, user_id, flow_id)
         # From here to the commit only this transaction assigns seqs in the session: seq order is commit order.
         session = sessions.open_session(
             db,
@@ -104,14 +103,18 @@ def _capture(
             session_id=request.session_id,
             end_user_id=request.end_user_id,
         )
+        as_opened = replace(session)
         now = clock.now(db)  # read under the lock: captured_at rises with seq
         idempotency.bind_end_user(session, request.end_user_id)
         run_id, run_is_new = idempotency.ensure_run(db, session, given_run, request.messages, now)
-        # Ids derived from a new run's id are new too.
+        # Ids derived from a new run's id are new too. They may have been deleted with their session, unless the run's
+        # id has just been chosen.
         look_up = look_up_all or not run_is_new
+        may_be_deleted = look_up or given_run is not None
         identified = idempotency.identify(
-            db, session, run_id, request.messages, on_conflict=request.on_conflict, look_up=look_up
-        )
+            db, session, run_id, request.messages, on_conflict=request.on_conflict, look_up=look_up,
+            may_be_deleted=may_be_deleted,
+        )  # fmt: skip
         messages, known, past, skipped = identified.messages, identified.known, identified.past, identified.skipped
         new = {row_id: message for row_id, message in messages.items() if row_id not in known and row_id not in skipped}
         documents = dict(zip(identified.rows, analyzed, strict=True))
@@ -128,9 +131,10 @@ def _capture(
         index.add(db, session, rows, documents)
         deleted_messages.delete(db, flow_id, new.keys() & past.keys())
         deleted_messages.allow(db, flow_id, identified.restored)
-        db.flush()
         if request.on_conflict == "update":
             edit.update_changed(db, services, bases, session, messages, known, now, by=request.by)
+        if session != as_opened:
+            sessions.save(db, session)
         ingestion = trigger(db, services, bases, session, now)
     log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
     seqs = {row_id: first_seq + offset for offset, row_id in enumerate(new)}
@@ -148,7 +152,7 @@ def _capture(
 
 
 def _links(
-    db: OrmSession, session: Session, new: Mapping[UUID, NewMessage], identified: Identified
+    db: OrmSession, session: OpenSession, new: Mapping[UUID, NewMessage], identified: Identified
 ) -> dict[UUID, tuple[UUID | None, ParentRule | None]]:
     """The parent of each new message, and its rule. For a deleted parent: what is followed in its place."""
     past = identified.past
@@ -182,7 +186,7 @@ def message_rows(
     documents: Mapping[UUID, Document],
     past: Mapping[UUID, Deleted],
     links: Mapping[UUID, tuple[UUID | None, ParentRule | None]],
-    session: Session,
+    session: OpenSession,
     run_id: UUID,
     first_seq: int,
     now: datetime,

@@ -8,8 +8,11 @@ from uuid import UUID
 
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
-from memorybase.models import Capture, Generation, IngestionJob, JobKind, JobState, MemoryBase, SessionProgress
+from memorybase.models import Capture, JobKind, JobState
 from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries.cursors import ProgressRow
+from memorybase.queries.jobs import JobRow
+from memorybase.queries.memory_bases import Projection, SharedBase
 from memorybase.services import JobMessage, Services
 from memorybase.vectors.store import CollectionRef
 
@@ -24,8 +27,8 @@ def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | No
         base = memory_bases.share_base(db, message.memory_base_id)
         if base is None or base.deleting_at is not None:
             return None
-        locked = cursors.lock_session_progress(db, [base.id], message.session_id)
-        job = jobs.lock_job(db, message.job_id)
+        locked = cursors.lock_rows(db, [base.id], message.session_id)
+        job = jobs.lock_row(db, message.job_id)
         now = clock.now(db)
         # The session may have been renamed since the notification; the sweeper notifies again.
         if (
@@ -42,22 +45,14 @@ def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | No
             return None
         if progress.lease_until is not None and progress.lease_until > now:
             return None  # the worker of a cancelled job still holds the lease
-        progress.epoch += 1
-        progress.lease_until = now + timedelta(seconds=services.settings.lease_seconds)
-        progress.lease_owner = owner
-        job.state = JobState.RUNNING
-        job.epoch = progress.epoch
-        job.attempts += 1
-        job.started_at = now
-        job.embedding_started = job.batched = False
-        db.flush()
+        lease_until = now + timedelta(seconds=services.settings.lease_seconds)
+        cursors.update(db, progress, epoch=progress.epoch + 1, lease_until=lease_until, lease_owner=owner)
+        job = jobs.start(db, job, progress.epoch, now)
         end_user_id = sessions.end_user_of(db, base.flow_id, progress.session_id)
-        return new_claim(
-            job, progress, base, memory_bases.fetch_generation(db, base.id, progress.generation), end_user_id
-        )
+        return new_claim(job, progress, base, memory_bases.projection(db, base, progress.generation), end_user_id)
 
 
-def _still_matches(base: MemoryBase, progress: SessionProgress, job: IngestionJob) -> bool:
+def _still_matches(base: SharedBase, progress: ProgressRow, job: JobRow) -> bool:
     if progress.cursor_seq != job.from_seq or progress.generation not in (base.serving, base.building):
         return False
     return job.kind == JobKind.REPAIR or progress.generation == scheduler.write_generation(base)
@@ -104,10 +99,10 @@ class Claim:
 
 
 def new_claim(
-    job: IngestionJob,
-    progress: SessionProgress,
-    base: MemoryBase,
-    generation: Generation,
+    job: JobRow,
+    progress: ProgressRow,
+    base: SharedBase,
+    generation: Projection,
     end_user_id: str | None,
 ) -> Claim:
     return Claim(

@@ -17,18 +17,20 @@ from memorybase.ingestion import scheduler
 from memorybase.ingestion.idempotency import current_fingerprint
 from memorybase.keyword_index import index
 from memorybase.messages import NewMessage, message_fingerprint, text_bytes
-from memorybase.models import IngestionJob, MemoryBase, Message, Session
+from memorybase.models import Message
 from memorybase.queries import message_changes, sessions, summaries
+from memorybase.queries.jobs import JobRow
+from memorybase.queries.memory_bases import AnyBase
 from memorybase.queries.message_changes import NOBODY, Attribution
-from memorybase.queries.sessions import KnownMessage
+from memorybase.queries.sessions import AnySession, KnownMessage
 from memorybase.services import Services
 
 
 def update_changed(
     db: OrmSession,
     services: Services,
-    bases: Sequence[MemoryBase],
-    session: Session,
+    bases: Sequence[AnyBase],
+    session: AnySession,
     messages: Mapping[UUID, NewMessage],
     known: Mapping[UUID, KnownMessage],
     now: datetime,
@@ -54,13 +56,13 @@ def update_changed(
 def apply_edit(
     db: OrmSession,
     services: Services,
-    bases: Sequence[MemoryBase],
-    session: Session,
+    bases: Sequence[AnyBase],
+    session: AnySession,
     message: Message,
     changes: Mapping[str, Any],
     now: datetime,
     attribution: Attribution = NOBODY,
-) -> list[IngestionJob]:
+) -> list[JobRow]:
     """Write the changed fields as a new version of the message, keep the former ones, and schedule the repairs.
 
     The caller holds the locks of the flow's memory bases and of the session.

@@ -13,8 +13,10 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
-from memorybase.models import IngestionJob, JobState, MemoryBase, SessionProgress
+from memorybase.models import JobState, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries.jobs import AnyJob, JobRow
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.ownership import require_memory_base, require_session
 from memorybase.services import Services
 
@@ -135,7 +137,7 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
             locked = cursors.lock_session_progress(db, [base.id], session_id)
             active = jobs.active_job(db, base.id, session_id)
             if active is None:
-                job = scheduler.schedule_all_pending(db, services, base, session, now)
+                job: AnyJob | None = scheduler.schedule_all_pending(db, services, base, session, now)
             else:
                 job = _requeue_if_expired(db, services, base, locked, active, now)
                 # A conflict only if something is pending.
@@ -148,11 +150,11 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
 def _requeue_if_expired(
     db: OrmSession,
     services: Services,
-    base: MemoryBase,
+    base: SharedBase,
     locked: Sequence[SessionProgress],
-    active: IngestionJob,
+    active: JobRow,
     now: datetime,
-) -> IngestionJob | None:
+) -> AnyJob | None:
     """Requeue the job if its lease has expired; None while the lease holds."""
     progress = next((r for r in locked if r.id == active.progress_id), None)
     if progress is None or progress.lease_until is None or progress.lease_until >= now:

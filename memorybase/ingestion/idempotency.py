@@ -16,13 +16,13 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage, message_fingerprint
-from memorybase.models import Message, Session
+from memorybase.models import Message
 from memorybase.queries import caller_ids, deleted_messages, sessions
 from memorybase.queries.deleted_messages import Deleted
-from memorybase.queries.sessions import KnownMessage
+from memorybase.queries.sessions import AnySession, KnownMessage, OpenSession
 
 
-def bind_end_user(session: Session, end_user_id: str | None) -> None:
+def bind_end_user(session: AnySession, end_user_id: str | None) -> None:
     """Bind the session to its end user at its first capture. Raises SessionConflict for another end user later."""
     if session.deleted_at is not None:  # deleted; this capture starts it again
         session.end_user_id = end_user_id
@@ -39,14 +39,14 @@ def bind_end_user(session: Session, end_user_id: str | None) -> None:
 
 
 def ensure_run(
-    db: OrmSession, session: Session, given: CallerId | None, messages: Sequence[NewMessage], now: datetime
+    db: OrmSession, session: OpenSession, given: CallerId | None, messages: Sequence[NewMessage], now: datetime
 ) -> tuple[UUID, bool]:
     """The id of the run's row, inserted unless it exists, and whether it is new.
 
     Raises RunConflict if it belongs to another session, or came with other messages without ids.
     """
     fingerprint = _fingerprint_without_ids(messages)
-    stored = {} if given is None else sessions.runs_of_ids(db, given.in_flow(session.flow_id))
+    stored = {} if given is None else sessions.known_runs(db, given.in_flow(session.flow_id))
     run = next((run for run in stored.values() if run.flow_id == session.flow_id), None)
     if run is None:
         return _add_run(db, session, given, stored, fingerprint, now), True
@@ -57,13 +57,14 @@ def ensure_run(
     if fingerprint is not None:
         if run.fingerprint not in (None, fingerprint):
             raise errors.RunConflict(field="run_id", value=run.id if given is None else given.sent)
-        run.fingerprint = fingerprint
+        if run.fingerprint is None:
+            sessions.set_run_fingerprint(db, run.id, fingerprint)
     return run.id, False
 
 
 def _add_run(
     db: OrmSession,
-    session: Session,
+    session: OpenSession,
     given: CallerId | None,
     taken: Collection[UUID],
     fingerprint: bytes | None,
@@ -110,10 +111,17 @@ class Identified:
 
 
 def identify(
-    db: OrmSession, session: Session, run_id: UUID, messages: Sequence[NewMessage], *, on_conflict: str, look_up: bool
+    db: OrmSession,
+    session: OpenSession,
+    run_id: UUID,
+    messages: Sequence[NewMessage],
+    *,
+    on_conflict: str,
+    look_up: bool,
+    may_be_deleted: bool,
 ) -> Identified:
     """Find the row of each message, or choose the id of a new one. Without an id it is derived from the run and the
-    index among such messages; `look_up`: these may be stored too.
+    index among such messages; `look_up`: these may be stored too; `may_be_deleted`: or deleted.
 
     Raises InvalidRequest for one id with two contents; MessageConflict for a message of another session or, while
     on_conflict is "error", with different content.
@@ -124,7 +132,7 @@ def identify(
     candidates = {row_id for each in named for row_id in each.in_flow(flow_id)}
     stored = sessions.known_messages(db, candidates.union(generated if look_up else ()))
     here = {row_id for row_id, message in stored.items() if message.flow_id == flow_id}
-    past = deleted_messages.fetch(db, flow_id, candidates.union(generated) - here)
+    past = deleted_messages.fetch(db, flow_id, candidates.union(generated if may_be_deleted else ()) - here)
     gone = {row_id for row_id, deleted in past.items() if stays_deleted(deleted, session)}
     rows = {
         each: row_id for which in (gone, here) for each in named for row_id in each.in_flow(flow_id) if row_id in which
@@ -163,7 +171,7 @@ def _distinct(messages: Sequence[NewMessage], row_ids: Sequence[UUID]) -> dict[U
 
 def _check_known(
     db: OrmSession,
-    session: Session,
+    session: OpenSession,
     messages: Mapping[UUID, NewMessage],
     known: Mapping[UUID, KnownMessage],
     on_conflict: str,
@@ -202,6 +210,6 @@ def current_fingerprint(message: Message) -> bytes:
     )  # fmt: skip
 
 
-def stays_deleted(past: Deleted, session: Session) -> bool:
+def stays_deleted(past: Deleted, session: OpenSession) -> bool:
     """A runtime that posts its whole state again does not restore a message that was deleted from its session."""
     return past.stays_deleted and past.session_uuid == session.id

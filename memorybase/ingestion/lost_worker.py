@@ -7,8 +7,10 @@ from datetime import datetime
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.ingestion.scheduler import audit_time, enqueue_after_commit, schedule_next
-from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, SessionProgress
+from memorybase.models import IngestionJob, JobKind, JobState, SessionProgress
 from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, sessions
+from memorybase.queries.jobs import AnyJob
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -18,12 +20,12 @@ log = get_logger(__name__)
 def requeue_job(
     db: OrmSession,
     services: Services,
-    base: MemoryBase,
+    base: SharedBase,
     progress: SessionProgress,
     now: datetime,
     *,
     stopped: bool = False,
-) -> IngestionJob | None:
+) -> AnyJob | None:
     """Fence off a lost worker and requeue its job; returns the session's active job. The caller locks the row.
 
     `stopped`: the worker was stopped on purpose, which does not count against the job.
@@ -53,11 +55,11 @@ def requeue_job(
 def _split_range(
     db: OrmSession,
     services: Services,
-    base: MemoryBase,
+    base: SharedBase,
     progress: SessionProgress,
     job: IngestionJob,
     now: datetime,
-) -> IngestionJob | None:
+) -> AnyJob | None:
     """This job ends workers: halve its range, down to one message, which becomes a dead letter."""
     if job.total <= 1:
         _give_up_on_last_message(db, base, progress, job, now)
@@ -70,7 +72,7 @@ def _split_range(
 
 
 def _give_up_on_last_message(
-    db: OrmSession, base: MemoryBase, progress: SessionProgress, job: IngestionJob, now: datetime
+    db: OrmSession, base: SharedBase, progress: SessionProgress, job: IngestionJob, now: datetime
 ) -> None:
     if job.audit:
         # The cause may be a message that is missing only in the store, and only an audit can tell which. Abandon the

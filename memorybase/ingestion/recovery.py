@@ -29,7 +29,9 @@ def requeue(services: Services, progress_id: UUID, *, dead_owner: str | None = N
         if base is None or found is None:
             return False
         # All rows of the session, since the next job may be scheduled. A sweeper does not wait for locks.
-        if not cursors.try_lock_session_progress(db, base, found.session_id, wait=dead_owner is not None):
+        generations = [base.serving, base.building]
+        wait = dead_owner is not None
+        if not cursors.try_lock_session_progress(db, base.id, generations, found.session_id, wait=wait):
             return False
         progress = cursors.lock_progress(db, progress_id, skip_locked=True)
         now = clock.now(db)

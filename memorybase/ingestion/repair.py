@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from memorybase import errors
@@ -142,14 +143,17 @@ def _record(
         removed = [*difference.deleted, *(held for held in difference.replaced if held.message_id in failed)]
         ledger.delete(db, progress.id, [held.message_id for held in removed])
         dead_letters.clear_dead_letters(db, progress.id, difference.orphaned)
-        progress.total_processed -= len(removed)
-        progress.total_chunks -= sum(held.chunks for held in removed)
+        changes: dict[str, Any] = {
+            "total_processed": progress.total_processed - len(removed),
+            "total_chunks": progress.total_chunks - sum(held.chunks for held in removed),
+        }
         if claim.audit and difference.complete and (progress.audit_at is None or progress.audit_at <= now):
             # An audit scheduled for later may be for a write that came after this audit read the store.
-            progress.audit_at = progress.renamed_from = None
+            changes |= {"audit_at": None, "renamed_from": None}
         if difference.complete:
             # Edits counted since the claim may have come after this repair read the messages.
-            progress.repaired = max(progress.repaired, claim.dirty)
+            changes["repaired"] = max(progress.repaired, claim.dirty)
+        cursors.update(db, progress, **changes)
         engine.after_commit(db, lambda: keeper.drop(claim))
         advance.finish(db, services, claim, advanced, done)
         if claim.is_build:

@@ -12,8 +12,9 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.scheduler import audit_time, schedule_next
-from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, SessionProgress
+from memorybase.models import IngestionJob, JobKind, JobState, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -67,7 +68,7 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
 def _yield_to_build(
     db: OrmSession,
     services: Services,
-    base: MemoryBase,
+    base: SharedBase,
     job: IngestionJob,
     rows: list[SessionProgress],
     now: datetime,

@@ -8,27 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import engine
-from memorybase.models import (
-    Capture,
-    Generation,
-    IngestionJob,
-    JobKind,
-    JobState,
-    MemoryBase,
-    Session,
-    SessionProgress,
-)
+from memorybase.models import Capture, JobKind, JobState, Session, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries.cursors import AnyProgress
+from memorybase.queries.jobs import AnyJob, JobRow
+from memorybase.queries.memory_bases import AnyBase
 from memorybase.services import JobMessage, Services
 from memorybase.settings import Settings
 
 SESSIONS_SCHEDULED_AT_ONCE = 500  # in the transaction of one request
+Row = TypeVar("Row", bound=AnyProgress)
 
 
 class JobRange(NamedTuple):
@@ -38,18 +33,18 @@ class JobRange(NamedTuple):
     total: int
 
 
-def write_generation(base: MemoryBase) -> int:
+def write_generation(base: AnyBase) -> int:
     """The generation that ingestion writes to: the build while there is one."""
     return base.serving if base.building is None else base.building
 
 
-def write_row(base: MemoryBase, rows: Iterable[SessionProgress]) -> SessionProgress | None:
+def write_row(base: AnyBase, rows: Iterable[Row]) -> Row | None:
     """The session's row in that generation."""
     generation = write_generation(base)
     return next((row for row in rows if row.memory_base_id == base.id and row.generation == generation), None)
 
 
-def may_have_active_job(base: MemoryBase, rows: Iterable[SessionProgress]) -> bool:
+def may_have_active_job(base: AnyBase, rows: Iterable[AnyProgress]) -> bool:
     """Whether the session may have an active job: a job exists only for pending messages, an edit or an audit."""
     return any(
         progress.target_seq > progress.cursor_seq or progress.dirty > progress.repaired or progress.audit_at is not None
@@ -61,10 +56,10 @@ def may_have_active_job(base: MemoryBase, rows: Iterable[SessionProgress]) -> bo
 def schedule_next(
     db: OrmSession,
     services: Services,
-    base: MemoryBase,
-    rows: Sequence[SessionProgress],
+    base: AnyBase,
+    rows: Sequence[AnyProgress],
     now: datetime,
-) -> IngestionJob | None:
+) -> JobRow | None:
     """Insert the session's next job if work is pending and no job is active; enqueue it after the commit.
 
     Repairs go first: searches must not show outdated messages for the length of a backlog.
@@ -76,22 +71,24 @@ def schedule_next(
     for progress in sorted(base_rows, key=lambda row: row.generation != base.serving):
         audit = progress.audit_at is not None and progress.audit_at <= now
         if audit or progress.dirty > progress.repaired:
-            return _insert(db, services, progress, JobKind.REPAIR, JobRange(progress.cursor_seq, 0), now, audit=audit)
+            nothing_new = JobRange(progress.cursor_seq, 0)
+            return _insert(db, services, base, progress, JobKind.REPAIR, nothing_new, now, audit=audit)
     written = write_row(base, base_rows)
     if written is None or written.target_seq <= written.cursor_seq:
         return None
-    generation = memory_bases.fetch_generation(db, base.id, written.generation)
+    generation = memory_bases.projection(db, base, written.generation)
     kind = JobKind.INGEST if written.generation == base.serving else JobKind.REGENERATE
-    return _insert(db, services, written, kind, next_range(db, services.settings, written, generation.capture), now)
+    covered = next_range(db, services.settings, written, generation.capture)
+    return _insert(db, services, base, written, kind, covered, now)
 
 
-def schedule_sessions(db: OrmSession, services: Services, base: MemoryBase, now: datetime) -> list[IngestionJob]:
+def schedule_sessions(db: OrmSession, services: Services, base: AnyBase, now: datetime) -> list[JobRow]:
     """Schedule the first sessions of a base that has just got rows with pending messages; the sweeper does the rest."""
     pending = cursors.sessions_behind(db, base.id, write_generation(base), limit=SESSIONS_SCHEDULED_AT_ONCE)
     return [job for row in pending if (job := schedule_next(db, services, base, [row], now))]
 
 
-def next_range(db: OrmSession, settings: Settings, progress: SessionProgress, capture: Capture) -> JobRange:
+def next_range(db: OrmSession, settings: Settings, progress: AnyProgress, capture: Capture) -> JobRange:
     """The next range toward the target: limited in counted messages and in bytes, but at least one message."""
     at_most = min(settings.job_max_messages, progress.job_cap or settings.job_max_messages)
     sizes = sessions.sizes_after(
@@ -116,14 +113,15 @@ def next_range(db: OrmSession, settings: Settings, progress: SessionProgress, ca
 def _insert(
     db: OrmSession,
     services: Services,
-    progress: SessionProgress,
+    base: AnyBase,
+    progress: AnyProgress,
     kind: JobKind,
     covered: JobRange,
     now: datetime,
     *,
     audit: bool = False,
-) -> IngestionJob | None:
-    generation: Generation = memory_bases.fetch_generation(db, progress.memory_base_id, progress.generation)
+) -> JobRow | None:
+    generation = memory_bases.projection(db, base, progress.generation)
     job = jobs.insert_job(
         db,
         {
@@ -161,7 +159,7 @@ def _insert(
     return job
 
 
-def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[IngestionJob]) -> None:
+def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[AnyJob]) -> None:
     """Notify workers once the job rows are committed. A lost notification costs time only: the sweeper repeats it."""
     pending: list[JobMessage] = db.info.setdefault("notifications", [])
     if not pending:
@@ -170,7 +168,7 @@ def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[In
     pending.extend(job_message(job) for job in queued)
 
 
-def job_message(job: IngestionJob) -> JobMessage:
+def job_message(job: AnyJob) -> JobMessage:
     """The job's immutable arguments, as its task receives them."""
     return JobMessage(
         job_id=job.id,
@@ -189,11 +187,11 @@ def job_message(job: IngestionJob) -> JobMessage:
 def mark_edited(
     db: OrmSession,
     services: Services,
-    bases: Sequence[MemoryBase],
+    bases: Sequence[AnyBase],
     session_id: str,
     seq: int | None,
     now: datetime,
-) -> list[IngestionJob]:
+) -> list[JobRow]:
     """Mark the session dirty in every generation that has read the message or may be reading it; schedule repairs.
 
     The caller has locked the flow's memory bases and the session. `seq` None: the whole session has changed.
@@ -216,11 +214,11 @@ def mark_edited(
     return scheduled
 
 
-def pending_progress(db: OrmSession, base: MemoryBase, session: Session) -> SessionProgress | None:
+def pending_progress(db: OrmSession, base: AnyBase, session: Session) -> SessionProgress | None:
     """The session's row, locked, if messages are pending; None otherwise."""
     locked = cursors.lock_session_progress(db, [base.id], session.session_id)
     progress = write_row(base, locked)
-    generation = memory_bases.fetch_generation(db, base.id, write_generation(base))
+    generation = memory_bases.projection(db, base, write_generation(base))
     pending = sessions.count_counted(
         db,
         flow_id=session.flow_id,
@@ -244,8 +242,8 @@ def pending_progress(db: OrmSession, base: MemoryBase, session: Session) -> Sess
 
 
 def schedule_all_pending(
-    db: OrmSession, services: Services, base: MemoryBase, session: Session, now: datetime
-) -> IngestionJob | None:
+    db: OrmSession, services: Services, base: AnyBase, session: Session, now: datetime
+) -> JobRow | None:
     """Move the target to the session's last message and schedule a job; None if nothing is pending."""
     progress = pending_progress(db, base, session)
     if progress is None:

@@ -14,8 +14,10 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.ingestion import scheduler
-from memorybase.models import MemoryBase, Session, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries.cursors import ProgressRow
+from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.sessions import AnySession
 from memorybase.services import Services
 
 
@@ -30,12 +32,12 @@ class IngestionState:
 
 
 def trigger(
-    db: OrmSession, services: Services, bases: Sequence[MemoryBase], session: Session, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: AnySession, now: datetime
 ) -> list[IngestionState]:
     """For every memory base with auto_capture: move the target if its threshold is reached, else set when the session
     is idle. Schedules a job for each that has pending work."""
     automatic = [base for base in bases if base.auto_capture]
-    locked = cursors.lock_session_progress(db, [base.id for base in automatic], session.session_id)
+    locked = cursors.lock_rows(db, [base.id for base in automatic], session.session_id)
     untracked = [base for base in automatic if scheduler.write_row(base, locked) is None]
     for base in untracked:
         cursors.ensure_progress(
@@ -46,22 +48,22 @@ def trigger(
             session_id=session.session_id,
         )
     if untracked:
-        locked = cursors.lock_session_progress(db, [base.id for base in automatic], session.session_id)
+        locked = cursors.lock_rows(db, [base.id for base in automatic], session.session_id)
     return [_trigger_base(db, services, base, locked, session, now) for base in automatic]
 
 
 def _trigger_base(
     db: OrmSession,
     services: Services,
-    base: MemoryBase,
-    locked: Sequence[SessionProgress],
-    session: Session,
+    base: SharedBase,
+    locked: Sequence[ProgressRow],
+    session: AnySession,
     now: datetime,
 ) -> IngestionState:
     progress = scheduler.write_row(base, locked)
     if progress is None:
         raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
-    generation = memory_bases.fetch_generation(db, base.id, progress.generation)
+    generation = memory_bases.projection(db, base, progress.generation)
     pending = sessions.count_counted(
         db,
         flow_id=session.flow_id,
@@ -72,14 +74,14 @@ def _trigger_base(
     )
     may_have_job = scheduler.may_have_active_job(base, locked)
     reached = pending >= base.threshold
-    if reached:
-        progress.target_seq = session.last_seq
+    target_seq = session.last_seq if reached else progress.target_seq
     if reached or pending == 0 or base.idle_after == 0:
-        progress.idle_due_at = None
-    elif progress.idle_due_at is None:
+        idle_due_at = None
+    else:
         # Later captures leave it as it is: the sweeper then reads the time of the last capture.
-        progress.idle_due_at = session.last_captured_at + timedelta(seconds=base.idle_after)
-    db.flush()
+        idle_due_at = progress.idle_due_at or session.last_captured_at + timedelta(seconds=base.idle_after)
+    if (target_seq, idle_due_at) != (progress.target_seq, progress.idle_due_at):
+        cursors.update(db, progress, target_seq=target_seq, idle_due_at=idle_due_at)
     # The rows are locked: an active job stays active, and its worker schedules the next one.
     job = jobs.active_job(db, base.id, session.session_id) if may_have_job else None
     job = job or scheduler.schedule_next(db, services, base, locked, now)

@@ -16,8 +16,9 @@ from memorybase.keyword_index import queries as postings
 from memorybase.keyword_index.analyzer import Document
 from memorybase.keyword_index.queries import Waiting
 from memorybase.messages import NewMessage, message_text
-from memorybase.models import Message, Session
+from memorybase.models import Message
 from memorybase.queries import sessions
+from memorybase.queries.sessions import AnySession
 from memorybase.services import Services
 
 REINDEX_PAGE = 100  # messages in one transaction, about 50 ms, while captures into the session wait
@@ -49,7 +50,7 @@ def columns(document: Document) -> dict[str, int]:
 
 
 def add(
-    db: OrmSession, session: Session, rows: Iterable[Mapping[str, Any]], documents: Mapping[UUID, Document]
+    db: OrmSession, session: AnySession, rows: Iterable[Mapping[str, Any]], documents: Mapping[UUID, Document]
 ) -> None:
     """Index newly inserted messages, given as rows."""
     new_postings: list[tuple[int, int, int]] = []
@@ -65,7 +66,7 @@ def add(
     postings.add_speakers(db, session, names)
 
 
-def replace(db: OrmSession, services: Services, session: Session, message: Message) -> None:
+def replace(db: OrmSession, services: Services, session: AnySession, message: Message) -> None:
     """Replace a message's old content in the index."""
     remove(db, session, message)
     document = analyze(services, message.role, message.content)
@@ -75,13 +76,13 @@ def replace(db: OrmSession, services: Services, session: Session, message: Messa
     _count(session, document)
 
 
-def remove(db: OrmSession, session: Session, message: Message) -> None:
+def remove(db: OrmSession, session: AnySession, message: Message) -> None:
     postings.remove(db, message.position)
     session.documents -= bool(message.terms)
     session.terms -= message.terms
 
 
-def remove_all(db: OrmSession, session: Session) -> None:
+def remove_all(db: OrmSession, session: AnySession) -> None:
     """Remove a session from the index."""
     postings.remove_session(db, session)
 
@@ -126,7 +127,7 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
         yield len(messages)
 
 
-def _count(session: Session, document: Document) -> None:
+def _count(session: AnySession, document: Document) -> None:
     """Add a document to the session's counts, and record its language."""
     if document.counts:
         is_same = not session.documents or session.keyword_language == document.language

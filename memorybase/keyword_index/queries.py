@@ -12,9 +12,11 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import engine
 from memorybase.database.batches import is_among
 from memorybase.database.upsert import core, insert
 from memorybase.models import Posting, Session, Speaker
+from memorybase.queries.sessions import AnySession
 
 INSERT_PAGE = 2_000  # rows in one statement
 FLOW_PAGE = 200  # sessions in one transaction
@@ -61,21 +63,22 @@ class Waiting(NamedTuple):
 
 def add(db: OrmSession, postings: Sequence[tuple[int, int, int]]) -> None:
     """Add postings: (term's key, position, times)."""
-    in_arrays = db.get_bind().dialect.name == "postgresql"
+    connection = engine.connection(db)
+    in_arrays = connection.dialect.name == "postgresql"
     for start in range(0, len(postings), INSERT_PAGE):
         page = postings[start : start + INSERT_PAGE]
         if in_arrays:
             terms, positions, times = map(list, zip(*page, strict=True))
-            db.execute(_INSERT_ARRAYS, {"terms": terms, "positions": positions, "times": times})
+            connection.execute(_INSERT_ARRAYS, {"terms": terms, "positions": positions, "times": times})
         else:
-            db.connection().exec_driver_sql(_INSERT_ROWS, list(page))
+            connection.exec_driver_sql(_INSERT_ROWS, list(page))
 
 
 def remove(db: OrmSession, position: int) -> None:
     db.execute(sa.delete(Posting).where(Posting.position == position))
 
 
-def remove_session(db: OrmSession, session: Session) -> None:
+def remove_session(db: OrmSession, session: AnySession) -> None:
     """Remove a session's postings, speakers and counts."""
     first = session.first_position
     db.execute(sa.delete(Posting).where(Posting.position > first, Posting.position <= first + session.last_seq))
@@ -94,7 +97,7 @@ def remove_some_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
     return removed > 0
 
 
-def add_speakers(db: OrmSession, session: Session, names: Collection[str]) -> None:
+def add_speakers(db: OrmSession, session: AnySession, names: Collection[str]) -> None:
     if names:
         db.execute(
             insert(db, Speaker).on_conflict_do_nothing(),

@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
-from memorybase.models import DeadLetter, MemoryBase, SessionProgress
+from memorybase.models import DeadLetter, SessionProgress
 from memorybase.queries import cursors, dead_letters, memory_bases
 from memorybase.queries.dead_letters import DeadLetterFilter, DeadLetterPlace
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
 
@@ -142,7 +143,7 @@ def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_l
 def _retry(
     db: OrmSession,
     services: Services,
-    base: MemoryBase,
+    base: SharedBase,
     locked: Sequence[SessionProgress],
     letters: Sequence[DeadLetter],
     now: datetime,
@@ -161,7 +162,7 @@ def _retry(
 
 def _locked_dead_letter(
     db: OrmSession, user_id: UUID, base_id: UUID, dead_letter_id: UUID
-) -> tuple[MemoryBase, DeadLetter, list[SessionProgress]]:
+) -> tuple[SharedBase, DeadLetter, list[SessionProgress]]:
     """A dead letter, with its session's rows locked: a job that writes or clears it has ended, or waits."""
     base = memory_bases.share_base(db, base_id)
     if base is None or base.user_id != user_id or base.deleting_at is not None:

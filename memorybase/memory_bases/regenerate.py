@@ -19,12 +19,12 @@ from memorybase.models import (
     Capture,
     Generation,
     GenerationState,
-    IngestionJob,
     JobKind,
     JobState,
     MemoryBase,
 )
 from memorybase.queries import cursors, jobs, memory_bases
+from memorybase.queries.jobs import JobRow
 from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
@@ -38,7 +38,7 @@ log = get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class RegenerateResult:
     generation: int
-    jobs: list[IngestionJob]
+    jobs: list[JobRow]
 
 
 def regenerate(
@@ -108,7 +108,7 @@ def _start_build(
     capture: Capture,
     embedder: Embedder,
     ref: CollectionRef,
-) -> list[IngestionJob]:
+) -> list[JobRow]:
     base = memory_bases.lock_base(db, base_id)  # no capture, claim or advance of this base until the commit
     if base is None or base.deleting_at is not None:
         raise not_found("memory base", base_id)

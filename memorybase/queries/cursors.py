@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import lookup
+from memorybase.database import lookup, records
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert, insert_if_absent, new_id, rows_affected
 from memorybase.models import (
@@ -31,6 +32,62 @@ from memorybase.queries import jobs
 from memorybase.queries.sessions import counted
 
 Progress = SessionProgress
+
+
+@dataclass(slots=True)
+class ProgressRow:
+    """A session's row in a generation, as captures and jobs read it. `update` writes it."""
+
+    id: UUID
+    memory_base_id: UUID
+    generation: int
+    flow_id: UUID
+    session_id: str
+    start_seq: int
+    cursor_id: UUID | None
+    cursor_seq: int
+    target_seq: int
+    total_processed: int
+    total_chunks: int
+    epoch: int
+    lease_until: datetime | None
+    lease_owner: str | None
+    dirty: int
+    repaired: int
+    renamed_from: list[str] | None
+    audit_at: datetime | None
+    job_cap: int | None
+    idle_due_at: datetime | None
+
+
+AnyProgress = Progress | ProgressRow
+
+# Statements of every capture and job are built once, on tables: database/records.py says why.
+_COLUMNS, _BASES = core(Progress).c, core(MemoryBase).c
+_ROW_COLUMNS = records.columns(Progress, ProgressRow)
+_ROWS_OF_SESSION = (
+    sa.select(*_ROW_COLUMNS)
+    .join(core(MemoryBase), _BASES.id == _COLUMNS.memory_base_id)
+    .where(
+        _COLUMNS.memory_base_id.in_(sa.bindparam("base_ids", expanding=True)),
+        _COLUMNS.session_id == sa.bindparam("session_id"),
+        _COLUMNS.generation.in_([_BASES.serving, _BASES.building]),
+    )
+    .order_by(_COLUMNS.id)
+    .with_for_update(key_share=True, of=core(Progress))
+)
+_UPDATE = sa.update(core(Progress)).where(_COLUMNS.id == sa.bindparam("row_id"))
+_COMPARE_AND_ADVANCE = (
+    sa.update(core(Progress))
+    .where(
+        _COLUMNS.id == sa.bindparam("row_id"),
+        _COLUMNS.epoch == sa.bindparam("claimed"),
+        _COLUMNS.generation == sa.bindparam("served"),
+        _COLUMNS.cursor_seq == sa.bindparam("expected"),
+    )
+    .values(cursor_id=sa.func.coalesce(sa.bindparam("message", type_=_COLUMNS.cursor_id.type), _COLUMNS.cursor_id))
+    .returning(*_ROW_COLUMNS)
+)
 
 
 def ensure_progress(
@@ -143,6 +200,20 @@ def sessions_behind(db: OrmSession, base_id: UUID, generation: int, *, limit: in
     )
 
 
+def lock_rows(db: OrmSession, base_ids: Sequence[UUID], session_id: str) -> list[ProgressRow]:
+    """The same as `lock_session_progress`, as records."""
+    if not base_ids:
+        return []
+    return records.fetch_all(db, ProgressRow, _ROWS_OF_SESSION, {"base_ids": base_ids, "session_id": session_id})
+
+
+def update(db: OrmSession, row: ProgressRow, **changes: Any) -> None:
+    """Write these columns of a locked row."""
+    records.execute(db, _UPDATE, {"row_id": row.id, **changes})
+    for name, value in changes.items():
+        setattr(row, name, value)
+
+
 def lock_session_progress(
     db: OrmSession, base_ids: Sequence[UUID], session_id: str, *, skip_locked: bool = False
 ) -> list[Progress]:
@@ -169,13 +240,16 @@ def _rows_of_session(skip_locked: bool) -> sa.Select[Progress]:
     )
 
 
-def try_lock_session_progress(db: OrmSession, base: MemoryBase, session_id: str, *, wait: bool) -> bool:
-    """The same, without waiting unless `wait`; False if another transaction holds one of the rows."""
-    locked = lock_session_progress(db, [base.id], session_id, skip_locked=not wait)
+def try_lock_session_progress(
+    db: OrmSession, base_id: UUID, generations: Sequence[int | None], session_id: str, *, wait: bool
+) -> bool:
+    """The same, without waiting unless `wait`; False if another transaction holds one of the rows. `generations`:
+    the serving and the building one."""
+    locked = lock_session_progress(db, [base_id], session_id, skip_locked=not wait)
     count = sa.select(sa.func.count()).where(
-        Progress.memory_base_id == base.id,
+        Progress.memory_base_id == base_id,
         Progress.session_id == session_id,
-        Progress.generation.in_([base.serving, base.building]),
+        Progress.generation.in_(generations),
     )
     return len(locked) == db.scalar(count)
 
@@ -243,19 +317,6 @@ def fetch_progress(db: OrmSession, progress_id: UUID) -> Progress | None:
     return lookup.get(db, Progress, progress_id)
 
 
-_COLUMNS = core(Progress).c
-_COMPARE_AND_ADVANCE = (
-    sa.update(core(Progress))
-    .where(
-        _COLUMNS.id == sa.bindparam("progress"),
-        _COLUMNS.epoch == sa.bindparam("claimed"),
-        _COLUMNS.generation == sa.bindparam("served"),
-        _COLUMNS.cursor_seq == sa.bindparam("expected"),
-    )
-    .values(cursor_id=sa.func.coalesce(sa.bindparam("message", type_=_COLUMNS.cursor_id.type), _COLUMNS.cursor_id))
-)
-
-
 def compare_and_advance(
     db: OrmSession,
     *,
@@ -266,22 +327,20 @@ def compare_and_advance(
     to_seq: int,
     cursor_id: UUID | None,
     now: datetime,
-) -> Progress | None:
-    """Move the cursor if zero has changed since the claim; the updated row, or None if the claim is lost.
+) -> ProgressRow | None:
+    """Move the cursor if nothing has changed since the claim; the updated row, or None if the claim is lost.
 
     A cursor_id of None keeps the old one. With to_seq = from_seq (a repair) the cursor does not move.
     """
-    moved = rows_affected(
+    return records.fetch_one(
         db,
+        ProgressRow,
         _COMPARE_AND_ADVANCE,
         {
-            "progress": progress_id, "claimed": epoch, "served": generation, "expected": from_seq,
+            "row_id": progress_id, "claimed": epoch, "served": generation, "expected": from_seq,
             "cursor_seq": to_seq, "message": cursor_id, "last_sync_at": now, "lease_until": None, "lease_owner": None,
         },
     )  # fmt: skip
-    if moved != 1:
-        return None
-    return db.get_one(Progress, progress_id, populate_existing=True)
 
 
 def renew_lease(db: OrmSession, *, progress_id: UUID, epoch: int, until: datetime) -> bool:

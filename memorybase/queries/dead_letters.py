@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import records
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert
 from memorybase.models import DeadLetter, MemoryBase, Message, SessionProgress
@@ -88,7 +89,7 @@ _CLEAR = sa.delete(core(DeadLetter)).where(
 def clear_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:
     """Delete the dead letters of messages that are now embedded or deleted."""
     for some in pages(ids):
-        db.execute(_CLEAR, {"progress_id": progress_id, "ids": some})
+        records.execute(db, _CLEAR, {"progress_id": progress_id, "ids": some})
 
 
 def dead_letters_without_message(db: OrmSession, progress_id: UUID) -> list[UUID]:

@@ -10,8 +10,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.upsert import insert
+from memorybase.database import records
+from memorybase.database.upsert import core, insert
 from memorybase.models import DeletedMessage, Message, Session
+from memorybase.queries.sessions import AnySession
 
 
 class Deleted(NamedTuple):
@@ -52,22 +54,21 @@ def _remember(
     db.execute(insert(db, DeletedMessage).from_select(columns, messages))
 
 
-_OF_IDS = sa.select(
-    DeletedMessage.message_id, DeletedMessage.session_uuid, DeletedMessage.seq, DeletedMessage.version,
-    DeletedMessage.stays_deleted,
-).where(
-    DeletedMessage.flow_id == sa.bindparam("flow_id"),
-    DeletedMessage.message_id.in_(sa.bindparam("ids", expanding=True)),
-)  # fmt: skip
+_COLUMNS = core(DeletedMessage).c
+_OF_IDS = sa.select(*records.columns(DeletedMessage, Deleted)).where(
+    _COLUMNS.flow_id == sa.bindparam("flow_id"), _COLUMNS.message_id.in_(sa.bindparam("ids", expanding=True))
+)
 
 
 def fetch(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Deleted]:
     """The deleted messages of this flow among these ids."""
-    rows = db.execute(_OF_IDS, {"flow_id": flow_id, "ids": list(ids)})
-    return {row.message_id: Deleted(*row) for row in rows}
+    if not ids:
+        return {}
+    rows = records.fetch_all(db, Deleted, _OF_IDS, {"flow_id": flow_id, "ids": list(ids)})
+    return {row.message_id: row for row in rows}
 
 
-def followed_instead(db: OrmSession, session: Session, ids: Collection[UUID]) -> dict[UUID, UUID | None]:
+def followed_instead(db: OrmSession, session: AnySession, ids: Collection[UUID]) -> dict[UUID, UUID | None]:
     """The message that is followed in place of each of these deleted messages of the session; None: a thread begins.
     Messages that were deleted later are passed over."""
     where = (DeletedMessage.flow_id == session.flow_id, DeletedMessage.session_uuid == session.id)

@@ -4,32 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import lookup
-from memorybase.database.upsert import core, insert_if_absent, rows_affected
+from memorybase.database import records
+from memorybase.database.upsert import core, insert_if_absent
 from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase, Session
 
 Job = IngestionJob
+
+
+class JobRow(NamedTuple):
+    """What captures, claims and advances need of a job."""
+
+    id: UUID
+    memory_base_id: UUID
+    progress_id: UUID
+    session_id: str
+    kind: JobKind
+    state: JobState
+    generation: int
+    from_seq: int
+    to_seq: int
+    cursor_id: UUID | None
+    embedder: str
+    chunker: str
+    audit: bool
+    attempts: int
+    outages: int
+    run_alone: bool
+    available_at: datetime
+
+
+AnyJob = Job | JobRow
 OVERLAPPING = 100  # more than the jobs of one batch
 _ACTIVE = sa.text("state IN ('queued', 'running')")
-# Statements of every job are built once: building takes several times as long as running.
+# Statements of every job are built once, on tables: database/records.py says why.
+_COLUMNS = core(Job).c
+_ROW_COLUMNS = records.columns(Job, JobRow)
 _THIS = Job.id == sa.bindparam("id")
-_ACTIVE_OF_SESSION = (
-    sa.select(Job)
-    .where(Job.memory_base_id == sa.bindparam("base_id"), Job.session_id == sa.bindparam("session_id"), IS_ACTIVE)
-    .execution_options(populate_existing=True)
+_ACTIVE_OF_SESSION = sa.select(*_ROW_COLUMNS).where(
+    _COLUMNS.memory_base_id == sa.bindparam("base_id"), _COLUMNS.session_id == sa.bindparam("session_id"), IS_ACTIVE
 )
+_ROW_FOR_UPDATE = sa.select(*_ROW_COLUMNS).where(_COLUMNS.id == sa.bindparam("id")).with_for_update(key_share=True)
+_START = sa.update(core(Job)).where(_COLUMNS.id == sa.bindparam("job_id"))
 _STATE = sa.select(Job.state).where(_THIS)
 _FOR_UPDATE = sa.select(Job).where(_THIS).with_for_update(key_share=True).execution_options(populate_existing=True)
 _RUNNING = sa.select(Job.id, Job.epoch).where(
     Job.id.in_(sa.bindparam("ids", expanding=True)), Job.state == JobState.RUNNING
 )
-_COLUMNS = core(Job).c
 _UPDATE_CLAIMED = sa.update(core(Job)).where(
     _COLUMNS.id == sa.bindparam("claimed_id"),
     _COLUMNS.state == JobState.RUNNING,
@@ -48,15 +74,15 @@ _WAITING = (
 )
 
 
-def insert_job(db: OrmSession, values: dict[str, Any]) -> Job | None:
+def insert_job(db: OrmSession, values: dict[str, Any]) -> JobRow | None:
     """The new job, or None if this session of the memory base has an active one. A partial unique index decides."""
     if not insert_if_absent(db, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
         return None
-    return lookup.get(db, Job, values["id"])
+    return JobRow(*(values[name] for name in JobRow._fields))
 
 
-def active_job(db: OrmSession, base_id: UUID, session_id: str) -> Job | None:
-    return db.scalar(_ACTIVE_OF_SESSION, {"base_id": base_id, "session_id": session_id})
+def active_job(db: OrmSession, base_id: UUID, session_id: str) -> JobRow | None:
+    return records.fetch_one(db, JobRow, _ACTIVE_OF_SESSION, {"base_id": base_id, "session_id": session_id})
 
 
 def is_active_in_session(base_id: UUID) -> sa.ColumnElement[bool]:
@@ -100,6 +126,25 @@ def fetch_owned_job(db: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:
     )
 
 
+def lock_row(db: OrmSession, job_id: UUID) -> JobRow | None:
+    """The same as `lock_job`, as a record."""
+    return records.fetch_one(db, JobRow, _ROW_FOR_UPDATE, {"id": job_id})
+
+
+def start(db: OrmSession, job: JobRow, epoch: int, now: datetime) -> JobRow:
+    """A worker has claimed the locked job; returns it as it is now."""
+    started = job._replace(state=JobState.RUNNING, attempts=job.attempts + 1)
+    records.execute(
+        db,
+        _START,
+        {
+            "job_id": job.id, "state": started.state, "epoch": epoch, "attempts": started.attempts, "started_at": now,
+            "embedding_started": False, "batched": False,
+        },
+    )  # fmt: skip
+    return started
+
+
 def lock_job(db: OrmSession, job_id: UUID) -> Job | None:
     return db.scalar(_FOR_UPDATE, {"id": job_id})
 
@@ -115,7 +160,8 @@ def running_job_of_session(db: OrmSession, progress_id: UUID) -> Job | None:
 
 def update_claimed(db: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:
     """Update a job under its claim; False if the claim is lost."""
-    return rows_affected(db, _UPDATE_CLAIMED, {"claimed_id": job_id, "claimed_epoch": epoch, **values}) == 1
+    claimed = {"claimed_id": job_id, "claimed_epoch": epoch}
+    return records.execute(db, _UPDATE_CLAIMED, {**claimed, **values}).rowcount == 1
 
 
 def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> set[tuple[UUID, int]]:

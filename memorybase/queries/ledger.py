@@ -12,9 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
+from memorybase.database import records
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert_into
 from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, Message, SessionProgress
+from memorybase.queries.memory_bases import AnyBase
 from memorybase.queries.sessions import CountedMessage, counted, counted_columns
 
 Entry = LedgerEntry
@@ -53,7 +55,7 @@ class Source(NamedTuple):
 def record(
     db: OrmSession,
     *,
-    base: MemoryBase,
+    base: AnyBase,
     generation: int,
     progress_id: UUID,
     held: Sequence[HeldMessage],
@@ -70,7 +72,8 @@ def record(
     ids = [h.message_id for h in held]
     times = {} if generation == base.serving else held_since(db, progress_id=progress_id, serving=base.serving, ids=ids)
     before = entries(db, progress_id, ids)
-    db.execute(
+    records.execute(
+        db,
         _record(db.get_bind().dialect.name, repaired),
         [
             {"memory_base_id": base.id, "generation": generation, "progress_id": progress_id, **h._asdict(),
@@ -126,16 +129,17 @@ def held_since(
     return found
 
 
-_ENTRIES = sa.select(Entry.message_id, Entry.version, Entry.chunks).where(
-    Entry.progress_id == sa.bindparam("progress_id"), Entry.message_id.in_(sa.bindparam("ids", expanding=True))
+_COLUMNS = core(Entry).c
+_ENTRIES = sa.select(*records.columns(Entry, HeldMessage)).where(
+    _COLUMNS.progress_id == sa.bindparam("progress_id"), _COLUMNS.message_id.in_(sa.bindparam("ids", expanding=True))
 )
 
 
 def entries(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> dict[UUID, HeldMessage]:
     found: dict[UUID, HeldMessage] = {}
     for some in pages(ids):
-        rows = db.execute(_ENTRIES, {"progress_id": progress_id, "ids": some})
-        found.update((row.message_id, HeldMessage(*row)) for row in rows)
+        rows = records.fetch_all(db, HeldMessage, _ENTRIES, {"progress_id": progress_id, "ids": some})
+        found.update((row.message_id, row) for row in rows)
     return found
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import batches, lookup
+from memorybase.database import batches, engine, lookup, records
+from memorybase.database.upsert import core
 from memorybase.models import (
     IS_ACTIVE,
+    Capture,
     DeadLetter,
+    Flow,
     Generation,
     GenerationState,
     IngestionJob,
@@ -31,33 +34,94 @@ from memorybase.queries import cursors, jobs
 COMPARE_EVERY_SECONDS = 60  # for each base without active work
 COMPARE_LIMIT = 50
 
+
+class Projection(NamedTuple):
+    """What jobs need of a generation. It never changes."""
+
+    memory_base_id: UUID
+    generation: int
+    capture: Capture
+    embedding_model: str
+    embedder: str
+    chunker: str
+    token_encoding: str | None
+    collection_name: str
+    collection_id: UUID
+
+
+class SharedBase(NamedTuple):
+    """What a capture, a claim or an advance needs of a memory base."""
+
+    id: UUID
+    user_id: UUID
+    flow_id: UUID
+    threshold: int
+    auto_capture: bool
+    idle_after: int
+    serving: int
+    building: int | None
+    deleting_at: datetime | None
+    written: Projection  # of the generation that ingestion writes to: the build while there is one
+
+
+AnyBase = MemoryBase | SharedBase
+
+
 # Statements of every capture, claim and advance are built once, with `id` to be filled in.
-_THIS = MemoryBase.id == sa.bindparam("id")
-_BASES_OF_FLOW = sa.and_(MemoryBase.flow_id == sa.bindparam("id"), MemoryBase.deleting_at.is_(None))
+_BASES, _FLOWS, _GENERATIONS = core(MemoryBase).c, core(Flow).c, core(Generation).c
+_THIS = _BASES.id == sa.bindparam("id")
+_OF_FLOW = sa.and_(_BASES.flow_id == sa.bindparam("id"), _BASES.deleting_at.is_(None))
+_BASE_COLUMNS = [_BASES[name] for name in SharedBase._fields if name != "written"]
+_SHARED = (
+    sa.select(*_BASE_COLUMNS, *records.columns(Generation, Projection))
+    .join(
+        core(Generation),
+        sa.and_(
+            _GENERATIONS.memory_base_id == _BASES.id,
+            _GENERATIONS.generation == sa.func.coalesce(_BASES.building, _BASES.serving),
+        ),
+    )
+    .order_by(_BASES.id)
+)
+_SHARE_ONE = _SHARED.where(_THIS).with_for_update(read=True, of=core(MemoryBase))
+_SHARE_OF_FLOW = _SHARED.where(_OF_FLOW).with_for_update(read=True, of=core(MemoryBase))
+_SHARE_OF_FLOW_OF_USER = (
+    _SHARED.join(core(Flow), _FLOWS.id == _BASES.flow_id)
+    .where(_OF_FLOW, _FLOWS.user_id == sa.bindparam("user_id"), _FLOWS.deleting_at.is_(None))
+    .with_for_update(read=True, of=core(MemoryBase))
+)
+_LOCK_ONE = sa.select(MemoryBase).where(_THIS).with_for_update(key_share=True).execution_options(populate_existing=True)
+_PROJECTION = sa.select(*records.columns(Generation, Projection)).where(
+    _GENERATIONS.memory_base_id == sa.bindparam("base_id"), _GENERATIONS.generation == sa.bindparam("generation")
+)
 
 
-def share_bases_of_flow(db: OrmSession, flow_id: UUID) -> list[MemoryBase]:
-    """The flow's memory bases, share-locked: none is regenerated or deleted until this transaction ends."""
-    _take_turn(db, _BASES_OF_FLOW, flow_id)
-    return list(db.scalars(_locked(_BASES_OF_FLOW, exclusive=False), {"id": flow_id}))
+def share_bases_of_flow(db: OrmSession, flow_id: UUID, user_id: UUID | None = None) -> list[SharedBase]:
+    """The flow's memory bases, share-locked: none is regenerated or deleted until this transaction ends.
+
+    With `user_id` only if the flow is this user's and not being deleted.
+    """
+    _take_turn(db, _OF_FLOW, flow_id)
+    if user_id is None:
+        return records.fetch_all(db, _shared_base, _SHARE_OF_FLOW, {"id": flow_id})
+    return records.fetch_all(db, _shared_base, _SHARE_OF_FLOW_OF_USER, {"id": flow_id, "user_id": user_id})
 
 
-def share_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
+def _shared_base(*values: Any) -> SharedBase:
+    own = len(_BASE_COLUMNS)
+    return SharedBase._make([*values[:own], Projection(*values[own:])])
+
+
+def share_base(db: OrmSession, base_id: UUID) -> SharedBase | None:
     """The memory base, share-locked, even while it is being deleted."""
     _take_turn(db, _THIS, base_id)
-    return db.scalar(_locked(_THIS, exclusive=False), {"id": base_id})
+    return records.fetch_one(db, _shared_base, _SHARE_ONE, {"id": base_id})
 
 
 def lock_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, locked exclusively against every capture, claim and advance."""
     _take_turn(db, _THIS, base_id, exclusive=True)
-    return db.scalar(_locked(_THIS, exclusive=True), {"id": base_id})
-
-
-@lru_cache
-def _locked(which: sa.ColumnElement[bool], *, exclusive: bool) -> sa.Select[MemoryBase]:
-    found = sa.select(MemoryBase).where(which).order_by(MemoryBase.id)
-    return found.with_for_update(read=not exclusive, key_share=exclusive).execution_options(populate_existing=True)
+    return db.scalar(_LOCK_ONE, {"id": base_id})
 
 
 def _take_turn(db: OrmSession, which: sa.ColumnElement[bool], key: UUID, *, exclusive: bool = False) -> None:
@@ -66,15 +130,14 @@ def _take_turn(db: OrmSession, which: sa.ColumnElement[bool], key: UUID, *, excl
     Share locks on a row overtake a waiting exclusive lock: under steady captures a regenerate, a deletion or a build's
     last advance would wait for ever.
     """
-    if db.get_bind().dialect.name == "sqlite":
-        return
-    db.execute(_advisory_lock(which, exclusive), {"id": key})
+    if engine.connection(db).dialect.name != "sqlite":
+        records.execute(db, _advisory_lock(which, exclusive), {"id": key})
 
 
 @lru_cache
 def _advisory_lock(which: sa.ColumnElement[bool], exclusive: bool) -> sa.Select[Any]:
     take = sa.func.pg_advisory_xact_lock if exclusive else sa.func.pg_advisory_xact_lock_shared
-    bases = sa.select(MemoryBase.id).where(which).order_by(MemoryBase.id).subquery()
+    bases = sa.select(_BASES.id).where(which).order_by(_BASES.id).subquery()
     key = sa.func.hashtextextended(sa.cast(bases.c.id, sa.Text), 0)
     return sa.select(take(key)).select_from(bases)
 
@@ -168,6 +231,16 @@ def bases_to_compare(db: OrmSession, now: datetime) -> list[UUID]:
 
 def fetch_generation(db: OrmSession, base_id: UUID, generation: int) -> Generation:
     found = lookup.get(db, Generation, base_id, generation)
+    if found is None:
+        raise sa.exc.NoResultFound("the memory base has no such generation")
+    return found
+
+
+def projection(db: OrmSession, base: AnyBase, generation: int) -> Projection:
+    """What jobs need of a generation of the base."""
+    if isinstance(base, SharedBase) and base.written.generation == generation:
+        return base.written
+    found = records.fetch_one(db, Projection, _PROJECTION, {"base_id": base.id, "generation": generation})
     if found is None:
         raise sa.exc.NoResultFound("the memory base has no such generation")
     return found

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.models import Flow, MemoryBase, Session
 from memorybase.queries import memory_bases, sessions
+from memorybase.queries.memory_bases import SharedBase
 
 Row = TypeVar("Row")
 Kind = Literal[
@@ -55,6 +56,14 @@ def resolve_flow(
     if flow_id not in {None, base.flow_id}:
         raise errors.InvalidRequest("flow_id must be the flow of the memory base", field="flow_id", value=flow_id)
     return base.flow_id, base
+
+
+def share_bases(db: OrmSession, user_id: UUID, flow_id: UUID) -> list[SharedBase]:
+    """The memory bases of the user's flow, share-locked; raises NotFound."""
+    bases = memory_bases.share_bases_of_flow(db, flow_id, user_id)
+    if not bases:
+        check_flow(db, user_id, flow_id)
+    return bases
 
 
 def require_session(db: OrmSession, flow_id: UUID, session_id: str, *, lock: bool = False) -> Session:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
 from memorybase import errors
-from memorybase.database import batches, clock, lookup
+from memorybase.database import batches, clock, lookup, records
 from memorybase.database.upsert import core, insert_if_absent, rows_affected
 from memorybase.models import (
     Capture,
@@ -45,6 +46,35 @@ class KnownMessage(NamedTuple):
     fingerprint: bytes
 
 
+@dataclass(slots=True)
+class OpenSession:
+    """A session that a capture has locked. `save` writes what the capture changed."""
+
+    id: UUID
+    flow_id: UUID
+    session_id: str
+    first_position: int
+    end_user_id: str | None
+    last_seq: int
+    documents: int
+    terms: int
+    keyword_language: str | None
+    last_captured_at: datetime
+    deleted_at: datetime | None
+
+
+AnySession = Session | OpenSession
+
+
+class KnownRun(NamedTuple):
+    """What a repeated capture needs to know of a stored run."""
+
+    id: UUID
+    flow_id: UUID
+    session_id: str
+    fingerprint: bytes | None
+
+
 class CountedMessage(NamedTuple):
     """A message to embed."""
 
@@ -68,9 +98,18 @@ def counted(capture: Capture) -> sa.ColumnElement[bool]:
     return Message.is_output == sa.true() if capture == Capture.OUTPUTS else Message.is_dialogue == sa.true()
 
 
-# Statements of every capture are built once: building takes several times as long as running.
-_OF_USER = sa.and_(Flow.id == bindparam("flow_id"), Flow.user_id == bindparam("user_id"), Flow.deleting_at.is_(None))
-_FLOW, _FLOW_IS_THERE = sa.select(Flow).where(_OF_USER), sa.select(Flow.id).where(_OF_USER)
+# Statements of every capture and job are built once, on tables: database/records.py says why.
+_FLOWS, _SESSIONS, _RUNS, _MESSAGES = core(Flow).c, core(Session).c, core(Run).c, core(Message).c
+_OF_USER = sa.and_(
+    _FLOWS.id == bindparam("flow_id"), _FLOWS.user_id == bindparam("user_id"), _FLOWS.deleting_at.is_(None)
+)
+_FLOW, _FLOW_IS_THERE = sa.select(Flow).where(_OF_USER), sa.select(_FLOWS.id).where(_OF_USER)
+_THIS_SESSION = sa.and_(_SESSIONS.flow_id == bindparam("flow_id"), _SESSIONS.session_id == bindparam("session_id"))
+_OPEN = sa.select(*records.columns(Session, OpenSession)).where(_THIS_SESSION).with_for_update(key_share=True)
+_SAVED = (
+    "end_user_id", "last_seq", "documents", "terms", "keyword_language", "last_captured_at", "deleted_at"
+)  # fmt: skip
+_SAVE = sa.update(core(Session)).where(_SESSIONS.id == bindparam("row_id"))
 _SESSION_FOR_UPDATE = (
     sa.select(Session)
     .where(Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id"))
@@ -82,14 +121,11 @@ _SESSION_FOR_SHARE = (
     .where(Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id"))
     .with_for_update(read=True)
 )
-_END_USER = sa.select(Session.end_user_id).where(
-    Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id")
-)
+_END_USER = sa.select(_SESSIONS.end_user_id).where(_THIS_SESSION)
 _INSERT_MESSAGES = sa.insert(core(Message))
-_RUNS = sa.select(Run).where(Run.id.in_(bindparam("ids", expanding=True)))
-_KNOWN = sa.select(
-    Message.id, Message.flow_id, Message.session_id, Message.external_id, Message.seq, Message.fingerprint
-).where(Message.id.in_(bindparam("ids", expanding=True)))
+_KNOWN_RUNS = sa.select(*records.columns(Run, KnownRun)).where(_RUNS.id.in_(bindparam("ids", expanding=True)))
+_SET_FINGERPRINT = sa.update(core(Run)).where(_RUNS.id == bindparam("run_id"))
+_KNOWN = sa.select(*records.columns(Message, KnownMessage)).where(_MESSAGES.id.in_(bindparam("ids", expanding=True)))
 
 
 def fetch_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow | None:
@@ -99,7 +135,7 @@ def fetch_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow | None:
 
 def has_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
     """Whether the user has this flow, and it is not being deleted."""
-    return db.scalar(_FLOW_IS_THERE, {"flow_id": flow_id, "user_id": user_id}) is not None
+    return records.execute(db, _FLOW_IS_THERE, {"flow_id": flow_id, "user_id": user_id}).first() is not None
 
 
 def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
@@ -111,9 +147,9 @@ def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
     )
 
 
-def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> Session:
+def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> OpenSession:
     """Insert the session if it is new, and lock it: until the commit only this transaction assigns its seqs."""
-    opened = lock_session(db, flow_id, session_id)
+    opened = lock_open_session(db, flow_id, session_id)
     if opened is not None:
         return opened
     now = clock.now(db)
@@ -122,10 +158,19 @@ def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id:
         "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {},
     }  # fmt: skip
     insert_if_absent(db, Session, new, "flow_id", "session_id")
-    opened = lock_session(db, flow_id, session_id)
+    opened = lock_open_session(db, flow_id, session_id)
     if opened is None:  # deleted between insert and lock
         raise errors.ConstraintViolated("The session was deleted between insert and lock")
     return opened
+
+
+def lock_open_session(db: OrmSession, flow_id: UUID, session_id: str) -> OpenSession | None:
+    return records.fetch_one(db, OpenSession, _OPEN, {"flow_id": flow_id, "session_id": session_id})
+
+
+def save(db: OrmSession, session: OpenSession) -> None:
+    """Write what may have changed of it."""
+    records.execute(db, _SAVE, {"row_id": session.id, **{name: getattr(session, name) for name in _SAVED}})
 
 
 def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
@@ -200,7 +245,8 @@ def rows_of_user(db: OrmSession, user_id: UUID, flow_id: UUID, session_ids: Coll
 
 
 def end_user_of(db: OrmSession, flow_id: UUID, session_id: str) -> str | None:
-    return db.scalar(_END_USER, {"flow_id": flow_id, "session_id": session_id})
+    found: str | None = records.execute(db, _END_USER, {"flow_id": flow_id, "session_id": session_id}).scalar()
+    return found
 
 
 def fetch_run(db: OrmSession, run_id: UUID) -> Run | None:
@@ -213,9 +259,13 @@ def fetch_run_of_user(db: OrmSession, user_id: UUID, run_id: UUID) -> Run | None
     return db.scalar(sa.select(Run).join(Flow, in_flow).where(Run.id == run_id))
 
 
-def runs_of_ids(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, Run]:
-    """The runs among these ids, of any flow."""
-    return {run.id: run for run in db.scalars(_RUNS, {"ids": list(ids)})}
+def known_runs(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, KnownRun]:
+    """The stored runs among these ids, of any flow."""
+    return {run.id: run for run in records.fetch_all(db, KnownRun, _KNOWN_RUNS, {"ids": list(ids)})}
+
+
+def set_run_fingerprint(db: OrmSession, run_id: UUID, fingerprint: bytes) -> None:
+    records.execute(db, _SET_FINGERPRINT, {"run_id": run_id, "fingerprint": fingerprint})
 
 
 def add_run(db: OrmSession, values: dict[str, Any]) -> bool:
@@ -223,7 +273,7 @@ def add_run(db: OrmSession, values: dict[str, Any]) -> bool:
     return insert_if_absent(db, Run, values, "id")
 
 
-def rename_run(db: OrmSession, session: Session, old_id: UUID, run_id: UUID) -> None:
+def rename_run(db: OrmSession, session: AnySession, old_id: UUID, run_id: UUID) -> None:
     """A run got another id than the one under which its node executions and memory uses were stored before."""
     in_session = (NodeExecution.flow_id == session.flow_id, NodeExecution.session_id == session.session_id)
     db.execute(sa.update(NodeExecution).where(*in_session, NodeExecution.run_id == old_id).values(run_id=run_id))
@@ -237,10 +287,11 @@ def message_by_id(db: OrmSession, message_id: UUID) -> Message | None:
 
 def known_messages(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, KnownMessage]:
     """The stored messages among these ids, of any flow."""
-    return {row.id: KnownMessage(*row) for some in batches.pages(ids) for row in db.execute(_KNOWN, {"ids": some})}
+    pages = (records.fetch_all(db, KnownMessage, _KNOWN, {"ids": some}) for some in batches.pages(ids))
+    return {message.id: message for page in pages for message in page}
 
 
-def rename_parents(db: OrmSession, session: Session, new_ids: Mapping[UUID, UUID]) -> None:
+def rename_parents(db: OrmSession, session: AnySession, new_ids: Mapping[UUID, UUID]) -> None:
     """Messages were stored under other ids than those by which their replies, captured before, name them."""
     in_session = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
     found: set[UUID | None] = set()
@@ -284,7 +335,7 @@ def insert_messages(db: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
     """Insert messages, given by column names."""
     if rows:
         # By id: two flows that store the same ids at the same time must not wait for each other.
-        db.execute(_INSERT_MESSAGES, sorted(rows, key=lambda row: row["id"].int))
+        records.execute(db, _INSERT_MESSAGES, sorted(rows, key=lambda row: row["id"].int))
 
 
 def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> Message | None:
@@ -300,20 +351,26 @@ def count_counted(
 ) -> int:
     """How many counted messages lie beyond a seq; counts up to `at_most`, which bounds the cost."""
     parameters = {"flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "at_most": at_most}
-    return db.scalar(_count_counted(capture), parameters) or 0
+    count: int = records.execute(db, _count_counted(capture), parameters).scalar_one()
+    return count
+
+
+def _counted_after(capture: Capture) -> sa.ColumnElement[bool]:
+    is_counted = _MESSAGES.is_output if capture == Capture.OUTPUTS else _MESSAGES.is_dialogue
+    return sa.and_(
+        _MESSAGES.flow_id == bindparam("flow_id"),
+        _MESSAGES.session_id == bindparam("session_id"),
+        is_counted == sa.true(),
+        _MESSAGES.seq > bindparam("after_seq"),
+    )
 
 
 @lru_cache
 def _count_counted(capture: Capture) -> sa.Select[int]:
     found = (
-        sa.select(Message.seq)
-        .where(
-            Message.flow_id == bindparam("flow_id"),
-            Message.session_id == bindparam("session_id"),
-            counted(capture),
-            Message.seq > bindparam("after_seq"),
-        )
-        .order_by(Message.seq)
+        sa.select(_MESSAGES.seq)
+        .where(_counted_after(capture))
+        .order_by(_MESSAGES.seq)
         .limit(bindparam("at_most", type_=sa.Integer))
         .subquery()
     )
@@ -334,21 +391,15 @@ def sizes_after(
     parameters = {
         "flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "to_seq": to_seq, "at_most": at_most
     }  # fmt: skip
-    return [MessageSize(*row) for row in db.execute(_sizes_after(capture), parameters)]
+    return records.fetch_all(db, MessageSize, _sizes_after(capture), parameters)
 
 
 @lru_cache
 def _sizes_after(capture: Capture) -> sa.Select[int, int]:
     return (
-        sa.select(Message.seq, Message.text_bytes)
-        .where(
-            Message.flow_id == bindparam("flow_id"),
-            Message.session_id == bindparam("session_id"),
-            counted(capture),
-            Message.seq > bindparam("after_seq"),
-            Message.seq <= bindparam("to_seq"),
-        )
-        .order_by(Message.seq)
+        sa.select(_MESSAGES.seq, _MESSAGES.text_bytes)
+        .where(_counted_after(capture), _MESSAGES.seq <= bindparam("to_seq"))
+        .order_by(_MESSAGES.seq)
         .limit(bindparam("at_most", type_=sa.Integer))
     )
 

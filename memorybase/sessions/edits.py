@@ -18,7 +18,7 @@ from memorybase.conversation.node_object_memory import erasure as node_objects
 from memorybase.database import clock
 from memorybase.ingestion import edit, scheduler
 from memorybase.keyword_index import index
-from memorybase.models import IngestionJob, MemoryBase, Message, Session
+from memorybase.models import Message, Session
 from memorybase.queries import (
     cursors,
     deleted_messages,
@@ -32,8 +32,10 @@ from memorybase.queries import (
     sessions,
     summaries,
 )
+from memorybase.queries.jobs import JobRow
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.message_changes import NOBODY, Attribution, ChangeKind
-from memorybase.queries.ownership import check_flow, not_found, require_session
+from memorybase.queries.ownership import not_found, require_session, share_bases
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.telemetry import get_logger
@@ -113,7 +115,7 @@ def edit_message(
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
         now = clock.now(db)
-        scheduled: Sequence[IngestionJob] = ()
+        scheduled: Sequence[JobRow] = ()
         if edited or not flags:
             scheduled = edit.apply_edit(db, services, bases, session, message, edited, now, attribution)
         for name, value in flags.items():
@@ -167,7 +169,7 @@ def delete_message(
         )  # fmt: skip
 
 
-def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
+def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[SharedBase], Session, Message]:
     """The message, with its session locked. Common lock order: memory bases, session."""
     found = sessions.fetch_message(db, user_id, message_id)
     if found is not None:
@@ -278,11 +280,10 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
     return total
 
 
-def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[MemoryBase], Session]:
-    bases = memory_bases.share_bases_of_flow(db, flow_id)
-    check_flow(db, user_id, flow_id)
+def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[SharedBase], Session]:
+    bases = share_bases(db, user_id, flow_id)
     return bases, require_session(db, flow_id, session_id, lock=True)
 
 
-def _ids(scheduled: Sequence[IngestionJob]) -> list[UUID]:
+def _ids(scheduled: Sequence[JobRow]) -> list[UUID]:
     return [job.id for job in scheduled]

@@ -15,7 +15,7 @@ from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.ingestion import scheduler, trigger
 from memorybase.keyword_index import index
-from memorybase.models import MemoryBase, RestorableMessage, Session
+from memorybase.models import RestorableMessage, Session
 from memorybase.queries import (
     deleted_messages,
     memory_bases,
@@ -24,6 +24,7 @@ from memorybase.queries import (
     sessions,
     summaries,
 )
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.ownership import not_found, resolve_flow
 from memorybase.services import Services
@@ -153,7 +154,7 @@ def delete_expired(services: Services) -> int:
 
 def _locked(
     db: OrmSession, services: Services, user_id: UUID, message_id: UUID
-) -> tuple[list[MemoryBase], Session, RestorableMessage]:
+) -> tuple[list[SharedBase], Session, RestorableMessage]:
     """The deleted message, with its session locked. Common lock order: memory bases, session."""
     since = _restorable_since(db, services)
     kept = restorable_messages.fetch(db, user_id, message_id, None, since)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase import errors
+from memorybase.ids import CallerId
 from memorybase.models import DeletedMessage
 from memorybase.search import search as message_search
 from memorybase.search.request import SearchRequest
@@ -110,6 +111,18 @@ class TestWholeSession:
         rest(world)
         assert [(m.content, m.version) for m in world.messages("s")] == [(NEW, 2)]
         assert stored_texts(world, base) == [NEW]
+        world.assert_exact(base)
+
+    def test_a_run_without_message_ids_posted_again_has_new_versions(self, world: World) -> None:
+        """Its messages get the ids that they had, since these follow from the run's."""
+        base = world.new_base(threshold=1)
+        run = CallerId.of(world.user_id, "run", "r1")
+        world.say("s", "one", "two", run_id=run)
+        world.settle()
+        delete_session(world)
+        world.say("s", "one", "two", run_id=run)
+        rest(world)
+        assert [message.version for message in world.messages("s")] == [2, 2]
         world.assert_exact(base)
 
     def test_posted_again_below_the_threshold(self, world: World) -> None:
