@@ -59,6 +59,8 @@ async def create(
             auto_capture=on, start="all" if start == "all" else "now",
         )  # fmt: skip
         base_id = await visit.write(manage.create_memory_base, new)
+    except errors.Forbidden:  # such a key is shown no form that could say so
+        raise
     except errors.NameTaken as error:
         existing = error.details.get("existing_id")
         if existing and await visit.read(planned_deletion.is_planned, UUID(str(existing))):

@@ -16,10 +16,12 @@ from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import PageRequest
+from memorybase.models import ID_LENGTH
 from memorybase.read_models import ingestion, run_story, sessions, transcript
 from memorybase.read_models.sessions import MessageView
 from memorybase.read_models.transcript import Place
 from memorybase.sessions import edits
+from memorybase.validation import why_unstorable
 
 router = APIRouter(include_in_schema=False)
 
@@ -103,8 +105,16 @@ async def rename(
     visit: Visitor, flow: Annotated[str, Form()], id: Annotated[str, Form()], name: Annotated[str, Form()]  # noqa: A002 - in the address
 ) -> Response:  # fmt: skip
     flow_id = ids.flow_id(visit.principal.user_id, flow)
-    await visit.write(edits.update_session, flow_id, id, new_session_id=name.strip(), metadata=None)
-    return visit.done(address("/session", flow=flow, id=name.strip()), f"Renamed to {name.strip()}.")
+    name = name.strip()
+    if not 1 <= len(name) <= ID_LENGTH or why_unstorable(name):
+        raise errors.InvalidRequest(
+            f"A session's id must be a text of 1 to {ID_LENGTH} characters",
+            field="name",
+            value=len(name),
+            limit=ID_LENGTH,
+        )
+    await visit.write(edits.update_session, flow_id, id, new_session_id=name, metadata=None)
+    return visit.done(address("/session", flow=flow, id=name), f"Renamed to {name}.")
 
 
 def _shown(visit: Visit, flow: str, session_id: str, branch: int | None, role: str, find: str) -> Shown:

@@ -26,6 +26,8 @@ async def knowledge(visit: Visitor) -> Response:
 async def create(visit: Visitor, name: Annotated[str, Form()]) -> Response:
     try:
         await visit.write(registry.create, name=name.strip())
+    except errors.Forbidden:  # such a key is shown no form that could say so
+        raise
     except (errors.CallerError, errors.EnvironmentFailure) as error:
         return await _page(visit, name=name, error=error)
     return visit.done("/settings/knowledge", f"{name.strip()} was created.")

@@ -1,0 +1,297 @@
+"""What guards every form of the web page: its token, the scope of the key, whose the ids are, and bounds."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlencode
+from uuid import uuid4
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+from harness.api import Api, open_api, settings_in
+
+from api import web
+from api.web import request_tokens
+from api.web.views import VIEWS
+from api.web.visits import COOKIE
+
+ROUTES = {
+    route.path
+    for view in VIEWS
+    for route in view.router.routes
+    if isinstance(route, APIRoute) and "POST" in route.methods
+}  # fmt: skip
+LONG = "long " * 20_000
+
+
+@dataclass(frozen=True)
+class Things:
+    """Ids of what a user has. Each text of it begins with the user's name."""
+
+    name: str
+    flow: str
+    base: str
+    message: str
+    deleted: str
+    letter: str
+    job: str
+    key: str
+    batch: str
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of a page: `path` with the ids in it, and its fields. `reads`: it changes nothing."""
+
+    route: str
+    fields: dict[str, Any]
+    query: str = ""
+    reads: bool = False
+    texts: tuple[str, ...] = ()  # fields that a person writes
+    per_item: bool = False  # an unknown id is told within the answer, beside the results of the others
+    own: bool = False  # it names nothing that another user could have
+
+    def path(self, things: Things) -> str:
+        path = self.route.format(
+            memory_base_id=things.base, memory_id=things.base, key_id=things.key
+        )  # fmt: skip
+        return f"/ui{path}{'?' + self.query if self.query else ''}"
+
+
+def forms(has: Things) -> list[Form]:
+    """A valid form for every route, about what a user has."""
+    base = "/memories/{memory_base_id}"
+    session = f"{has.flow}/{has.name}"
+    label = {"message": has.message, "q": "berth", "verdict": "right", "here": "/playground?q=berth"}
+    return [
+        Form("/conversations/sync", {"s": session}, per_item=True),
+        Form("/conversations/progress", {"s": session}, reads=True),
+        Form("/conversations/delete", {"s": session}, per_item=True),
+        Form("/conversations/undo", {}, urlencode({"batch": has.batch}), per_item=True),
+        Form("/first-minute/start", {"name": f"new {has.name}"}, texts=("name",), own=True),
+        Form("/first-minute/sample", {}, own=True),
+        Form("/first-minute/sample/remove", {}, own=True),
+        Form("/fix", {"action": "sync", "memory_base_id": has.base}),
+        Form("/jobs/dead-letters", {"action": "retry", "memory": has.base}),
+        Form("/jobs/dead-letters/results", {"pair": f"{has.letter}:{has.message}"}, reads=True),
+        Form("/jobs/cancel", {"job": has.job}, per_item=True),
+        Form("/memories", {"name": f"new {has.name}", "flow": has.flow}, texts=("name",), per_item=True),
+        Form("/memories/actions", {"action": "sync", "memory": has.base}, per_item=True),
+        Form("/memories/undo", {}, urlencode({"batch": has.batch}), per_item=True),
+        Form(f"{base}/sync", {}), Form(f"{base}/rebuild", {}), Form(f"{base}/rebuild/stop", {}),
+        Form(f"{base}/auto-capture", {"on": "0"}), Form(f"{base}/delete", {}),
+        Form(f"{base}/messages", {"action": "mute", "ids": has.message, "reason": "why"}, texts=("reason",),
+             per_item=True),
+        Form(f"{base}/sessions", {"action": "sync", "session": has.name}),
+        Form(f"{base}/settings", {"name": has.name, "threshold": "7", "idle_minutes": "5"}, texts=("name",)),
+        Form(f"{base}/weights/reset", {}),
+        Form("/memories/{memory_id}/map", {}),
+        Form("/message", {"message": has.message, "text": f"{has.name} edited", "reason": "why"},
+             texts=("text", "reason")),
+        Form("/message/difference", {"message": has.message, "text": "else"}, reads=True),
+        Form("/messages/act", {"action": "pin", "ids": has.message, "reason": "why"}, texts=("reason",), per_item=True),
+        Form("/messages/undo", {}, urlencode({"batch": has.batch}), per_item=True),
+        Form("/messages/purge", {"ids": has.deleted}, per_item=True),
+        Form("/person/erase", {}, urlencode({"id": has.name})),
+        Form("/playground/label", label, texts=("q",)),
+        Form("/playground/save", {"memory": has.base, "here": "/playground?q=x&w.words=2"}),
+        Form("/playground/undo", {}, urlencode({"memory": has.base, "here": "/playground"})),
+        Form("/run/ingest", {"flow": has.flow, "run_id": f"{has.name}-run", "memory": has.base}),
+        Form("/session/rename", {"flow": has.flow, "id": has.name, "name": f"{has.name}-2"}, texts=("name",)),
+        Form("/settings/keys", {"name": f"new {has.name}", "scope": "read"}, texts=("name",), own=True),
+        Form("/settings/keys/{key_id}/revoke", {}),
+        Form("/settings/knowledge", {"name": f"new {has.name}"}, texts=("name",), own=True),
+        Form("/settings/knowledge/delete", {"name": f"{has.name} book"}),
+    ]  # fmt: skip
+
+
+NAMES = Things("mine", *map(str, (uuid4() for _ in range(8))))
+INDEX = range(len(forms(NAMES)))
+IDS = [form.route for form in forms(NAMES)]
+EACH_FORM = pytest.mark.parametrize("number", INDEX, ids=IDS)
+
+
+def having(*fields: str) -> pytest.MarkDecorator:
+    """The forms of which each of these fields of `Form` is false, or with "texts" is filled."""
+    kept = [
+        number
+        for number, form in enumerate(forms(NAMES))
+        if all(bool(getattr(form, field)) == (field == "texts") for field in fields)
+    ]
+    return pytest.mark.parametrize("number", kept, ids=[IDS[each] for each in kept])
+
+
+class Browser:
+    """A signed-in browser without JavaScript."""
+
+    def __init__(self, api: Api) -> None:
+        self._client = TestClient(api.client.app, base_url="http://testserver", follow_redirects=False)
+        self._client.post("/ui/sign-in", data={"key": api.secret})
+        self.token = request_tokens.issue(self._client.cookies[COOKIE])
+
+    def send(self, form: Form, things: Things, *, token: str | None = None, **fields: Any) -> httpx.Response:
+        data = {**form.fields, **fields, request_tokens.FIELD: self.token if token is None else token}
+        return self._client.post(form.path(things), data=data)
+
+    def get(self, path: str) -> httpx.Response:
+        return self._client.get(f"/ui{path}", follow_redirects=True)
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[Api]:
+    with open_api(settings_in(tmp_path).model_copy(update={"rate_limit_per_second": 0})) as opened:
+        app = opened.client.app
+        assert isinstance(app, FastAPI)
+        without = list(app.router.routes)
+        web.mount(app)
+        yield opened
+        app.router.routes[:] = without  # the application serves other tests, without pages
+
+
+def furnish(api: Api, name: str) -> Things:
+    api.embedders.get().reject(f"{name} poison")
+    flow = api.flow(f"{name}-flow")
+    base = api.memory(f"{name} notes", flow, threshold=2)["id"]
+    texts = [f"{name} poison", f"{name} boat", f"{name} gone"]
+    run = api.capture(*texts, flow=flow, session=name, run_id=f"{name}-run", end_user_id=name)
+    api.work()
+    ids = [message["id"] for message in run["messages"]]
+    gone = api.post("/messages/actions", {"action": "delete", "ids": [ids[2]]})
+    api.work()
+    api.capture(f"{name} one", f"{name} two", flow=flow, session=f"{name} waits")
+    api.post("/knowledge-bases", {"name": f"{name} book"}, expect=201)
+    return Things(
+        name, api.get(f"/flows/{flow}")["id"], base, ids[1], ids[2],
+        api.get(f"/memories/{base}/dead-letters")["items"][0]["id"],
+        api.get(f"/memories/{base}/jobs", state="queued")["items"][0]["id"],
+        api.post("/keys", {"name": f"{name} key", "scopes": ["read"]}, expect=201)["id"], gone["batch_id"],
+    )  # fmt: skip
+
+
+def state(api: Api, things: Things) -> tuple[Any, ...]:
+    """All that a form could change."""
+    exported = re.sub(r'"exported_at":"[^"]*"', "", api.call("GET", "/export").text)
+    lists = ("/flows", "/memories", "/knowledge-bases", "/keys", "/labels", "/jobs", "/dead-letters", "/sessions",
+             "/deleted-messages")  # fmt: skip
+    times = {"last_used_at", "updated_at"}
+    listed = [
+        [{key: value for key, value in each.items() if key not in times} for each in api.get(path)["items"]]
+        for path in lists
+    ]
+    bases = [each["id"] for each in api.get("/memories")["items"]]
+    weights = [api.get(f"/memories/{base}/weights") for base in bases]
+    maps = [api.get(f"/memories/{base}/map")["state"] for base in bases]
+    listed_page = re.findall(re.escape(things.name) + r"[ \w-]*", Browser(api).get("/memories").text)
+    return exported, listed, weights, maps, listed_page
+
+
+def test_every_form_of_the_page_is_here() -> None:
+    assert {form.route for form in forms(NAMES)} == ROUTES
+
+
+@EACH_FORM
+def test_a_form_without_its_token_is_refused(api: Api, number: int) -> None:
+    mine = furnish(api, "mine")
+    browser, form = Browser(api), forms(mine)[number]
+    before = state(api, mine)
+    stranger = request_tokens.issue(f"the token of another session {uuid4()}")
+    for token in ("", "x", stranger):
+        refused = browser.send(form, mine, token=token)
+        assert (refused.status_code, "came from another site" in refused.text) == (403, True)
+    assert state(api, mine) == before
+    assert browser.send(form, mine).status_code in {200, 303}
+
+
+@having("reads")
+def test_a_key_that_may_read_is_refused(api: Api, number: int) -> None:
+    mine = furnish(api, "mine")
+    form = forms(mine)[number]
+    before = state(api, mine)
+    refused = Browser(api.of_user("local", "read")).send(form, mine)
+    assert refused.status_code == 403 or form.per_item
+    assert "This API key lacks the scope 'write'" in html.unescape(refused.text).replace("admin", "write")
+    assert state(api, mine)[0] == before[0]
+
+
+@having("own")
+def test_the_ids_of_another_user_are_as_unknown_as_ids_of_nothing(api: Api, number: int) -> None:
+    other = api.of_user("theirs")
+    theirs = furnish(other, "theirs")
+    browser = Browser(api)
+    before = state(other, theirs)
+    nothing = Things("nothing", *(str(uuid4()) for _ in range(8)))
+    named, unknown = (browser.send(forms(each)[number], each) for each in (theirs, nothing))
+    form = forms(theirs)[number]
+    assert named.status_code == unknown.status_code
+    assert named.status_code == 404 or form.per_item or form.reads
+    assert _said(named, theirs) == _said(unknown, nothing)
+    assert state(other, theirs) == before
+
+
+@having("texts")
+def test_a_text_beyond_its_bound_is_refused_and_nothing_is_stored(api: Api, number: int) -> None:
+    mine = furnish(api, "mine")
+    browser, form = Browser(api), forms(mine)[number]
+    for field in form.texts:
+        before = state(api, mine)
+        answer = browser.send(form, mine, **{field: LONG})
+        assert answer.status_code in {200, 422}, field
+        assert 'role="alert"' in answer.text or answer.status_code == 422, field
+        assert state(api, mine) == before, field
+
+
+PAGES = ("/", "/conversations", "/conversations?tab=runs", "/conversations?tab=people", "/memories", "/jobs",
+         "/jobs?tab=all", "/settings/keys", "/settings/knowledge", "/memories/{base}", "/memories/{base}?tab=messages",
+         "/memories/{base}?tab=messages&state=deleted", "/memories/{base}?tab=map", "/memories/{base}?tab=settings",
+         "/session?flow={flow}&id={name}", "/session/message?flow={flow}&message={message}", "/message?id={message}",
+         "/person?id={name}", "/run?flow={flow}&id={name}-run", "/first-minute", "/playground?q=boat",
+         "/playground/results?q=boat")  # fmt: skip
+MAY_READ = {"/sign-out"}  # forms that any key may send
+
+
+def acting(text: str) -> set[str]:
+    """The addresses of a page's buttons that change something; a list is in a form for keys without buttons too."""
+    addresses: set[str] = set()
+    for action, form in re.findall(r'<form method="post" action="/ui([^"?]*)(.*?)</form>', text, re.DOTALL):
+        if re.search(r"<button(?![^>]* disabled)", form):
+            addresses |= {action, *re.findall(r'formaction="/ui([^"?]*)', form)}
+    addresses |= set(re.findall(r'<button[^>]*hx-post="/ui([^"?]*)', text))
+    return addresses - MAY_READ
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_key_that_may_read_sees_no_form(api: Api, page: str) -> None:
+    mine = furnish(api, "mine")
+    path = page.format(**{name: getattr(mine, name) for name in Things.__dataclass_fields__})
+    shown = Browser(api.of_user("local", "read")).get(path)
+    assert (shown.status_code, acting(shown.text)) == (200, set())
+
+
+@pytest.mark.parametrize(
+    "page", ["/conversations", "/conversations?tab=runs", "/conversations?tab=people", "/memories", "/jobs?tab=all",
+             "/settings/knowledge", "/memories/{base}", "/memories/{base}?tab=messages",
+             "/memories/{base}?tab=messages&state=deleted", "/message?id={message}"],
+)  # fmt: skip
+def test_a_cursor_that_is_none_is_refused(api: Api, page: str) -> None:
+    mine = furnish(api, "mine")
+    path = page.format(base=mine.base, message=mine.message)
+    browser = Browser(api)
+    assert browser.get(path).status_code == 200
+    refused = browser.get(f"{path}{'&' if '?' in path else '?'}cursor=none")
+    assert (refused.status_code, "cursor" in refused.text) == (422, True)
+
+
+def _said(answer: httpx.Response, things: Things) -> str:
+    """The answer without what the caller sent, and without what differs in each page."""
+    text = answer.text + answer.headers.get("location", "") + unquote(answer.headers.get("set-cookie", ""))
+    for value in (*(getattr(things, name) for name in Things.__dataclass_fields__), things.base[:8], things.job[:8]):
+        text = text.replace(value, "")
+    return re.sub(r'name="csrf" value="[^"]*"|X-CSRF[^}]*', "", text)
