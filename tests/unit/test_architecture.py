@@ -7,7 +7,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -175,6 +175,11 @@ class Module:
     def tree(self) -> ast.Module:
         return ast.parse(self.source)
 
+    @cached_property
+    def nodes(self) -> Sequence[ast.AST]:
+        """Every node of the tree: to walk it takes longer than all that the rules do on the way."""
+        return list(ast.walk(self.tree))
+
     def at(self, node: ast.stmt | ast.expr) -> str:
         return f"{self.path}:{node.lineno}"
 
@@ -302,7 +307,7 @@ def environment_readers(module: Module) -> Iterator[str]:
     if module.name == "memorybase.settings":
         return
     names = {"environ", "environb", "getenv", "putenv", "unsetenv"}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         reads = isinstance(node, ast.Attribute) and node.attr in names and ast.unparse(node.value) == "os"
         takes = isinstance(node, ast.ImportFrom) and node.module == "os" and names & {a.name for a in node.names}
         if isinstance(node, ast.Attribute | ast.ImportFrom) and (reads or takes):
@@ -315,7 +320,7 @@ def environment_readers(module: Module) -> Iterator[str]:
 def committers(module: Module) -> Iterator[str]:
     if module.name == "memorybase.database.engine":
         return
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "commit":
             yield (
                 f"{module.at(node)}: only memorybase/database/engine.py commits. Write inside `with "
@@ -352,7 +357,7 @@ def oversized(module: Module) -> Iterator[str]:
 
 
 def changing_events(module: Module) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOG_METHODS):
             continue
         if ast.unparse(node.func.value) not in {"log", "logger"}:
@@ -366,7 +371,7 @@ def changing_events(module: Module) -> Iterator[str]:
 
 
 def functions_of(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
