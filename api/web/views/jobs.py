@@ -93,7 +93,8 @@ async def act(
 @router.post("/jobs/dead-letters/results")
 async def results(visit: Visitor, pair: Annotated[list[str], Form()]) -> Response:
     """What became of those that were retried, live."""
-    pairs = [(UUID(letter), UUID(message)) for letter, _, message in (each.partition(":") for each in pair)]
+    ids = [(_uuid(letter), _uuid(message)) for letter, _, message in (each.partition(":") for each in pair)]
+    pairs = [(letter, message) for letter, message in ids if letter is not None and message is not None]
     return visit.fragment("jobs_outcomes.html", **await _outcomes(visit, pairs))
 
 

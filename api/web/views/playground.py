@@ -116,14 +116,16 @@ async def label(
     message: Annotated[UUID, Form()],
     q: Annotated[str, Form()],
     verdict: Annotated[str, Form(pattern="^(right|wrong|none)$")],
-    label_id: Annotated[str, Form()] = "",
+    label_id: Annotated[UUID | None, Form()] = None,
     person: Annotated[str, Form()] = "",
     here: Annotated[str, Form()] = "/playground",
 ) -> Response:
     """Mark a result, or take the mark away."""
     mark: tuple[UUID, bool] | None = None
     if verdict == "none":
-        await visit.write(labels.remove_label, UUID(label_id))
+        if label_id is None:
+            raise errors.InvalidRequest("label_id must name the mark to take away", field="label_id")
+        await visit.write(labels.remove_label, label_id)
     else:
         wanted = labels.Mark(
             message_id=CallerId.of(visit.principal.user_id, "message", message), query=q, right=verdict == "right",
@@ -144,12 +146,12 @@ async def save(
     visit: Visitor,
     memory: Annotated[list[UUID], Form()],
     here: Annotated[str, Form()],
-    recent: Annotated[str, Form()] = "",
+    recent: Annotated[float | None, Form(ge=0, allow_inf_nan=False)] = None,
 ) -> Response:
     """Keep the factors and the half-life of A for these memories."""
     ask = Asked.of(_query_of(here))
     for base_id in memory:
-        await visit.write(weights.keep_part_weights, base_id, ask.a.weights, float(recent) if recent else None)
+        await visit.write(weights.keep_part_weights, base_id, ask.a.weights, recent)
     count = "this memory" if len(memory) == 1 else f"{len(memory)} memories"
     undo = address("/playground/undo", memory=[str(each) for each in memory], here=_here(ask))
     return visit.done(_here(_plain(ask)), f"Searches of {count} use these weights now.", undo=undo)

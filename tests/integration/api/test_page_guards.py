@@ -248,6 +248,23 @@ def test_a_text_beyond_its_bound_is_refused_and_nothing_is_stored(api: Api, numb
         assert state(api, mine) == before, field
 
 
+@pytest.mark.parametrize(
+    ("route", "fields", "status"),
+    [
+        ("/jobs/dead-letters/results", {"pair": "none"}, 200),
+        ("/playground/label", {"verdict": "none"}, 422),
+        ("/playground/label", {"verdict": "none", "label_id": "none"}, 404),
+        ("/playground/save", {"recent": "none"}, 404),
+        ("/playground/save", {"recent": "nan"}, 404),
+        ("/playground/save", {"recent": ""}, 303),
+    ],
+)
+def test_a_field_of_another_kind_fails_nothing(api: Api, route: str, fields: dict[str, str], status: int) -> None:
+    mine = furnish(api, "mine")
+    form = forms(mine)[IDS.index(route)]
+    assert Browser(api).send(form, mine, **fields).status_code == status
+
+
 PAGES = ("/", "/conversations", "/conversations?tab=runs", "/conversations?tab=people", "/memories", "/jobs",
          "/jobs?tab=all", "/settings/keys", "/settings/knowledge", "/memories/{base}", "/memories/{base}?tab=messages",
          "/memories/{base}?tab=messages&state=deleted", "/memories/{base}?tab=map", "/memories/{base}?tab=settings",
