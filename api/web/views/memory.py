@@ -20,6 +20,7 @@ from memorybase.memory_bases.consistency import Mismatch
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.services import Services
+from memorybase.settings import VectorStoreName
 
 router = APIRouter(include_in_schema=False)
 
@@ -73,9 +74,11 @@ async def sync(visit: Visitor, memory_base_id: UUID) -> Response:
 
 
 @router.post("/memories/{memory_base_id}/rebuild")
-async def rebuild(visit: Visitor, memory_base_id: UUID) -> Response:
+async def rebuild(
+    visit: Visitor, memory_base_id: UUID, vector_store: Annotated[VectorStoreName | None, Form()] = None
+) -> Response:
     try:
-        await visit.write(regenerate.regenerate, memory_base_id)
+        await visit.write(regenerate.regenerate, memory_base_id, vector_store=vector_store)
     except errors.BuildActive:
         return visit.done(f"/memories/{memory_base_id}", "A rebuild is running already.")
     return visit.done(f"/memories/{memory_base_id}", "The rebuild has started.")

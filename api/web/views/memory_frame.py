@@ -36,7 +36,10 @@ async def memory_page(visit: Visit, template: str, memory: MemoryBaseView, tab: 
     """A tab's page. The template extends memory.html and fills its block `tab`."""
     flow = await visit.read(sessions.get_flow, memory.flow_id)
     status = await status_values(visit, memory)
-    return visit.page(template, place="memories", title=memory.name, flow=flow, tab=tab, tabs=TABS, **status, **values)
+    stores = visit.services.settings.known_vector_stores
+    return visit.page(
+        template, place="memories", title=memory.name, flow=flow, tab=tab, tabs=TABS, stores=stores, **status, **values
+    )
 
 
 def sentence(error: errors.MemorybaseError) -> str:
