@@ -112,7 +112,7 @@ class Settings(BaseSettings):
     )
 
     # Jobs are small, so that kill -9 costs seconds, and large enough to fill embedding batches.
-    job_max_messages: int = Field(256, ge=1, le=10_000, description="Maximum counted messages in a job.")
+    job_max_messages: int = Field(64, ge=1, le=10_000, description="Maximum counted messages in a job.")
     job_max_bytes: int = Field(
         1_000_000, ge=1_000, description="Maximum bytes of text in a job; one message always fits."
     )

@@ -208,6 +208,11 @@ def _is_missing(item: MessageWork, chunk: chunking.Chunk) -> bool:
     return chunk.index == 0 and item.tokens is None and item.work.claim.token_encoding is not None
 
 
+def size_to_embed(items: Sequence[MessageWork]) -> int:
+    """The characters of the chunks that have no vector yet."""
+    return sum(len(chunk.text) for item in items for chunk in item.chunks if _is_missing(item, chunk))
+
+
 def probe(embedder: Embedder) -> NDArray[np.float32]:
     """The vector of a harmless text. Raises if the model fails on every text."""
     vector: NDArray[np.float32] = embedder.embed([PROBE_TEXT])[0]

@@ -14,6 +14,7 @@ from uuid import uuid4
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import engine
+from memorybase.ingestion import fair_order
 from memorybase.models import Capture, JobKind, JobState, Session, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries.cursors import AnyProgress
@@ -148,6 +149,7 @@ def _insert(
             "batched": False,
             "run_alone": False,
             "available_at": now,
+            "virtual_time": fair_order.virtual_time(db, progress.memory_base_id, kind, covered.total),
             "notified_at": now,
             "notify_count": 1,
             "notify_at": now + timedelta(seconds=services.settings.notify_after_seconds),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
 from uuid import UUID
 
@@ -32,7 +33,11 @@ class JobOutcome(StrEnum):
     LOST = "lost"  # the claim was lost
 
 
-MAX_BATCH_JOBS = 64  # in one batch; their messages and bytes are also limited, to those of one job
+MAX_BATCH_JOBS = 64  # in one batch
+MAX_BATCH_MESSAGES = 256
+# A batch is what was embedded lately in so many seconds: no job of a batch ends before all of it is embedded, so a
+# larger one would delay what comes next, and keep jobs from other workers that are idle.
+BATCH_SECONDS = 0.5
 
 
 def run_jobs(
@@ -78,6 +83,7 @@ class JobRunner:
         self._may_continue = may_continue
         self._reader = reader
         self._writer = writer
+        self._pace = Pace()
         self._outcomes: dict[UUID, JobOutcome] = {}
 
     def run(self, message: JobMessage) -> JobOutcome:
@@ -134,12 +140,12 @@ class JobRunner:
             return claim or JobOutcome.STALE
 
     def _claim_waiting(self) -> list[JobWork]:
-        """Claim and read waiting jobs, up to the messages and bytes of one full job."""
+        """Claim and read waiting jobs, as many as are embedded in BATCH_SECONDS; at least one."""
         works: list[JobWork] = []
         if not self._may_continue():
             return works
-        settings = self._services.settings
         messages = size = 0
+        at_most = self._pace.size_of(BATCH_SECONDS)
         try:
             with self._services.database.reading() as db:
                 waiting = jobs.waiting_jobs(db, clock.now(db), limit=MAX_BATCH_JOBS)
@@ -149,8 +155,8 @@ class JobRunner:
                     continue
                 works.append(work := self._read(claim))
                 messages += len(work.messages)
-                size += sum(len(chunk.text) for item in work.items for chunk in item.chunks)
-                if messages >= settings.job_max_messages or size >= settings.job_max_bytes:
+                size += pipeline.size_to_embed(work.items)
+                if messages >= MAX_BATCH_MESSAGES or size >= at_most:
                     break
         except errors.DatabaseUnavailable:
             log.warning("claiming_failed")  # jobs that are claimed already go on
@@ -186,7 +192,8 @@ class JobRunner:
         """
         pipeline.mark_embedding_started([work for work in works if work.messages], self._keeper)
         for items in pipeline.slices(works):
-            pipeline.embed(self._services, items)
+            with self._pace.measured(pipeline.size_to_embed(items)):
+                pipeline.embed(self._services, items)
             self._writer.submit(pipeline.store, self._services, items, self._keeper)
         return self._writer.submit(self._end, works)
 
@@ -216,6 +223,27 @@ class JobRunner:
                 outcome = _postpone_or_drop(self._services, claim, error, wrote=True)
             log.info("job_ended", outcome=str(outcome))
             return outcome
+
+
+class Pace:
+    """How fast texts were embedded lately, in characters a second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._rate = 0.0
+
+    @contextmanager
+    def measured(self, characters: int) -> Iterator[None]:
+        """Learn from the time that embedding these takes."""
+        began = self._clock()
+        yield
+        if characters:
+            rate = characters / max(self._clock() - began, 0.001)
+            self._rate = (self._rate + rate) / 2 if self._rate else rate
+
+    def size_of(self, seconds: float) -> float:
+        """The characters that are embedded in this time; 0 before anything was."""
+        return self._rate * seconds
 
 
 def _find_waiting(services: Services, message: JobMessage) -> tuple[bool, bool]:

@@ -70,6 +70,11 @@ ACTIVE_STATES = (JobState.QUEUED, JobState.RUNNING)
 # Exactly the condition of the partial index on active jobs: with parameters SQLite would not use the index. Without a
 # type, or SQLAlchemy adds "= 1" on SQLite.
 IS_ACTIVE: ColumnElement[Any] = literal_column("ingestion_jobs.state IN ('queued', 'running')")
+# The same of the two indexes on the order of queued jobs. PostgreSQL does not know how long the queue is, and with a
+# plain condition it may read and sort all of it; each of these can be served by one index only.
+IS_IN_ORDER: ColumnElement[Any] = literal_column("lower(ingestion_jobs.state) = 'queued'")
+IS_LAST_IN_BASE: ColumnElement[Any] = literal_column("upper(ingestion_jobs.state) = 'QUEUED'")
+IS_RUNNING: ColumnElement[Any] = literal_column("ingestion_jobs.state = 'running'")
 IS_FAILED: ColumnElement[Any] = literal_column("ingestion_jobs.state = 'failed'")  # the same of that on failed jobs
 
 

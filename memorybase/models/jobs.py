@@ -40,6 +40,12 @@ class IngestionJob(Base):
         Index("ix_ingestion_jobs_started", "started_at"),
         Index("ix_ingestion_jobs_queued", "notify_at", postgresql_where=text("state = 'queued'"),
               sqlite_where=text("state = 'queued'")),
+        Index("ix_ingestion_jobs_order", "virtual_time", postgresql_where=text("lower(state) = 'queued'"),
+              sqlite_where=text("lower(state) = 'queued'")),
+        Index("ix_ingestion_jobs_running", "virtual_time", postgresql_where=text("state = 'running'"),
+              sqlite_where=text("state = 'running'")),
+        Index("ix_ingestion_jobs_last", "memory_base_id", "virtual_time",
+              postgresql_where=text("upper(state) = 'QUEUED'"), sqlite_where=text("upper(state) = 'QUEUED'")),
         Index("ix_ingestion_jobs_failed", "memory_base_id", "progress_id", postgresql_where=text("state = 'failed'"),
               sqlite_where=text("state = 'failed'")),
         CheckConstraint("to_seq >= from_seq", name="range"),
@@ -70,6 +76,8 @@ class IngestionJob(Base):
     error: Mapped[str | None] = mapped_column(Text)
     error_code: Mapped[str | None] = mapped_column(String(64))  # of memorybase's errors
     available_at: Mapped[datetime]
+    # The order in which waiting jobs run: ingestion/fair_order.py.
+    virtual_time: Mapped[int] = mapped_column(BigInteger, server_default="0")
     notified_at: Mapped[datetime | None]
     notify_count: Mapped[int] = mapped_column(default=0)
     notify_at: Mapped[datetime]  # the sweeper notifies again then

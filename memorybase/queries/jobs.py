@@ -12,7 +12,17 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import records
 from memorybase.database.upsert import core, insert_if_absent
-from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase, Session
+from memorybase.models import (
+    IS_ACTIVE,
+    IS_IN_ORDER,
+    IS_LAST_IN_BASE,
+    IS_RUNNING,
+    IngestionJob,
+    JobKind,
+    JobState,
+    MemoryBase,
+    Session,
+)
 
 Job = IngestionJob
 
@@ -64,14 +74,22 @@ _UPDATE_CLAIMED = sa.update(core(Job)).where(
 _WAITING = (
     sa.select(Job)
     .where(
-        Job.state == JobState.QUEUED,
+        IS_IN_ORDER,
+        IS_LAST_IN_BASE,
         Job.kind != JobKind.REPAIR,
         Job.available_at <= sa.bindparam("now"),
         Job.run_alone.is_(False),
     )
-    .order_by(Job.notify_at)
+    .order_by(Job.virtual_time)
     .limit(sa.bindparam("at_most", type_=sa.Integer))
 )
+_VIRTUAL = _COLUMNS.virtual_time
+_IS_UP_TO = _VIRTUAL <= sa.bindparam("to", type_=sa.BigInteger)  # noqa: SIM300 - the column on the left
+_IS_FROM = _VIRTUAL >= sa.bindparam("since", type_=sa.BigInteger)  # noqa: SIM300
+_LATEST = sa.select(_VIRTUAL).where(_IS_UP_TO).order_by(_VIRTUAL.desc()).limit(1)
+_LAST_RUNNING = _LATEST.where(IS_RUNNING)
+_LAST_OF_BASE = _LATEST.where(IS_LAST_IN_BASE, _COLUMNS.memory_base_id == sa.bindparam("base_id"))
+_FIRST_QUEUED = sa.select(_VIRTUAL).where(IS_IN_ORDER, _IS_FROM).order_by(_VIRTUAL).limit(1)
 
 
 def insert_job(db: OrmSession, values: dict[str, Any]) -> JobRow | None:
@@ -186,8 +204,20 @@ def mark_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int
 
 
 def waiting_jobs(db: OrmSession, now: datetime, *, limit: int) -> list[Job]:
-    """Queued jobs that are due and may run in a batch, oldest first."""
+    """Queued jobs that are due and may run in a batch, in the order of their virtual time."""
     return list(db.scalars(_WAITING, {"now": now, "at_most": limit}))
+
+
+def now_and_last_of_base(db: OrmSession, base_id: UUID, *, since: int, to: int) -> tuple[int, int]:
+    """The virtual time of now, and that of the base's last queued job, both from `since` to `to`.
+
+    Now is where the last running job is, else the first queued one; `since` without any.
+    """
+    now = db.scalar(_LAST_RUNNING, {"to": to})
+    if now is None or now < since:
+        first = db.scalar(_FIRST_QUEUED, {"since": since})
+        now = since if first is None or first > to else first
+    return now, max(db.scalar(_LAST_OF_BASE, {"to": to, "base_id": base_id}) or 0, since)
 
 
 def cancel_jobs(db: OrmSession, ids: Sequence[UUID], now: datetime, reason: str) -> None:

@@ -15,9 +15,10 @@ from harness.world import World
 
 from memorybase.conversation.history import session_reader
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
-from memorybase.database import paging
+from memorybase.database import clock, paging
 from memorybase.database.upsert import core
 from memorybase.models import Base, LedgerEntry, Message, Run, Session, SessionProgress
+from memorybase.queries import jobs
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, overview_queries, sessions
 from memorybase.read_models.session_queries import MessageQuery
@@ -110,6 +111,26 @@ def test_a_capture_reads_no_more_messages_than_its_threshold(world: World, captu
             # The planner of a job looks at one job's worth, the trigger at one threshold's.
             bound = world.services.settings.job_max_messages + 2
             assert rows_touched(world, statement, parameters) <= bound, statement
+
+
+def test_the_order_of_jobs_is_found_without_reading_the_queue(world: World) -> None:
+    base = world.new_base(threshold=1)
+    for n in range(300):
+        world.say(f"session {n}", "waits")
+    with recorded(world) as sent:
+        world.say("one more", "waits too")
+        with world.services.database.reading() as db:
+            waiting = jobs.waiting_jobs(db, clock.now(db), limit=5)
+    assert [job.virtual_time for job in waiting] == [1, 2, 3, 4, 5]
+    assert world.jobs(base)[-1].virtual_time == 301
+    ordered = [each for each in sent if "ORDER BY ingestion_jobs.virtual_time" in each[0]]
+    assert len(ordered) == 4  # what runs, what waits first, the base's last one, those that wait
+    for statement, parameters in ordered:
+        if world.services.database.is_sqlite:
+            (step,) = scans(world, statement, parameters) or ["INDEX"]
+            assert "INDEX" in step, statement  # read in order, up to the limit
+        else:
+            assert rows_touched(world, statement, parameters) <= 5, statement
 
 
 def test_a_capture_sends_the_same_statements_for_any_session_length(world: World) -> None:

@@ -586,7 +586,7 @@ def test_the_next_job_is_enqueued_after_its_session_lock_is_released(
         return message(frozen)
 
     monkeypatch.setattr(world.queue, "enqueue", look)
-    world.say("s", *texts(600))
+    world.say("s", *texts(150))
     world.drain()
     # Another worker that takes the notification at once must not find the session busy.
     assert held == [False, False, False]

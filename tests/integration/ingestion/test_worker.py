@@ -48,8 +48,76 @@ def test_waiting_jobs_of_many_sessions_are_embedded_and_stored_in_one_batch(worl
     world.embedder.before_embed = lambda some: embedded.append(len(some))
     world.vectors.before_upsert = lambda _, records: upserted.append(len(records))
     assert shift(world) is JobOutcome.DONE
-    assert embedded == upserted == [2, 10]  # the notified job; the others, claimed meanwhile
+    # The notified job; one claimed meanwhile, before it was known how fast texts are embedded; the others.
+    assert embedded == upserted == [2, 2, 8]
     world.assert_all_ingested(base)
+
+
+def test_a_batch_is_bounded_by_the_time_that_embedding_it_takes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "BATCH_SECONDS", 0.0)
+    base = ready(world)
+    embedded: list[int] = []
+    world.embedder.before_embed = lambda some: embedded.append(len(some))
+    shift(world)
+    assert embedded == [2] * len(SESSIONS)
+    world.assert_all_ingested(base)
+
+
+def test_the_pace_is_learnt_from_what_was_embedded() -> None:
+    seconds = iter([0.0, 2.0, 10.0, 11.0, 20.0])
+    pace = worker.Pace(lambda: next(seconds))
+    assert pace.size_of(1.0) == 0
+    with pace.measured(400):
+        pass
+    assert pace.size_of(0.5) == 100
+    with pace.measured(600):
+        pass
+    assert pace.size_of(1.0) == (200 + 600) / 2
+    with pace.measured(0):  # all vectors were copied
+        pass
+    assert pace.size_of(1.0) == 400
+
+
+class TestOrder:
+    @pytest.fixture(autouse=True)
+    def one_job_in_a_batch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(worker, "BATCH_SECONDS", 0.0)
+
+    def test_a_long_backlog_of_one_memory_base_does_not_delay_another_one(self, world: World) -> None:
+        world.new_base(threshold=1)
+        for n in range(20):
+            world.say(f"noisy {n}", f"noise {n}")
+        quiet = world.new_flow()
+        world.new_base(threshold=1, flow_id=quiet)
+        for text in ("quiet 1", "quiet 2"):
+            world.capture(text, [world.message({"role": "user", "content": text})], flow_id=quiet)
+        shift(world)
+        # Behind the notified job and the first one of the backlog, which the worker claims ahead.
+        assert max(world.embedder.embedded.index(text) for text in ("quiet 1", "quiet 2")) < 6
+
+    def test_a_base_that_was_served_first_does_not_pay_for_it_later(self, world: World) -> None:
+        base = ready(world)
+        shift(world)
+        world.say("later", "one more")
+        (waiting,) = [job for job in world.jobs(base) if job.state == "queued"]
+        assert waiting.virtual_time == 1
+
+    def test_new_messages_go_before_a_rebuild(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        for n in range(10):
+            world.say(f"old {n}", f"old {n}")
+        world.settle()
+        regenerate.regenerate(world.services, world.user_id, base)
+        other = world.new_flow()
+        world.new_base(threshold=1, flow_id=other)
+        world.capture("new", [world.message({"role": "user", "content": "new"})], flow_id=other)
+        world.embedder.embedded.clear()
+        world.vectors.before_upsert = None
+        order: list[str] = []
+        world.vectors.before_upsert = lambda _, records: order.extend(record.text for record in records)
+        shift(world, which=-2)
+        assert order.index("new") < 3
+        assert len(order) == 11
 
 
 def test_notifications_of_jobs_done_in_a_batch_are_stale(world: World) -> None:
@@ -105,7 +173,7 @@ def test_a_session_locked_by_another_worker_is_skipped(world: World) -> None:
 
 def test_an_unavailable_store_postpones_every_job_without_counting_attempts(world: World) -> None:
     base = ready(world)
-    world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=2)
+    world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=3)
     assert shift(world) is JobOutcome.POSTPONED
     assert set(states(world, base).values()) == {"queued"}
     assert {(job.outages, job.attempts, job.lost_workers) for job in world.jobs(base)} == {(1, 0, 0)}

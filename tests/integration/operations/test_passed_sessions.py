@@ -102,9 +102,8 @@ def test_a_pass_goes_on_after_the_sessions_of_the_last_one(world: World, monkeyp
 
 
 @pytest.mark.both_databases
+@pytest.mark.parametrize("world", ["postgresql"], indirect=True)  # SQLite has one writer at a time
 def test_nothing_is_marked_while_a_memory_base_is_created(world: World) -> None:
-    if world.services.database.is_sqlite:
-        pytest.skip("it has one writer at a time")
     world.new_base(threshold=1)
     world.say("s", "one")
     world.drain()
