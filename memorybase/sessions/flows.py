@@ -48,7 +48,8 @@ def put_flow(
 
     Raises NotFound for another user's id, Conflict while the flow is being deleted.
     """
-    try:
+
+    def put() -> tuple[Flow, bool]:
         with services.database.transaction() as db:
             existing = sessions.lock_flow(db, flow_id)
             if existing is None:
@@ -65,7 +66,9 @@ def put_flow(
             if rename:
                 existing.name = name
             return existing, False
+
+    try:
+        return put()
     except errors.ConstraintViolated:
-        # Two requests with the same id: the other one created it.
-        return put_flow(services, user_id, name=name, flow_id=flow_id, external_id=external_id, rename=rename,
-                        before_commit=before_commit)  # fmt: skip
+        # Two requests with the same id: the other one created it. Or the user is gone, which the second try says.
+        return put()
