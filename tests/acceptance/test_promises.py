@@ -59,17 +59,17 @@ def numbered(count: int) -> list[str]:
 
 def test_a_worker_killed_between_upsert_and_advance_loses_and_duplicates_nothing(scene: Scene) -> None:
     stack, worker = scene.with_worker()
-    base = stack.base("killed", threshold=200)
-    stack.capture(*numbered(200), flow="killed")
+    base = stack.base("killed", threshold=60)
+    stack.capture(*numbered(60), flow="killed")
     wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "embedding began")
     # While the write lock is held, the worker can upsert and cannot advance.
     with sqlite_writer_blocked(stack.settings.data_dir / "memorybase.db"):
-        wait_until(lambda: len(stack.stored(base)) == 200, PATIENCE, "the upsert")
+        wait_until(lambda: len(stack.stored(base)) == 60, PATIENCE, "the upsert")
         worker.kill()
     assert stack.status(base)["total_processed"] == 0
     worker.start()
-    stack.wait_until_ingested(base, 200)
-    stack.assert_exact(base, 200)
+    stack.wait_until_ingested(base, 60)
+    stack.assert_exact(base, 60)
     (job,) = [job for job in stack.jobs(base) if job.kind == "ingest"]
     assert job.attempts == 2
 

@@ -210,6 +210,12 @@
     if (++ticks % 5 === 0) { document.body.dispatchEvent(new Event("tick-slow")); showTimes(document, "time[datetime]:not([data-clock], [data-day])"); }
   }, 2000);
 
+  // An open menu stays: its part is refreshed once it is closed.
+  document.addEventListener("htmx:beforeSwap", event => {
+    const isTick = event.detail.requestConfig.triggeringEvent?.type.startsWith("tick");
+    if (isTick && event.detail.target.querySelector(":popover-open")) event.detail.shouldSwap = false;
+  });
+
   // The alert bar's count is also in the navigation and in the window's title.
   const plainTitle = document.title;
   function showCount() {

@@ -217,6 +217,22 @@ def test_a_key_that_may_read_sees_no_action(
         assert main.locator("input[type=checkbox]:not(fieldset[disabled] *)").count() == 0, path
 
 
+def test_an_open_menu_stays_open_while_its_part_changes(window: Window, client: Client) -> None:
+    base = memory(client, "menu", threshold=100)
+    page = (opened := window()).page
+    opened.open(f"/memories/{base}")
+    waiting = page.locator("#memory-status dl > div", has_text="Waiting")
+    expect(waiting).to_contain_text("6")
+    page.get_by_role("button", name="More actions").click()
+    client.capture_run("menu", session_id="menu-0", messages=[{"role": "assistant", "content": "one more"}])
+    with page.expect_response(lambda answer: "/status" in answer.url and answer.status == 200):
+        pass
+    expect(page.get_by_role("button", name="Delete…").first).to_be_visible()
+    expect(waiting).to_contain_text("6")
+    page.keyboard.press("Escape")
+    expect(waiting).to_contain_text("7")
+
+
 @IN_EVERY_LOOK
 def test_the_pages_are_accessible(
     window: Window, client: Client, web_stack: EmbeddedStack, width: int, dark: bool

@@ -30,6 +30,7 @@ from memorybase.models import (
     MemoryBase,
     MemoryMap,
     Message,
+    PlannedBaseDeletion,
     Session,
     SessionProgress,
     TokenVectors,
@@ -53,6 +54,7 @@ OF_A_BASE = {
     "knowledge_bases": KnowledgeBase.memory_base_id,
     "memory_maps": MemoryMap.memory_base_id,
     "map_points": MapPoint.memory_base_id,
+    "planned_base_deletions": PlannedBaseDeletion.memory_base_id,
 }
 
 

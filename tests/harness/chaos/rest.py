@@ -7,18 +7,20 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import numpy as np
 
 from harness.chaos.clients import Kept
 from harness.chaos.invariants import Findings, check
 from harness.world import World
+from memorybase.database import clock
 from memorybase.database.engine import Database
 from memorybase.memory_bases import regenerate
-from memorybase.models import Base, MapPoint, MemoryMap, Message
+from memorybase.models import Base, MapPoint, MemoryMap, Message, PlannedBaseDeletion
 from memorybase.sessions import edits
 from memorybase.testing import InMemoryVectors
 from memorybase.vectors import chunk_ids
@@ -64,6 +66,7 @@ class Rest:
         world.pass_time(120)
         world.settle()
         self._map()
+        self._planned()
         self.store = Memory(world)
         self.kept = {
             str(m.id): Kept("flow", m.session_id, m.role, m.content, edited=m.version > 1) for m in world.messages()
@@ -101,6 +104,13 @@ class Rest:
             db.add(MemoryMap(memory_base_id=self.base))
             point = {"progress_id": entry.progress_id, "message_id": entry.message_id, "x": 0.0, "y": 0.0, "cluster": 0}
             db.add(MapPoint(memory_base_id=self.base, position=0, generation=2, **point))
+
+    def _planned(self) -> None:
+        """A deletion far in the future."""
+        with self.world.services.database.transaction() as db:
+            due = clock.now(db) + timedelta(days=1)
+            planned = {"user_id": self.world.user_id, "batch_id": uuid4(), "due_at": due}
+            db.add(PlannedBaseDeletion(memory_base_id=self.base, **planned))
 
     @property
     def system(self) -> Message:

@@ -341,8 +341,8 @@ class TestJobs:
     def test_the_shape(self, api: Api, queued: str) -> None:
         job = api.get(f"/jobs/{queued}")
         assert job.keys() == {
-            "id", "kind", "memory_base_id", "memory_base_name", "session_id", "state", "from_seq", "to_seq",
-            "processed", "total", "attempts", "error", "created_at", "started_at", "finished_at",
+            "id", "kind", "memory_base_id", "memory_base_name", "flow_id", "session_id", "state", "from_seq",
+            "to_seq", "processed", "total", "attempts", "error", "created_at", "started_at", "finished_at",
         }  # fmt: skip
         assert (job["kind"], job["state"], job["from_seq"], job["to_seq"], job["total"]) == (
             "ingest",

@@ -21,8 +21,8 @@ KINDS = ("sync", "async")
 CHAT = "/flows/support/chat-memories/llm"
 JOB = {
     "id": str(uuid4()), "kind": "ingest", "memory_base_id": str(uuid4()), "memory_base_name": "m", "session_id": "s",
-    "state": "running", "from_seq": 0, "to_seq": 1, "processed": 0, "total": 1, "attempts": 1, "error": None,
-    "created_at": "2026-01-01T00:00:00Z", "started_at": None, "finished_at": None,
+    "flow_id": str(uuid4()), "state": "running", "from_seq": 0, "to_seq": 1, "processed": 0, "total": 1,
+    "attempts": 1, "error": None, "created_at": "2026-01-01T00:00:00Z", "started_at": None, "finished_at": None,
 }  # fmt: skip
 FLOW = {"id": str(uuid4()), "external_id": "f", "name": "f", "created_at": "2026-01-01T00:00:00Z"}
 
