@@ -23,6 +23,8 @@ from api.web import request_tokens
 from api.web.views import VIEWS
 from api.web.visits import COOKIE
 
+pytestmark = pytest.mark.slow  # every form with each guard; test_frame and the tests of views try some of them
+
 ROUTES = {
     route.path
     for view in VIEWS
