@@ -38,6 +38,7 @@ def test_all_failures_are_retried_in_two_clicks_with_a_result_for_each(
     base = failed(client, web_stack, "seventy", 35)
     opened = window()
     page = opened.page
+    opened.open("/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
     group = page.get_by_role("form", name="The model gave no valid vector")
     expect(group).to_contain_text("2 texts")

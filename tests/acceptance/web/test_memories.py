@@ -176,7 +176,7 @@ def test_the_store_was_lost_and_is_repaired(window: Window, client: Client, web_
     expect(page.get_by_role("row", name="Lost store")).to_contain_text("Lost its vectors")
     page.get_by_role("link", name="Lost store").click()
     expect(page.get_by_role("row", name="lost-store-1")).to_contain_text("Lost its vectors")
-    expect(page.get_by_text("All 6 chunks are missing from the vector store")).to_be_visible()
+    expect(page.get_by_text("All 6 chunks are missing from Chroma")).to_be_visible()
     expect(page.get_by_text("Search by meaning fails until a rebuild is done.")).to_be_visible()
     page.get_by_role("button", name="Rebuild…").first.click()
     question = page.get_by_role("dialog", name="Rebuild Lost store?")

@@ -180,6 +180,7 @@ def test_a_memory_base_may_name_its_store(both: World, pgvector: InMemoryVectors
     assert memory_bases.get_memory_base(both.services, both.user_id, base).vector_store == "pgvector"
 
 
+@pytest.mark.parametrize("world", ["sqlite"], indirect=True)  # without a URL pgvector is in a main PostgreSQL
 def test_a_store_without_a_url_is_refused_by_name(both: World) -> None:
     base = both.new_base()
     choose(both, "chroma", pgvector_url="")
