@@ -70,6 +70,7 @@ class Stage:
             "MEMORYBASE_VECTOR_STORE": "pgvector",
             "BENCH_TEXT_SECONDS": str(text_seconds),
             "OMP_NUM_THREADS": "1",
+            "MEMORYBASE_LOG_LEVEL": "WARNING",
             "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "bench", ROOT / "clients/python/src"))),
         }
 
@@ -98,7 +99,7 @@ class Stage:
     @contextmanager
     def workers(self, count: int) -> Iterator[None]:
         """So many that are ready."""
-        command = [sys.executable, "-m", "celery", "-A", "sleeping_worker", "worker", "--loglevel=ERROR"]
+        command = [sys.executable, "-m", "celery", "--quiet", "-A", "sleeping_worker", "worker", "--loglevel=ERROR"]
         with ExitStack() as running:
             for number in range(count):
                 process = subprocess.Popen([*command, "-n", f"w{number}@bench"], env=self._environment, cwd=ROOT)
@@ -129,7 +130,7 @@ def added_up(stage: Stage, workers: int, text_seconds: float) -> dict[str, float
     times = stage.ingestion_times(base)
     first, last = (times[int(len(times) * share)] for share in (0.1, 0.9))
     rate = 0.8 * len(times) / max(last - first, 0.001)
-    return {"per_second": round(rate, 1), "linear": round(rate * text_seconds / workers, 2), "busy": busy / 100}
+    return {"per_second": round(rate, 1), "linear": round(rate * text_seconds / workers, 2), "busy": round(busy / 100, 2)}
 
 
 def quiet_beside_noisy(stage: Stage, workers: int, backlog: int) -> dict[str, float]:
