@@ -130,7 +130,8 @@ def added_up(stage: Stage, workers: int, text_seconds: float) -> dict[str, float
     times = stage.ingestion_times(base)
     first, last = (times[int(len(times) * share)] for share in (0.1, 0.9))
     rate = 0.8 * len(times) / max(last - first, 0.001)
-    return {"per_second": round(rate, 1), "linear": round(rate * text_seconds / workers, 2), "busy": round(busy / 100, 2)}
+    linear = rate * text_seconds / workers
+    return {"per_second": round(rate, 1), "linear": round(linear, 2), "busy": round(busy / 100, 2)}
 
 
 def quiet_beside_noisy(stage: Stage, workers: int, backlog: int) -> dict[str, float]:

@@ -70,7 +70,7 @@ class Encoded:
 
 
 class EncodedDumper(Dumper):
-    """Sends an encoded value; a cast in the statement says of which type it is."""
+    """Sends an encoded value; a cast in the statement names its type."""
 
     format = Format.BINARY
 

@@ -58,7 +58,7 @@ class Form:
     query: str = ""
     reads: bool = False
     texts: tuple[str, ...] = ()  # fields that a person writes
-    per_item: bool = False  # an unknown id is told within the answer, beside the results of the others
+    per_item: bool = False  # the answer names an unknown id beside the results of the others
     own: bool = False  # it names nothing that another user could have
 
     def path(self, things: Things) -> str:
