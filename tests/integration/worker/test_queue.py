@@ -148,7 +148,7 @@ def test_a_refused_connection_costs_no_time_and_raises_nothing(make_queue: MakeQ
 def test_publishing_resumes_once_redis_is_back(make_queue: MakeQueue, own_redis: RedisServer) -> None:
     queue = make_queue(own_redis.url, enqueue_pause_seconds=0)
     assert queue.enqueue([make_job()]) == 1
-    own_redis.kill()
+    own_redis.stop()  # which flushes the append-only file, as a kill may not
     with bounded():
         assert queue.enqueue([make_job(), make_job()]) == 0
 
