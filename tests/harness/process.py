@@ -70,7 +70,7 @@ class Server(ABC):
         assert not self.running, f"{self.name} is running already"
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*_dying_with_parent(), *self.command()],
+                [*dying_with_parent(), *self.command()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -146,7 +146,7 @@ def claim_port() -> tuple[int, IO[str]]:
     raise AssertionError("no free port in 200 tries")
 
 
-def _dying_with_parent() -> list[str]:
+def dying_with_parent() -> list[str]:
     """Words before a command so that pytest, killed outright, leaves it not behind; it keeps its pid."""
     setpriv = shutil.which("setpriv")  # of util-linux; elsewhere do without
     return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
