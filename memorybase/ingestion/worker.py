@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
+from threading import Event
 from uuid import UUID
 
 from memorybase import errors
@@ -38,6 +39,8 @@ MAX_BATCH_MESSAGES = 256
 # A batch is what was embedded lately in so many seconds: no job of a batch ends before all of it is embedded, so a
 # larger one would delay what comes next, and keep jobs from other workers that are idle.
 BATCH_SECONDS = 0.5
+# The next batch is claimed so long before the current one is embedded, beside twice what claiming took the last time.
+AHEAD_SECONDS = 0.05
 
 
 def run_jobs(
@@ -50,7 +53,7 @@ def run_jobs(
 ) -> JobOutcome:
     """Run the notified job and, while `may_continue()`, all other waiting jobs. Returns the notified job's outcome.
 
-    While one batch is embedded, another thread claims and reads the next, and a third stores the previous one.
+    Before a batch is embedded whole, another thread claims and reads the next; a third stores the previous one.
     Notifications are safe in any number, at any time and in any order.
     """
     with new_thread() as reader, new_thread() as writer:
@@ -84,6 +87,7 @@ class JobRunner:
         self._reader = reader
         self._writer = writer
         self._pace = Pace()
+        self._claim_seconds = 0.0  # of the last batch that was claimed ahead
         self._outcomes: dict[UUID, JobOutcome] = {}
 
     def run(self, message: JobMessage) -> JobOutcome:
@@ -110,8 +114,13 @@ class JobRunner:
     def _ingest(self, works: list[JobWork]) -> None:
         earlier = None
         while works:
-            upcoming = self._reader.submit(self._claim_waiting)
-            ending = self._embed_and_store(works)
+            embedded = Event()
+            seconds = self._pace.seconds_of(sum(pipeline.size_to_embed(work.items) for work in works))
+            upcoming = self._reader.submit(self._claim_ahead, embedded, seconds)
+            try:
+                ending = self._embed_and_store(works)
+            finally:
+                embedded.set()
             if earlier is not None:
                 earlier.result()
             works, earlier = upcoming.result(), ending
@@ -138,6 +147,17 @@ class JobRunner:
                 elif lock is not None:
                     lock.release()
             return claim or JobOutcome.STALE
+
+    def _claim_ahead(self, embedded: Event, seconds: float) -> list[JobWork]:
+        """Claim the next batch shortly before the current one is embedded, which should take so many seconds.
+
+        Not earlier: what becomes due meanwhile may be before what waits now.
+        """
+        embedded.wait(max(seconds - AHEAD_SECONDS - 2 * self._claim_seconds, 0))
+        began = time.monotonic()
+        works = self._claim_waiting()
+        self._claim_seconds = time.monotonic() - began
+        return works
 
     def _claim_waiting(self) -> list[JobWork]:
         """Claim and read waiting jobs, as many as are embedded in BATCH_SECONDS; at least one."""
@@ -240,6 +260,10 @@ class Pace:
         if characters:
             rate = characters / max(self._clock() - began, 0.001)
             self._rate = (self._rate + rate) / 2 if self._rate else rate
+
+    def seconds_of(self, characters: int) -> float:
+        """How long embedding these takes; 0 before anything was embedded."""
+        return characters / self._rate if self._rate else 0.0
 
     def size_of(self, seconds: float) -> float:
         """The characters that are embedded in this time; 0 before anything was."""

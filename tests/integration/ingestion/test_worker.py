@@ -67,9 +67,11 @@ def test_the_pace_is_learnt_from_what_was_embedded() -> None:
     seconds = iter([0.0, 2.0, 10.0, 11.0, 20.0])
     pace = worker.Pace(lambda: next(seconds))
     assert pace.size_of(1.0) == 0
+    assert pace.seconds_of(400) == 0
     with pace.measured(400):
         pass
     assert pace.size_of(0.5) == 100
+    assert pace.seconds_of(100) == 0.5
     with pace.measured(600):
         pass
     assert pace.size_of(1.0) == (200 + 600) / 2
@@ -94,6 +96,24 @@ class TestOrder:
         shift(world)
         # Behind the notified job and the first one of the backlog, which the worker claims ahead.
         assert max(world.embedder.embedded.index(text) for text in ("quiet 1", "quiet 2")) < 6
+
+    def test_what_becomes_due_while_a_batch_is_embedded_may_be_the_next(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(worker.Pace, "seconds_of", lambda *_: 60.0)
+        world.new_base(threshold=1)
+        for n in range(4):
+            world.say(f"noisy {n}", f"noise {n}", f"more noise {n}")
+        quiet = world.new_flow()
+        world.new_base(threshold=1, flow_id=quiet)
+
+        def capture_once(_: Sequence[str]) -> None:
+            world.embedder.before_embed = None
+            world.capture("quiet", [world.message({"role": "user", "content": "quiet"})], flow_id=quiet)
+
+        world.embedder.before_embed = capture_once
+        shift(world)
+        assert world.embedder.embedded.index("quiet") == 2  # behind the notified job alone
 
     def test_a_base_that_was_served_first_does_not_pay_for_it_later(self, world: World) -> None:
         base = ready(world)
@@ -194,7 +214,10 @@ def test_a_missing_collection_does_not_affect_other_bases(world: World) -> None:
     world.assert_all_ingested(healthy)
 
 
-def test_a_job_that_loses_its_claim_before_storing_writes_nothing(world: World) -> None:
+def test_a_job_that_loses_its_claim_before_storing_writes_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker.Pace, "size_of", lambda *_: 1e6)  # the others are one batch
     base = ready(world, sessions=["a", "b"])
     doomed = ready(world, sessions=["c"])
 
@@ -202,7 +225,7 @@ def test_a_job_that_loses_its_claim_before_storing_writes_nothing(world: World) 
         # While the first is embedded the others have been claimed; the last of them loses its memory base.
         world.embedder.before_embed = None
         del some
-        claimed.wait(10)
+        assert claimed.wait(10)
         deletion.delete_memory_base(world.services, world.user_id, doomed)
 
     claimed = threading.Event()
