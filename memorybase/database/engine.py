@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from memorybase import errors
+from memorybase.database import postgresql
 
 AfterCommit = Callable[[], object]
 
@@ -24,10 +25,6 @@ SQLITE_POLL_SECONDS = 0.0005
 # Memory-map reads, as much as SQLite allows: a search reads hundreds of scattered rows in a third of the time. Writes
 # are not mapped.
 SQLITE_MAPPED_BYTES = 0x7FFF0000
-STATEMENT_TIMEOUT_MILLISECONDS = 30_000
-LOCK_TIMEOUT_MILLISECONDS = 10_000
-MAX_OVERFLOW = 20  # connections beyond the pool, under load
-PING_AFTER_SECONDS = 1.0  # a connection idle for less is not pinged; no server restarts faster
 
 
 class Database:
@@ -37,7 +34,7 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = sa.make_url(url)
-        self.engine = (_sqlite_engine if self.is_sqlite else _postgresql_engine)(self.url, pool_size)
+        self.engine = (_sqlite_engine if self.is_sqlite else postgresql.create_engine)(self.url, pool_size)
         self._writing = threading.Lock()  # SQLite has one writer: threads of this process wait here without polling
 
     @property
@@ -56,7 +53,7 @@ class Database:
         with _translate_errors(), self._writer_lock(), self._session(options) as db:
             yield db
             db.flush()
-            connection(db).commit()
+            _commit(connection(db))
             callbacks = _callbacks(db)
         for callback in callbacks:
             callback()
@@ -112,6 +109,13 @@ def connection(db: OrmSession) -> sa.Connection:
     return db.bind
 
 
+def _commit(connection: sa.Connection) -> None:
+    connection.commit()
+    if postgresql.take_unconfirmed(connection):
+        # An acknowledgement would be a promise that a failover breaks. Whoever repeats the call waits for the standby.
+        raise errors.DatabaseUnavailable("The database failed: no standby has confirmed the commit")
+
+
 def after_commit(db: OrmSession, callback: AfterCommit) -> None:
     """Run the callback once the session's transaction has committed; drop it on rollback."""
     _callbacks(db).append(callback)
@@ -133,6 +137,8 @@ def _translate_errors() -> Iterator[None]:
     except sa.exc.IntegrityError as exc:
         raise errors.ConstraintViolated(constraint=_constraint(exc)) from None
     except sa.exc.DBAPIError as exc:
+        if exc.connection_invalidated:
+            raise errors.DatabaseUnavailable(f"The database failed: {_first_line(exc)}") from None
         raise errors.StatementRefused(f"The database refused a statement: {type(exc.orig).__name__}") from None
 
 
@@ -154,7 +160,7 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
         hide_parameters=True,
         poolclass=QueuePool,
         pool_size=pool_size,
-        max_overflow=MAX_OVERFLOW,
+        max_overflow=postgresql.MAX_OVERFLOW,
         connect_args={"check_same_thread": False},  # the pool gives a connection to one thread at a time
     )
 
@@ -198,38 +204,3 @@ def _begin_immediate(connection: sa.Connection, *, sync: str) -> None:
     finally:
         cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_MILLISECONDS}")
         cursor.close()
-
-
-def _postgresql_engine(url: sa.URL, pool_size: int) -> sa.Engine:
-    if url.drivername == "postgresql":
-        url = url.set(drivername="postgresql+psycopg")
-    options = (
-        f"-c statement_timeout={STATEMENT_TIMEOUT_MILLISECONDS} -c lock_timeout={LOCK_TIMEOUT_MILLISECONDS} "
-        f"-c idle_in_transaction_session_timeout={STATEMENT_TIMEOUT_MILLISECONDS} -c timezone=UTC"
-    )
-    arguments: dict[str, Any] = {"options": options, "connect_timeout": 5, "application_name": "memorybase"}
-    engine = sa.create_engine(
-        url,
-        hide_parameters=True,
-        poolclass=QueuePool,
-        pool_size=pool_size,
-        max_overflow=MAX_OVERFLOW,
-        pool_timeout=10,
-        connect_args=arguments,
-    )
-
-    # Like the pool's pre_ping, but not for a connection used a moment ago: a ping is a round trip.
-    @sa.event.listens_for(engine, "checkin")
-    def _returned(_connection: object, record: ConnectionPoolEntry) -> None:
-        record.info["returned"] = time.monotonic()
-
-    @sa.event.listens_for(engine, "checkout")
-    def _taken(connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
-        returned = record.info.get("returned")  # None for a new connection
-        if returned is not None and time.monotonic() - returned > PING_AFTER_SECONDS:
-            try:
-                engine.dialect.do_ping(connection)
-            except engine.dialect.loaded_dbapi.Error:
-                raise sa.exc.InvalidatePoolError from None  # the pool replaces all its connections
-
-    return engine

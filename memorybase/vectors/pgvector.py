@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
+from memorybase.database import postgresql
 from memorybase.database.engine import Database
 from memorybase.errors import (
     CollectionMissing,
@@ -287,7 +288,10 @@ class PgVectorStore:
 
     def _rows(self, operation: str, statement: str, parameters: dict[str, Any]) -> Sequence[Any]:
         with self._errors(operation), self._single.connect() as connection:
-            return connection.exec_driver_sql(statement, parameters).all()
+            rows = connection.exec_driver_sql(statement, parameters).all()
+            if postgresql.take_unconfirmed(connection):
+                raise VectorStoreUnavailable(operation=operation, reason="no standby has confirmed the commit")
+            return rows
 
     def _find(self, ref: CollectionRef) -> _Collection:
         """Raises CollectionMissing. A collection without a dimension is empty."""

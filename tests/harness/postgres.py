@@ -46,15 +46,19 @@ class PostgresServer(Server):
     name = "postgres"
     stop_signal = signal.SIGINT  # "fast": connections are cut, the data are whole
 
-    def __init__(self) -> None:
+    def __init__(self, **settings: str) -> None:
         # Not below pytest's directory: that is closed to other accounts, and a socket's path may have 107 bytes.
         super().__init__(Path(tempfile.mkdtemp(prefix="memorybase-pg-", dir="/tmp")))
+        self.settings = SETTINGS | settings
         self._empty: list[str] = []
         self.account = _account()
         if self.account is not None:
             os.chown(self.directory, self.account.pw_uid, self.account.pw_gid)
         self.bin = self._usable_binaries()
-        self._run(
+        self._make_cluster()
+
+    def _make_cluster(self) -> None:
+        self.run_program(
             "initdb", "-D", str(self.data), "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"
         )
 
@@ -67,7 +71,7 @@ class PostgresServer(Server):
         return f"postgresql+psycopg://{USER}@/{dbname}?host={self.directory}"
 
     def command(self) -> list[str]:
-        settings = {**SETTINGS, "unix_socket_directories": str(self.directory)}
+        settings = {**self.settings, "unix_socket_directories": str(self.directory)}
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return [str(self.bin / "postgres"), "-D", str(self.data), *words]
 
@@ -84,11 +88,15 @@ class PostgresServer(Server):
             return False
         return True
 
-    def execute(self, statement: str, dbname: str = "postgres") -> None:
-        """Run one statement outside any transaction."""
-        conninfo = psycopg.conninfo.make_conninfo(host=str(self.directory), user=USER, dbname=dbname, connect_timeout=2)
-        with psycopg.connect(conninfo, autocommit=True) as connection:
-            connection.execute(statement.encode())
+    def conninfo(self, dbname: str = "postgres", **parameters: Any) -> str:
+        """libpq's way to name a database."""
+        return psycopg.conninfo.make_conninfo(host=str(self.directory), user=USER, dbname=dbname, **parameters)
+
+    def execute(self, statement: str, dbname: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run one statement outside any transaction; its rows."""
+        with psycopg.connect(self.conninfo(dbname, connect_timeout=2), autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
 
     @cached_property
     def template(self) -> str:
@@ -113,8 +121,7 @@ class PostgresServer(Server):
 
     def give_back(self, name: str) -> None:
         """Cut the connections to it and empty it for the next one, which takes a fifth of making another."""
-        conninfo = psycopg.conninfo.make_conninfo(host=str(self.directory), user=USER, dbname=name)
-        with psycopg.connect(conninfo, autocommit=True) as connection:
+        with psycopg.connect(self.conninfo(name), autocommit=True) as connection:
             connection.execute(f"SELECT pg_terminate_backend(pid) {OTHERS}".encode())
             connection.execute(EMPTYING.encode())
             (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
@@ -133,6 +140,14 @@ class PostgresServer(Server):
         super().kill()
         # They see their parent gone and end; a restart before that would find the cluster in use.
         psutil.wait_procs(children, timeout=STOP_SECONDS)
+
+    def kill_all(self) -> None:
+        """kill -9 of every process: what a standby has not got by now it never gets."""
+        self._signal(signal.SIGSTOP)  # starts no other
+        for child in self._children():
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        self.kill()
 
     def freeze(self) -> None:
         # The parent first, so that it starts no other; sessions are processes of their own.
@@ -159,7 +174,7 @@ class PostgresServer(Server):
         install = _install_directory()
         self.bin = install / "bin"
         try:
-            self._run("postgres", "--version")
+            self.run_program("postgres", "--version")
         except (PermissionError, subprocess.CalledProcessError):
             # They find the libraries beside the package by a relative path.
             copy = self.directory / "install"
@@ -171,7 +186,7 @@ class PostgresServer(Server):
             return copy / package.name / install.name / "bin"
         return self.bin
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def run_program(self, program: str, *arguments: str) -> None:
         with self.log.open("ab") as log:
             subprocess.run(
                 [str(self.bin / program), *arguments],

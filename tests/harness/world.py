@@ -12,7 +12,8 @@ from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 
-from harness.tables import give_back, lend
+from harness.tables import LentDatabase, give_back, lend
+from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion import flush as flushing
 from memorybase.ingestion import worker
@@ -66,7 +67,10 @@ class World:
         return self.embedders.get()
 
     def close(self) -> None:
-        give_back(self.services.database)
+        if isinstance(self.services.database, LentDatabase):
+            give_back(self.services.database)
+        else:
+            self.services.database.dispose()
 
     def new_flow(self, user_id: UUID | None = None) -> UUID:
         return flows.create_flow(self.services, user_id or self.user_id, name="flow").id
@@ -237,8 +241,9 @@ def _quick(**settings: Any) -> Settings:
     return Settings(embedding_model="fake", **(quick | settings))
 
 
-def build_world(database_url: str, data_dir: Path, **settings: Any) -> World:
-    database = lend(database_url)
+def build_world(database_url: str, data_dir: Path, *, database: Database | None = None, **settings: Any) -> World:
+    """`database`: one of the test's own, which has the tables, instead of one that tests lend each other."""
+    database = lend(database_url) if database is None else database
     vectors, queue, locks, embedders = InMemoryVectors(), InMemoryQueue(), InMemoryLocks(), FakeEmbedders()
     services = Services(
         settings=_quick(**settings).model_copy(update={"data_dir": data_dir, "database_url": database_url}),

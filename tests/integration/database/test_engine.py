@@ -12,7 +12,7 @@ from harness.world import World
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.database import engine
+from memorybase.database import postgresql
 from memorybase.database.engine import Database
 from memorybase.models import User
 
@@ -70,11 +70,11 @@ class TestBrokenConnections:
     def test_an_idle_broken_connection_is_replaced_before_use(
         self, cut: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(engine, "PING_AFTER_SECONDS", 0.0)
+        monkeypatch.setattr(postgresql, "PING_AFTER_SECONDS", 0.0)
         cut.ping()
 
     def test_a_recently_used_broken_connection_fails_once(self, cut: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(engine, "PING_AFTER_SECONDS", 3_600.0)
+        monkeypatch.setattr(postgresql, "PING_AFTER_SECONDS", 3_600.0)
         with pytest.raises(errors.DatabaseUnavailable):
             cut.ping()
         cut.ping()

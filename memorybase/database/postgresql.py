@@ -1,0 +1,116 @@
+"""The engine for PostgreSQL: a cut link is an error within seconds, a commit that no standby confirms too.
+
+Each default gives way to the same parameter in the URL.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+STATEMENT_TIMEOUT_MILLISECONDS = 30_000
+LOCK_TIMEOUT_MILLISECONDS = 10_000
+MAX_OVERFLOW = 20  # connections beyond the pool, under load
+PING_AFTER_SECONDS = 1.0  # a connection idle for less is not pinged; no server restarts faster
+
+# Without these a connection whose link is cut waits for ever. A host that does not answer costs every new connection
+# the timeout, before the next host is tried.
+CONNECTION_DEFAULTS: dict[str, Any] = {
+    "connect_timeout": 2,  # seconds, the least that libpq knows
+    "tcp_user_timeout": 3_000,  # milliseconds for data that nobody acknowledges
+    "keepalives_idle": 2,  # seconds until an idle connection is probed
+    "keepalives_interval": 1,
+    "keepalives_count": 3,
+    "application_name": "memorybase",
+}
+SESSION_SETTINGS = {
+    "statement_timeout": STATEMENT_TIMEOUT_MILLISECONDS,
+    "lock_timeout": LOCK_TIMEOUT_MILLISECONDS,
+    "idle_in_transaction_session_timeout": STATEMENT_TIMEOUT_MILLISECONDS,
+    "timezone": "UTC",
+}
+# SQLSTATEs of a write on a standby: the write itself, or the beginning of its transaction.
+REFUSED_BY_STANDBY = frozenset({"25006", "0A000"})
+
+# The server's function that warns of a commit that no standby confirmed. The warning has no SQLSTATE of its own, and
+# its text is translated.
+_WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
+_UNCONFIRMED = "unconfirmed"
+
+
+def create_engine(url: sa.URL, pool_size: int) -> sa.Engine:
+    """An engine that replaces broken connections before use."""
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    engine = sa.create_engine(
+        url,
+        hide_parameters=True,
+        poolclass=QueuePool,
+        pool_size=pool_size,
+        max_overflow=MAX_OVERFLOW,
+        pool_timeout=10,
+        connect_args=_connect_arguments(url),
+    )
+    sa.event.listen(engine, "connect", _note_unconfirmed_commits)
+    sa.event.listen(engine, "handle_error", _leave_standby)
+    _ping_idle_connections(engine)
+    return engine
+
+
+def take_unconfirmed(connection: sa.Connection) -> bool:
+    """Whether the server warned that a commit on this connection may not have reached its standby."""
+    return connection.info.pop(_UNCONFIRMED, None) is not None
+
+
+def _connect_arguments(url: sa.URL) -> dict[str, Any]:
+    """What the URL does not say itself; SQLAlchemy lets these win over the URL."""
+    arguments = {name: value for name, value in CONNECTION_DEFAULTS.items() if name not in url.query}
+    if _has_several_hosts(url) and "target_session_attrs" not in url.query:
+        arguments["target_session_attrs"] = "read-write"  # the one that is the primary now
+    given = url.query.get("options", "")
+    options = [f"-c {name}={value}" for name, value in SESSION_SETTINGS.items()]
+    return arguments | {"options": " ".join([*options, *([given] if isinstance(given, str) else given)]).strip()}
+
+
+def _has_several_hosts(url: sa.URL) -> bool:
+    hosts = url.query.get("host", ())
+    return "," in (url.host or "") or "," in hosts or (not isinstance(hosts, str) and len(hosts) > 1)
+
+
+def _note_unconfirmed_commits(connection: psycopg.Connection[Any], record: ConnectionPoolEntry) -> None:
+    """If the wait for a synchronous standby is cancelled, COMMIT succeeds, with no more than a warning."""
+
+    def note(diagnostic: psycopg.errors.Diagnostic) -> None:
+        if diagnostic.source_function == _WAIT_FOR_STANDBY:
+            record.info[_UNCONFIRMED] = True
+
+    connection.add_notice_handler(note)
+
+
+def _leave_standby(context: sa.engine.ExceptionContext) -> None:
+    """Replace the connections if a write finds that they lead to a standby, as after a demotion behind one name."""
+    if getattr(context.original_exception, "sqlstate", None) in REFUSED_BY_STANDBY and context.connection is not None:
+        connection = context.connection.connection.driver_connection
+        if connection is not None and connection.info.parameter_status("in_hot_standby") == "on":
+            context.is_disconnect = True
+
+
+def _ping_idle_connections(engine: sa.Engine) -> None:
+    """Like the pool's pre_ping, but not for a connection used a moment ago: a ping is a round trip."""
+
+    @sa.event.listens_for(engine, "checkin")
+    def _returned(_connection: object, record: ConnectionPoolEntry) -> None:
+        record.info["returned"] = time.monotonic()
+
+    @sa.event.listens_for(engine, "checkout")
+    def _taken(connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+        returned = record.info.get("returned")  # None for a new connection
+        if returned is not None and time.monotonic() - returned > PING_AFTER_SECONDS:
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error:
+                raise sa.exc.InvalidatePoolError from None  # the pool replaces all its connections
