@@ -14,8 +14,8 @@ T ?=
 HOST ?= 127.0.0.1
 PORT ?= 8000
 DATA_DIR ?= memorybase-data
-# Options of `make chaos` and `make soak`: seconds with faults, their seed (empty: a new one); of chaos also sqlite or
-# postgresql, target messages per second.
+# Options of `make chaos` and `make soak`: seconds with faults, their seed (empty: a new one); of chaos also sqlite,
+# postgresql or replicated, target messages per second.
 DURATION ?= 60
 SEED ?=
 DATABASE ?= sqlite

@@ -1,6 +1,7 @@
 """Connections, transactions, and statements that work on SQLite and PostgreSQL.
 
     engine     Database: transaction() writes and commits, reading() sees one snapshot; callbacks after a commit
+    postgresql its engine for PostgreSQL: timeouts, standbys, broken connections
     upsert     INSERT ... ON CONFLICT for both dialects; how many rows a statement wrote
     lookup     a row by its primary key, with a cached statement
     records    rows as NamedTuples and dataclasses, for what every capture and job reads

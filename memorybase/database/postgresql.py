@@ -53,7 +53,7 @@ def create_engine(url: sa.URL, pool_size: int) -> sa.Engine:
         pool_size=pool_size,
         max_overflow=MAX_OVERFLOW,
         pool_timeout=10,
-        connect_args=_connect_arguments(url),
+        connect_args=connect_arguments(url),
     )
     sa.event.listen(engine, "connect", _note_unconfirmed_commits)
     sa.event.listen(engine, "handle_error", _leave_standby)
@@ -66,7 +66,7 @@ def take_unconfirmed(connection: sa.Connection) -> bool:
     return connection.info.pop(_UNCONFIRMED, None) is not None
 
 
-def _connect_arguments(url: sa.URL) -> dict[str, Any]:
+def connect_arguments(url: sa.URL) -> dict[str, Any]:
     """What the URL does not say itself; SQLAlchemy lets these win over the URL."""
     arguments = {name: value for name, value in CONNECTION_DEFAULTS.items() if name not in url.query}
     if _has_several_hosts(url) and "target_session_attrs" not in url.query:

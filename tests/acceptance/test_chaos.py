@@ -1,4 +1,4 @@
-"""A short run of faults at random, on each database; `make chaos` runs longer ones."""
+"""A short run of faults at random, on each database and on one with a standby; `make chaos` runs longer ones."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ pytestmark = pytest.mark.slow
 PLANS = (
     Plan(seed=1, seconds=5, fault_every_seconds=0.8, operator_every_seconds=2),
     Plan(seed=2, seconds=5, database="postgresql", workers=2, fault_every_seconds=0.8, operator_every_seconds=2),
+    Plan(seed=3, seconds=8, database="replicated", workers=2, fault_every_seconds=0.8, operator_every_seconds=2),
 )
 
 

@@ -16,15 +16,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
     parser.add_argument("--duration", type=float, default=60.0, help="seconds of faults")
     parser.add_argument("--seed", type=int, default=None, help="repeats the choices of a run, not its timing")
-    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
-    parser.add_argument("--workers", type=int, default=None, help="2, on PostgreSQL 3")
+    parser.add_argument("--database", choices=("sqlite", "postgresql", "replicated"), default="sqlite")
+    parser.add_argument("--workers", type=int, default=None, help="3, on SQLite 2")
     parser.add_argument("--rate", type=float, default=50.0, help="messages a second that the clients aim at")
     parser.add_argument("--report", type=Path, default=None, help="where to write the report as JSON")
     options = parser.parse_args()
     # Ctrl-C and SIGTERM end every process that was started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
-    workers = options.workers or (3 if options.database == "postgresql" else 2)
+    workers = options.workers or (2 if options.database == "sqlite" else 3)
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()
     report = run(

@@ -13,6 +13,7 @@ from harness.pieces import ApiServer, SweeperServer
 from harness.postgres import PostgresServer
 from harness.process import Server
 from harness.redis import RedisServer
+from harness.replication import Replicated
 from harness.worker import WorkerServer
 from memorybase import wiring
 from memorybase.auth import api_keys
@@ -21,7 +22,7 @@ from memorybase.embedding import Embedders
 from memorybase.settings import Settings, embedded
 
 KEY = "mb_key_of_the_chaos_run"
-DatabaseKind = Literal["sqlite", "postgresql"]
+DatabaseKind = Literal["sqlite", "postgresql", "replicated"]
 
 # All timeouts are short, so that leases expire and notifications repeat within seconds.
 QUICK = {
@@ -75,6 +76,7 @@ class Cluster:
         self.redis = RedisServer(self._folder("redis"))
         self.chroma = ChromaServer(self._folder("chroma"))
         self.postgres = PostgresServer() if plan.database == "postgresql" else None
+        self.replicated = self._replicated() if plan.database == "replicated" else None
         for server in (self.redis, self.chroma, self.postgres):
             if server is not None:
                 self._add(server.name, server)
@@ -93,8 +95,16 @@ class Cluster:
         folder.mkdir()
         return folder
 
+    def _replicated(self) -> Replicated:
+        """Not among the servers that are started again wherever they ended: one of both may be no primary any more."""
+        replicated = Replicated(synchronous=True)
+        self._cleanup.callback(replicated.close)
+        replicated.start()
+        return replicated
+
     def _settings(self) -> Settings:
         url = self.postgres.url(self.postgres.create_database()) if self.postgres else ""
+        url = self.replicated.url(self.replicated.create_database()) if self.replicated else url
         return embedded(self._folder("data"), redis_url=self.redis.url, chroma_url=self.chroma.url, database_url=url,
                         model_dir=MODEL_DIR, **QUICK)  # fmt: skip
 

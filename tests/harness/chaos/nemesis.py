@@ -72,6 +72,8 @@ class Nemesis:
         }
         if self.cluster.postgres:
             more = {self._crash_database: 3, self._kill_database: 2, self._freeze_database: 3, self._cut_database: 4}
+        elif self.cluster.replicated:
+            more = {self._fail_over: 40, self._cut_database: 4}
         else:
             more = {self._block_database: 5, self._kill_holder_before_commit: 5}
         return kinds | more
@@ -236,14 +238,32 @@ class Nemesis:
 
     def _cut_database(self) -> bool:
         """End every connection, so that some never learn whether their commit was one."""
-        if self._pick("postgres") is None:
+        if self._database_hurt():
             return False
-        assert self.cluster.postgres
-        self.cluster.postgres.execute(
+        server = self.cluster.replicated.primary if self.cluster.replicated else self.cluster.postgres
+        assert server
+        server.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE pid <> pg_backend_pid() AND datname LIKE 'test_%'"
         )
         return True
+
+    def _fail_over(self) -> bool:
+        """Kill the primary, promote its standby a while later, and later let the killed one follow."""
+        replicated = self.cluster.replicated
+        if self._database_hurt() or replicated is None:
+            return False
+        self._hurt.add("database")
+        replicated.primary.kill_all()
+        promotion = self._rng.uniform(0.0, 2.0)
+        self._later(promotion, replicated.promote)
+        self._later(promotion + self._rng.uniform(0.5, 2.0), self._rejoin)
+        return True
+
+    def _rejoin(self) -> None:
+        assert self.cluster.replicated
+        self.cluster.replicated.rejoin()
+        self._hurt.discard("database")
 
     def _block_database(self) -> bool:
         """Hold SQLite's one write lock for a while."""
