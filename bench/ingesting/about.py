@@ -19,7 +19,8 @@ from memorybase.settings import Settings
 PACKAGES = ("chromadb", "celery", "fastapi", "onnxruntime", "sentence-transformers", "sqlalchemy", "torch")
 
 
-def about(corpus: Corpus, settings: Settings) -> Figures:
+def machine() -> Figures:
+    """The command, when, the machine, its load and the versions."""
     return {
         "command": " ".join(["python", *sys.argv]),
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -28,6 +29,11 @@ def about(corpus: Corpus, settings: Settings) -> Figures:
         "load_before": round(os.getloadavg()[0], 2),
         "memorybase": __version__,
         "versions": {package: version(package) for package in PACKAGES},
+    }
+
+
+def about(corpus: Corpus, settings: Settings) -> Figures:
+    return machine() | {
         "model": settings.embedding_model,
         "backend": settings.embedding_backend,
         "data": corpus.source,

@@ -1,0 +1,106 @@
+"""Measures what each operation costs at 10,000, 100,000 and 1,000,000 messages.
+
+    python bench/scale.py [--stores sqlite-chroma,...] [--sizes 10000,100000] [--sessions 1000] [--only short,long]
+                          [--calls 50] [--embed] [--json FILE] [--markdown FILE] [--plot FILE.svg]
+
+It fills a store of its own, one for each size, with made conversations and made vectors (bench/scaling), in bulk, and
+lets the product compare the store with the ledger. Then it calls each operation in this process. `own_ms` is this
+process's processor time for a call, `server_ms` that of PostgreSQL and Chroma; the two say what an operation costs
+also where other work delays it. With --embed texts are embedded by the real model, 3 ms each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ingesting.about import machine
+from scaling import long_runs, operations, report, storage
+from scaling.stage import STORES, Size, StoreName, filled
+
+from memorybase import telemetry
+from memorybase.settings import Settings
+
+GROUPS = ("short", "long")
+Figures = dict[str, Any]
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.replace("_", "").split(",")]
+
+
+def among(allowed: Sequence[str]) -> Callable[[str], list[str]]:
+    """The type of an argument that is a comma-separated list of these names."""
+
+    def names(text: str) -> list[str]:
+        found = text.split(",")
+        for name in found:
+            if name not in allowed:
+                raise argparse.ArgumentTypeError(f"must be some of {', '.join(allowed)} (got {name!r})")
+        return found
+
+    return names
+
+
+def parser() -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--stores", type=among(STORES), default=list(STORES), help=f"of {','.join(STORES)}")
+    arguments.add_argument("--sizes", type=numbers, default=[10_000, 100_000], help="messages of the large flow")
+    arguments.add_argument("--sessions", type=numbers, default=[1_000], help="sessions that they are divided among")
+    arguments.add_argument("--only", type=among(GROUPS), default=list(GROUPS), help=f"of {','.join(GROUPS)}")
+    arguments.add_argument("--calls", type=int, default=50, help="of each short operation")
+    arguments.add_argument("--embed", action="store_true", help="embed the texts with the model of the settings")
+    arguments.add_argument("--json", type=Path)
+    arguments.add_argument("--markdown", type=Path)
+    arguments.add_argument("--plot", type=Path, help="an SVG file")
+    return arguments
+
+
+def cells(chosen: argparse.Namespace) -> Iterator[tuple[StoreName, Size]]:
+    """What is filled: each store in each size, where a session has at least two messages."""
+    for store in chosen.stores:
+        for sessions in chosen.sessions:
+            for messages in chosen.sizes:
+                if messages >= 2 * sessions:
+                    yield store, Size(messages, sessions)
+
+
+def measured(store: StoreName, size: Size, chosen: argparse.Namespace) -> Figures:
+    """One filled store's figures."""
+    print(f"{store}, {size.messages:,} messages in {size.sessions:,} sessions ... ", end="", flush=True)
+    figures: Figures = {"store": store, "messages": size.messages, "sessions": size.sessions}
+    with filled(store, size, embed=chosen.embed) as stage:
+        print(f"filled in {stage.filled_seconds:.0f} s", flush=True)
+        figures |= {"filled_seconds": round(stage.filled_seconds, 1)}
+        figures |= {"bytes_a_message": storage.bytes_a_message(stage)}
+        if "short" in chosen.only:
+            figures["operations"] = operations.measure(stage, chosen.calls)
+        if "long" in chosen.only:
+            figures["long"] = long_runs.measure(stage)
+        figures["processes"] = storage.processes(stage)
+    return figures
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = parser().parse_args(arguments)
+    telemetry.configure(Settings(log_level="ERROR"))
+    data = "made texts, embedded by the model" if chosen.embed else "made texts and vectors"
+    found: Figures = {"about": machine() | {"data": data, "seed": 7}, "cells": []}
+    try:
+        for store, size in cells(chosen):
+            found["cells"].append(measured(store, size, chosen))
+            print(report.cell_lines(found["cells"][-1]), flush=True)
+    finally:  # keep what was measured before a failure
+        if chosen.json:
+            chosen.json.write_text(json.dumps(found, indent=2) + "\n")
+        if chosen.markdown:
+            chosen.markdown.write_text(report.markdown(found))
+        if chosen.plot:
+            chosen.plot.write_text(report.svg(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Rows into an empty database: secondary indexes are dropped, and built again once the rows are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import psycopg
+import sqlalchemy as sa
+from numpy.typing import NDArray
+from psycopg.types.json import Jsonb
+
+from memorybase.database.upsert import core
+from memorybase.models import Posting
+from scaling.rows import TABLES, Batch
+
+PAGE = 100_000  # postings in one call
+# A row of COPY's binary format with three numbers.
+_COPIED = np.dtype([
+    ("fields", ">i2"), ("l1", ">i4"), ("term", ">i8"), ("l2", ">i4"), ("position", ">i8"), ("l3", ">i4"),
+    ("times", ">i2"),
+])  # fmt: skip
+_SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_END = b"\xff\xff"
+
+
+class Loader:
+    """Loads batches. Postings are kept until the end: in the order of their key they are written once."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+        self._is_sqlite = connection.dialect.name == "sqlite"
+        self._postings: list[NDArray[Any]] = []
+
+    def load(self, batch: Batch) -> None:
+        self._postings.append(batch.posting_array())
+        for table in TABLES:
+            if rows := batch.rows.get(table):
+                if self._is_sqlite:
+                    self._connection.execute(sa.insert(core(table)), rows)
+                else:
+                    _copy_rows(_cursor(self._connection), core(table), rows)
+        self._connection.commit()
+
+    def finish(self) -> None:
+        """Write the postings."""
+        postings = np.concatenate(self._postings)
+        self._postings.clear()
+        postings = postings[np.lexsort((postings["position"], postings["term"]))]
+        for start in range(0, len(postings), PAGE):
+            page = postings[start : start + PAGE]
+            if self._is_sqlite:
+                rows = list(zip(*(page[name].tolist() for name in ("term", "position", "times")), strict=True))
+                self._connection.exec_driver_sql("INSERT INTO postings (term, position, times) VALUES (?, ?, ?)", rows)
+            else:
+                _copy_postings(_cursor(self._connection), page)
+        self._connection.commit()
+
+
+@contextmanager
+def loading(url: sa.URL) -> Iterator[Loader]:
+    """A loader on a connection that checks no foreign keys and does not wait for the disk."""
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        if url.get_backend_name() == "sqlite":
+            for pragma in ("foreign_keys=OFF", "synchronous=OFF", "cache_size=-200000", "temp_store=FILE"):
+                connection.exec_driver_sql(f"PRAGMA {pragma}")
+        else:
+            connection.exec_driver_sql("SET session_replication_role = replica")
+            connection.exec_driver_sql("SET synchronous_commit = off")
+            connection.exec_driver_sql("SET maintenance_work_mem = '256MB'")
+        connection.commit()
+        indexes = [index for table in (*TABLES, Posting) for index in sorted(core(table).indexes, key=_name)]
+        for index in indexes:
+            index.drop(connection)
+        connection.commit()
+        loader = Loader(connection)
+        yield loader
+        loader.finish()
+        for index in indexes:
+            index.create(connection)
+            connection.commit()
+    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        # What autovacuum does meanwhile.
+        connection.exec_driver_sql("ANALYZE" if engine.dialect.name == "sqlite" else "VACUUM ANALYZE")
+        if engine.dialect.name == "sqlite":
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    engine.dispose()
+
+
+def _name(index: sa.Index) -> str:
+    return str(index.name)
+
+
+def _cursor(connection: sa.Connection) -> psycopg.Cursor[Any]:
+    cursor: psycopg.Cursor[Any] = connection.connection.driver_connection.cursor()  # type: ignore[union-attr]
+    return cursor
+
+
+def _copy_rows(cursor: psycopg.Cursor[Any], table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
+    names = list(rows[0])
+    is_json = [isinstance(table.c[name].type, sa.JSON) for name in names]
+    listed = ", ".join(f'"{name}"' for name in names)
+    with cursor.copy(f"COPY {table.name} ({listed}) FROM STDIN".encode()) as copy:
+        for row in rows:
+            pairs = zip(row.values(), is_json, strict=True)
+            copy.write_row([Jsonb(value) if wrapped and value is not None else value for value, wrapped in pairs])
+
+
+def _copy_postings(cursor: psycopg.Cursor[Any], page: NDArray[Any]) -> None:
+    rows = np.zeros(len(page), dtype=_COPIED)
+    rows["fields"], rows["l1"], rows["l2"], rows["l3"] = 3, 8, 8, 2
+    for name in ("term", "position", "times"):
+        rows[name] = page[name]
+    with cursor.copy(b"COPY postings (term, position, times) FROM STDIN (FORMAT BINARY)") as copy:
+        copy.write(_SIGNATURE + rows.tobytes() + _END)

@@ -1,0 +1,154 @@
+"""What is done once in a while, each once on the filled store."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from harness.postgres import PostgresServer
+
+from memorybase.import_export import exporter, importer
+from memorybase.ingestion import worker
+from memorybase.memory_bases import consistency, reconcile, regenerate
+from memorybase.models import MemoryBase
+from memorybase.operations import sweeper
+from memorybase.sessions import edits
+from memorybase.testing import AtOnce, InMemoryQueue
+from scaling.rows import LEAVING
+from scaling.stage import Stage
+from scaling.storage import folder_bytes
+
+Figures = dict[str, Any]
+
+
+def measure(stage: Stage) -> dict[str, Figures]:
+    """Each with its seconds, those of the processors, and a note of how much it did."""
+    services, user_id, base_id = stage.services, stage.user_id, stage.base_id
+    found: dict[str, Figures] = {}
+
+    def once(name: str, call: Callable[[], str]) -> None:
+        servers, wall, own = stage.server_seconds(), time.perf_counter(), _own_seconds()
+        note = call()
+        found[name] = {
+            "seconds": round(time.perf_counter() - wall, 2),
+            "own_seconds": round(_own_seconds() - own, 2),
+            "server_seconds": round(stage.server_seconds() - servers, 2),
+            "note": note,
+        }
+
+    once("mismatch", lambda: consistency.check_mismatch(services, user_id, base_id).state)
+    once("reconcile", lambda: _reconciled(stage))
+    once("export", lambda: f"{sum(map(len, _export(stage))):,} bytes")
+    body = imported_lines(list(_export(stage, LEAVING)))
+    once("erasure of a person", lambda: _erased(stage))
+    once("import of 200 messages", lambda: str(importer.import_lines(services, user_id, body).messages.created))
+    once("backup", lambda: f"{_backup(stage):,} bytes")
+    once("restore", lambda: _restore(stage))
+    once("regenerate, vectors taken over", lambda: _regenerated(stage))
+    return found
+
+
+def _own_seconds() -> float:
+    """This process's, and those of the commands that it has run."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _reconciled(stage: Stage) -> str:
+    found = reconcile.reconcile_base(stage.services, stage.base_id, repair=False)
+    return "gone" if found is None else f"{found.state}, {found.expected:,} chunks"
+
+
+def _export(stage: Stage, end_user_id: str | None = None) -> Any:
+    return exporter.export(stage.services, exporter.ExportScope(stage.user_id, stage.flow_id, end_user_id))
+
+
+def imported_lines(lines: list[bytes]) -> bytes:
+    """The lines of an export with other ids, so that all of it is new."""
+    found = []
+    for raw in lines:
+        line = json.loads(raw)
+        for name in ("id", "flow_id", "run_id"):
+            if line.get(name) is not None:
+                line[name] = str(uuid5(NAMESPACE_URL, line[name]))
+        found.append(json.dumps(line))
+    return "\n".join(found).encode()
+
+
+def _erased(stage: Stage) -> str:
+    """With the repairs that take the chunks out of the store."""
+    erased = edits.erase_end_user(stage.services, stage.user_id, LEAVING)
+    _work(stage)
+    return f"{erased.messages} messages, {erased.chunks} chunks"
+
+
+def _regenerated(stage: Stage) -> str:
+    """Until the new generation serves."""
+    result = regenerate.regenerate(stage.services, stage.user_id, stage.base_id)
+    _work(stage)
+    with stage.services.database.reading() as db:
+        serving = db.get_one(MemoryBase, stage.base_id).serving
+    if serving != result.generation:
+        raise AssertionError(f"generation {serving} serves, not {result.generation}")
+    return consistency.check_mismatch(stage.services, stage.user_id, stage.base_id).state
+
+
+def _work(stage: Stage) -> None:
+    """One worker, and a sweeper between its jobs, until nothing is left."""
+    queue = stage.services.queue
+    assert isinstance(queue, InMemoryQueue)
+    while True:
+        handled = queue.drain(lambda job: worker.run_jobs(
+            stage.services, job, owner="bench", may_continue=lambda: True, new_thread=AtOnce
+        ))  # fmt: skip
+        report = sweeper.sweep(stage.services)
+        if not handled and not report.notified and not report.planned:
+            return
+
+
+def _backup(stage: Stage) -> int:
+    """SQLite's own backup, or pg_dump in its custom format; vectors in Chroma are rebuilt from SQL. Its bytes."""
+    target = stage.directory / "backup"
+    if stage.services.database.is_sqlite:
+        source = sqlite3.connect(str(stage.services.database.url.database))
+        with closing(source), closing(sqlite3.connect(target)) as copy:
+            source.backup(copy)
+        return target.stat().st_size
+    _postgresql(stage, "pg_dump", "-Fd", "-f", _dumped(stage), str(stage.services.database.url.database))
+    return folder_bytes(_server(stage).directory / "backup")
+
+
+def _restore(stage: Stage) -> str:
+    """Into another database."""
+    if stage.services.database.is_sqlite:
+        shutil.copy(stage.directory / "backup", stage.directory / "restored")
+        with closing(sqlite3.connect(stage.directory / "restored")) as copy:
+            return str(copy.execute("PRAGMA quick_check").fetchone()[0])
+    name = _server(stage).create_database()
+    _postgresql(stage, "pg_restore", "-d", name, _dumped(stage))
+    _server(stage).drop_database(name)
+    return "ok"
+
+
+def _server(stage: Stage) -> PostgresServer:
+    server = stage.servers["postgresql"]
+    assert isinstance(server, PostgresServer)
+    return server
+
+
+def _dumped(stage: Stage) -> str:
+    return str(_server(stage).directory / "backup")
+
+
+def _postgresql(stage: Stage, program: str, *arguments: str) -> None:
+    server = _server(stage)
+    command = [str(server.bin / program), "-h", str(server.directory), "-U", "memorybase", *arguments]
+    subprocess.run(command, check=True, **server.popen_options())

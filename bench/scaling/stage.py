@@ -1,0 +1,165 @@
+"""The servers of one store, the services over them, and the processor time that each process takes."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+from uuid import UUID
+
+import psutil
+import sqlalchemy as sa
+from harness.chroma import ChromaServer
+from harness.process import Server
+from ingesting.postgresql import DurablePostgres
+
+from memorybase import wiring
+from memorybase.auth import api_keys
+from memorybase.database import migrate
+from memorybase.embedding import Embedders, chunking
+from memorybase.memory_bases import consistency
+from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
+from memorybase.models import Capture, Generation, MemoryBase
+from memorybase.services import Services
+from memorybase.sessions import flows
+from memorybase.settings import Settings
+from memorybase.testing import InMemoryLocks, InMemoryQueue
+from memorybase.vectors.store import CollectionRef
+from scaling.bulk import loading
+from scaling.embedder import MadeEmbedders
+from scaling.rows import RowMaker, Target
+from scaling.texts import Vocabulary
+
+StoreName = Literal["sqlite-chroma", "postgresql-chroma", "postgresql-pgvector"]
+STORES: tuple[StoreName, ...] = ("sqlite-chroma", "postgresql-chroma", "postgresql-pgvector")
+KEY = "the-key-of-the-benchmark"
+THRESHOLD = 10
+OTHER_FLOWS = 19  # each with a memory base and a few messages
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many messages the large flow has, in how many sessions."""
+
+    messages: int
+    sessions: int
+
+
+OTHER_SIZE = Size(100, 10)
+
+
+@dataclass
+class Stage:
+    """One store, filled to a size."""
+
+    name: StoreName
+    size: Size
+    services: Services
+    vocabulary: Vocabulary
+    servers: dict[str, Server]
+    directory: Path
+    user_id: UUID
+    flow_id: UUID
+    base_id: UUID
+    filled_seconds: float = 0.0
+
+    def server_seconds(self) -> float:
+        """The processor time that the servers have taken so far."""
+        return sum(sum(_times(process)) for process in self.server_processes())
+
+    def server_processes(self) -> list[psutil.Process]:
+        parents = [psutil.Process(server.pid) for server in self.servers.values()]
+        return [each for parent in parents for each in (parent, *parent.children(recursive=True))]
+
+    def target(self) -> Target:
+        embedder = self.services.embedders.get()
+        chunker = chunking.chunker_for(self.services.settings, embedder)
+        return Target(self.user_id, self.flow_id, self.base_id, embedder, chunker)
+
+    def collection(self, base_id: UUID) -> CollectionRef:
+        with self.services.database.reading() as db:
+            base = db.get_one(MemoryBase, base_id)
+            generation = db.get_one(Generation, (base_id, base.serving))
+        return CollectionRef(generation.collection_name, generation.collection_id)
+
+
+def _times(process: psutil.Process) -> tuple[float, float]:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:  # its parent has counted it
+        return 0.0, 0.0
+    return times.user + times.children_user, times.system + times.children_system
+
+
+@contextmanager
+def filled(name: StoreName, size: Size, *, embed: bool) -> Iterator[Stage]:
+    """The servers of a store, filled with made conversations; consistent by the product's own comparison."""
+    with ExitStack() as started:
+        stage = _started(started, name, size, embed=embed)
+        began = time.perf_counter()
+        _fill(stage)
+        stage.filled_seconds = time.perf_counter() - began
+        found = consistency.check_mismatch(stage.services, stage.user_id, stage.base_id)
+        if found.state != "ok" or not found.expected:
+            raise AssertionError(f"the filled store is not consistent: {found}")
+        yield stage
+
+
+def _started(started: ExitStack, name: StoreName, size: Size, *, embed: bool) -> Stage:
+    directory = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="memorybase-scale-")))
+    servers: dict[str, Server] = {}
+    url = f"sqlite:///{directory / 'memorybase.db'}"
+    if name != "sqlite-chroma":
+        postgresql = DurablePostgres()
+        started.callback(postgresql.close)
+        postgresql.start()
+        servers["postgresql"] = postgresql
+        url = postgresql.url(postgresql.create_database())
+    chroma_url = ""
+    if name != "postgresql-pgvector":
+        chroma = ChromaServer(directory)
+        started.callback(chroma.close)
+        chroma.start()
+        servers["chroma"] = chroma
+        chroma_url = chroma.url
+    migrate.upgrade(url)
+    settings = Settings(
+        data_dir=directory, database_url=url, chroma_url=chroma_url, api_key=KEY, max_threshold=10_000,
+        vector_store="pgvector" if not chroma_url else "chroma", rate_limit_per_second=0,
+    )  # fmt: skip
+    vocabulary = Vocabulary()
+    embedders = Embedders(settings) if embed else MadeEmbedders(vocabulary)
+    built = wiring.build(settings, role="api")
+    started.callback(wiring.close, built)
+    services = replace(built, embedders=embedders, locks=InMemoryLocks(), queue=InMemoryQueue())
+    user_id = api_keys.ensure_local_user(services, KEY)
+    return Stage(name, size, services, vocabulary, servers, directory, user_id, *_new_flow(services, user_id, "large"))
+
+
+def _new_flow(services: Services, user_id: UUID, name: str) -> tuple[UUID, UUID]:
+    """(flow, memory base)."""
+    flow_id = flows.create_flow(services, user_id, name=name).id
+    new = NewMemoryBase(name=name, flow_id=flow_id, capture=Capture.ALL, threshold=THRESHOLD)
+    return flow_id, create_memory_base(services, user_id, new)
+
+
+def _fill(stage: Stage) -> None:
+    services = stage.services
+    others = [_new_flow(services, stage.user_id, f"flow {number}") for number in range(OTHER_FLOWS)]
+    with loading(services.database.url) as loader:
+        for seed, (flow_id, base_id) in enumerate([(stage.flow_id, stage.base_id), *others]):
+            is_large = base_id == stage.base_id
+            size = stage.size if is_large else OTHER_SIZE
+            maker = RowMaker(replace(stage.target(), flow_id=flow_id, base_id=base_id), stage.vocabulary, seed=seed)
+            ref = stage.collection(base_id)
+            for batch in maker.batches(size.messages, size.sessions, leaving=is_large):
+                loader.load(batch)
+                services.vectors.upsert(ref, batch.records)
+    with services.database.transaction() as db:
+        now = datetime.now(UTC)
+        db.execute(sa.update(MemoryBase).values(mismatch=False, mismatch_checked_at=now))
