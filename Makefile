@@ -14,7 +14,7 @@ T ?=
 HOST ?= 127.0.0.1
 PORT ?= 8000
 DATA_DIR ?= memorybase-data
-# Options of `make chaos` and `make soak`: seconds with faults, their seed (empty: a new one); of chaos also sqlite,
+# Options of `make chaos`, `make chaos-net` and `make soak`: seconds with faults, their seed (empty: a new one); of chaos also sqlite,
 # postgresql or replicated, target messages per second.
 DURATION ?= 60
 SEED ?=
@@ -43,7 +43,7 @@ INSTALLED_GENERATORS := $(GENERATORS)/.installed
 MCP_CLIENTS := .mcp-clients
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 
-.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-typescript chaos up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-lag bench-page bench-peers bench-recall bench-scale bench-scores bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-typescript chaos chaos-net up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-page bench-peers bench-recall bench-scale bench-scores bench-tokens bench-workers migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,11 +63,6 @@ test: $(INSTALLED_DEV) ## run all tests except the slow ones, in five to eight m
 
 test-slow: $(INSTALLED_DEV) ## run the slow tests, in a quarter of an hour: faults in real processes, long property runs, fuzzing
 	$(BIN)/python -m pytest -m "slow and not tools" $(T)
-
-check-pgbouncer: $(INSTALLED_DEV) ## run the tests of the flow on PostgreSQL through PgBouncer (needs pgbouncer; PGBOUNCER=path of another one)
-	$(BIN)/python -m pytest -n0 --pgbouncer -k "postgresql or pgvector or bouncer or both" tests/contract/test_vector_store.py \
-		tests/integration/database/test_engine.py tests/integration/database/test_pgbouncer.py \
-		tests/integration/ingestion tests/integration/sessions tests/integration/memory_bases
 
 check-generators: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## generate clients in TypeScript and Python and use them (needs npm of Node 20 or later)
 	$(BIN)/python -m pytest -n0 tests/acceptance/test_generators.py
@@ -110,6 +105,9 @@ check-langflow: $(INSTALLED_DEV) ## test the components for Langflow with its ru
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7
 	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE)
+
+chaos-net: $(INSTALLED_DEV) ## the same with every process on a network that is cut, delayed, lossy: DURATION=600 SEED=7 (Linux, root, cc)
+	PYTHONPATH=tests $(BIN)/python -m harness.chaos --network --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE) $(ARGS)
 
 soak: $(INSTALLED_DEV) ## mixed load with full disks, a stepped clock, malformed messages: DURATION=3600 (root and cc)
 	PYTHONPATH=tests $(BIN)/python -m harness.soak --duration $(DURATION) $(if $(SEED),--seed $(SEED))
@@ -170,10 +168,7 @@ bench-page: $(INSTALLED) ## measure one page of every list with 200 memories and
 bench-scale: $(INSTALLED_DEV) ## measure what operations cost as the store grows: ARGS="--stores sqlite-chroma --sizes 10000,1000000"
 	PYTHONPATH=tests $(BIN)/python bench/scale.py $(ARGS)
 
-bench-lag: $(INSTALLED_DEV) ## predict how long messages wait until they are searchable: ARGS="--runs 20 --workers 4 --real"
-	PYTHONPATH=tests $(BIN)/python bench/ingestion_lag.py $(ARGS)
-
-bench-workers: $(INSTALLED_DEV) ## measure how workers add up, and a quiet memory base beside a backlog: ARGS="--workers 1,4 --due 10000"
+bench-workers: $(INSTALLED_DEV) ## measure how workers add up, and a quiet memory base beside a backlog: ARGS="--workers 1,4"
 	PYTHONPATH=tests $(BIN)/python bench/workers.py $(ARGS)
 
 migrate: $(INSTALLED) ## migrate the database to this version's schema

@@ -1,12 +1,15 @@
-"""A short run of faults at random, on each database and on one with a standby; `make chaos` runs longer ones."""
+"""A short run of faults at random, on each database, on one with a standby and on a network; `make chaos` and
+`make chaos-net` run longer ones."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from harness.chaos.cluster import Plan
-from harness.chaos.run import run
+from harness.chaos.run import Report, run
+from harness.network.namespace import why_not
 
 pytestmark = pytest.mark.slow
 
@@ -19,8 +22,32 @@ PLANS = (
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.database)
 def test_whatever_is_killed_nothing_is_lost_and_nothing_doubled(plan: Plan, tmp_path: Path) -> None:
+    assert_exact(run(plan, tmp_path))
+
+
+NETWORK: dict[str, Any] = {
+    "network": True,
+    "apis": 2,
+    "call_seconds": 4,
+    "fault_every_seconds": 0.8,
+    "operator_every_seconds": 2,
+}
+NETWORK_PLANS = (
+    Plan(seed=4, seconds=8, workers=2, heal_seconds=240, **NETWORK),
+    Plan(seed=5, seconds=8, database="postgresql", workers=2, heal_seconds=240, **NETWORK),
+)
+
+
+@pytest.mark.skipif(why_not() is not None, reason=f"NOT TESTED: {why_not()}")
+@pytest.mark.parametrize("plan", NETWORK_PLANS, ids=lambda plan: plan.database)
+def test_whatever_is_cut_nothing_is_lost_and_nothing_doubled(plan: Plan, tmp_path: Path) -> None:
     report = run(plan, tmp_path)
 
+    assert_exact(report)
+    assert report.readiness["looks"] > 0
+
+
+def assert_exact(report: Report) -> None:
     assert report.violations == [], str(report)
     assert report.acknowledged > 0
     assert sum(report.faults.values()) > 0

@@ -10,13 +10,13 @@ from memorybase.vectors.store import VectorStore
 
 
 class ChromaServer(PortServer):
-    """`chroma run` on the loopback, its data in `<directory>/data`."""
+    """`chroma run`, its data in `<directory>/data`."""
 
     name = "chroma"
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     @property
     def data(self) -> Path:
@@ -24,14 +24,14 @@ class ChromaServer(PortServer):
 
     def command(self) -> list[str]:
         chroma = (sys.executable, "-c", CHROMA)
-        return [*chroma, "run", "--host", "127.0.0.1", "--port", str(self.port), "--path", str(self.data)]
+        return [*chroma, "run", "--host", self.host, "--port", str(self.port), "--path", str(self.data)]
 
     def environment(self) -> dict[str, str]:
         # Without RUST_LOG it writes 3 kB a request.
         return {**super().environment(), "RUST_LOG": "warn", "ANONYMIZED_TELEMETRY": "False"}
 
     def answers(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=1)
         try:
             connection.request("GET", "/api/v2/heartbeat")
             return connection.getresponse().status == 200

@@ -41,7 +41,7 @@ class ApiServer(PortServer):
         self.settings = settings
 
     def command(self) -> list[str]:
-        return [sys.executable, "-m", "api", "--port", str(self.port)]
+        return [sys.executable, "-m", "api", "--host", self.host, "--port", str(self.port)]
 
     def environment(self) -> dict[str, str]:
         # Pages are tried against whole stacks; to load them takes half a second of processor each time.
@@ -50,9 +50,13 @@ class ApiServer(PortServer):
     def popen_options(self) -> dict[str, Any]:
         return {"cwd": ROOT}
 
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}/v1"
+
     def answers(self) -> bool:
         try:
-            return httpx.get(f"http://127.0.0.1:{self.port}/health/live", trust_env=False).status_code == 200
+            return httpx.get(f"http://{self.host}:{self.port}/health/live", trust_env=False).status_code == 200
         except httpx.TransportError:
             return False
 

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from importlib.util import find_spec
@@ -23,6 +22,7 @@ from uuid import uuid4
 import psutil
 import psycopg
 
+from harness.network.namespace import Namespace
 from harness.process import STOP_SECONDS, Server
 from memorybase.database import migrate
 from memorybase.models import Base
@@ -38,6 +38,14 @@ SETTINGS = {
 # Not TRUNCATE, which takes as long as a new database.
 EMPTYING = "; ".join(f"DELETE FROM {table.name}" for table in reversed(Base.metadata.sorted_tables))
 OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+# On a network: what it holds for a client that a cut took away, it lets go of within seconds.
+ON_A_NETWORK = {
+    "tcp_user_timeout": "3000",
+    "tcp_keepalives_idle": "2",
+    "tcp_keepalives_interval": "1",
+    "tcp_keepalives_count": "3",
+    "client_connection_check_interval": "1000",
+}
 KEPT_BYTES = 16_000_000  # twice what it has at first
 
 
@@ -51,7 +59,6 @@ class PostgresServer(Server):
         # Not below pytest's directory: that is closed to other accounts, and a socket's path may have 107 bytes.
         super().__init__(Path(tempfile.mkdtemp(prefix="memorybase-pg-", dir="/tmp")))
         self.settings = SETTINGS | settings
-        self.url_through_pooler: Callable[[str], str] | None = None
         self._empty: list[str] = []
         self.account = _account()
         if self.account is not None:
@@ -69,10 +76,9 @@ class PostgresServer(Server):
         return self.directory / "data"
 
     def url(self, dbname: str = "postgres") -> str:
-        """SQLAlchemy's URL of a database, through the pooler if there is one."""
-        return self.url_through_pooler(dbname) if self.url_through_pooler else self.direct_url(dbname)
-
-    def direct_url(self, dbname: str = "postgres") -> str:
+        """SQLAlchemy's URL of a database."""
+        if self.namespace:
+            return f"postgresql+psycopg://{USER}@{self.host}/{dbname}"
         return f"postgresql+psycopg://{USER}@/{dbname}?host={self.directory}"
 
     def command(self) -> list[str]:
@@ -103,11 +109,18 @@ class PostgresServer(Server):
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
+    def place(self, namespace: Namespace) -> None:
+        """Put it on a network before its first start: it listens there too, beside its socket."""
+        self.namespace = namespace
+        self.settings = {**self.settings, "listen_addresses": self.host, **ON_A_NETWORK}
+        with (self.data / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all all {self.host}/24 trust\n")
+
     @cached_property
     def template(self) -> str:
         """A database with the tables that the migrations make, to which nobody stays connected."""
         name = self.create_database()
-        migrate.upgrade(self.direct_url(name))
+        migrate.upgrade(self.url(name))
         return name
 
     def create_database(self, *, template: str = "template0") -> str:

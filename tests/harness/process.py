@@ -11,9 +11,11 @@ import socket
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
+from harness.network.namespace import Namespace
 from harness.waiting import wait_until
 
 START_SECONDS = 30.0  # a loaded machine takes its time
@@ -33,7 +35,14 @@ class Server(ABC):
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.log = directory / f"{self.name}.log"
+        self.namespace: Namespace | None = None  # its network; None: this machine's
+        self.preloaded: dict[str, str] = {}  # added to its environment
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def host(self) -> str:
+        """Where it listens."""
+        return self.namespace.address if self.namespace else "127.0.0.1"
 
     @abstractmethod
     def command(self) -> list[str]: ...
@@ -68,13 +77,13 @@ class Server(ABC):
     def launch(self) -> None:
         """Start it and do not wait for it."""
         assert not self.running, f"{self.name} is running already"
-        with self.log.open("ab") as log:
+        with self.log.open("ab") as log, self.namespace.inside() if self.namespace else nullcontext():
             self._process = subprocess.Popen(
                 [*dying_with_parent(), *self.command()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=self.environment(),
+                env=self.environment() | self.preloaded,
                 start_new_session=True,  # Ctrl-C is for pytest, which then stops it in order
                 **self.popen_options(),
             )

@@ -15,12 +15,13 @@ class RedisServer(PortServer):
 
     @property
     def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
+        return f"redis://{self.host}:{self.port}/0"
 
     def command(self) -> list[str]:
         options = {
             "port": str(self.port),
-            "bind": "127.0.0.1",
+            "bind": self.host,
+            "protected-mode": "no",  # it would refuse other nodes of a network
             "dir": str(self.directory),
             "appendonly": "yes",
             "save": "",
@@ -30,7 +31,7 @@ class RedisServer(PortServer):
 
     def answers(self) -> bool:
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+            with socket.create_connection((self.host, self.port), timeout=1) as connection:
                 connection.sendall(b"PING\r\n")
                 return connection.recv(16).startswith(b"+PONG")
         except OSError:

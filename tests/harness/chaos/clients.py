@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 import time
@@ -14,10 +15,13 @@ from uuid import UUID, uuid4
 import httpx
 
 from harness.chaos.cluster import KEY, Plan
+from harness.chaos.history import History
+from harness.network.namespace import Namespace
 
 COME_AGAIN = (429, 503)
 WORDS = ("harbour", "crane", "tide", "ledger", "pilot", "anchor", "rope", "signal", "cargo", "buoy", "ferry", "dock")
 ROLES = ("user", "assistant", "user", "assistant", "user", "assistant", "system", "tool")
+READ_SIZE = 200
 LONG_WORDS = 400  # more than one chunk
 
 
@@ -30,10 +34,17 @@ class Orders:
     """What all clients share."""
 
     url: str
+    further_urls: tuple[str, ...] = ()  # of the same service
     stop: threading.Event = field(default_factory=threading.Event)  # begin nothing new; finish what was begun
     give_up: threading.Event = field(default_factory=threading.Event)
     complaints: list[str] = field(default_factory=list)  # answers that nobody may get
+    history: History | None = None
     counts: Counter[str] = field(default_factory=Counter)  # approximate where two threads count at once
+
+    def record(self, what: str, began: float, **fields: Any) -> None:
+        """A call that was answered just now, and that began then."""
+        if self.history:
+            self.history.write(what, began=began, **fields)
 
 
 @dataclass(slots=True)
@@ -48,21 +59,26 @@ class Kept:
 
 
 class Caller:
-    """HTTP with patience: repeats a call until it is answered."""
+    """HTTP with patience: repeats a call until it is answered, at the next address if nobody answers."""
 
-    def __init__(self, orders: Orders, rng: random.Random) -> None:
+    def __init__(self, orders: Orders, rng: random.Random, seconds: float = 10) -> None:
         self.orders = orders
         self.rng = rng
-        self._http = httpx.Client(headers={"Authorization": f"Bearer {KEY}"}, trust_env=False, timeout=10)
+        self.was_repeated = False  # the last call: an earlier attempt may still be carried out, however late
+        self._urls = itertools.cycle((orders.url, *orders.further_urls))
+        self._url = next(self._urls)
+        headers = {"Authorization": f"Bearer {KEY}"}
+        self._http = httpx.Client(headers=headers, trust_env=False, timeout=seconds)
 
     def call(self, method: str, path: str, *allowed: int, repeated: tuple[int, ...] = (), **options: Any) -> Any:
         """The answer. `repeated`: further statuses that are right once an unanswered call may have taken effect."""
-        again = False
+        again = self.was_repeated = False
         while not self.orders.give_up.is_set():
             try:
-                answer = self._http.request(method, self.orders.url + path, **options)
+                answer = self._http.request(method, self._url + path, **options)
             except httpx.TransportError:
                 self.orders.counts["calls_cut"] += 1
+                self._url = next(self._urls)
             else:
                 if answer.status_code in allowed or (again and answer.status_code in repeated):
                     return answer
@@ -71,7 +87,7 @@ class Caller:
                     self.orders.complaints.append(complaint)
                     raise GivenUp(complaint)
                 self.orders.counts["calls_refused"] += 1
-            again = True
+            again = self.was_repeated = True
             time.sleep(self.rng.uniform(0.05, 0.3))
         complaint = f"{method} {path.split('?', maxsplit=1)[0]}: never answered"
         self.orders.complaints.append(complaint)
@@ -93,23 +109,35 @@ def _attempt(action: Callable[[], None], who: str, orders: Orders) -> None:
 class Client(threading.Thread):
     """Captures, edits, deletes, replays and flushes. `kept` is what it was promised."""
 
-    def __init__(self, number: int, plan: Plan, orders: Orders, bases: dict[str, str]) -> None:
+    def __init__(
+        self, number: int, plan: Plan, orders: Orders, bases: dict[str, str], namespace: Namespace | None = None
+    ) -> None:
         super().__init__(name=f"client-{number}", daemon=True)
+        self._namespace = namespace
         self.rng = random.Random(f"{plan.seed}/client/{number}")
         self.number = number
         self.plan = plan
         self.orders = orders
         self.bases = bases  # flow -> its lasting memory base
-        self.caller = Caller(orders, self.rng)
+        self.caller = Caller(orders, self.rng, plan.call_seconds)
         self.kept: dict[str, Kept] = {}
         self.acknowledged = 0
         self.deleted = 0
         self._runs: list[tuple[str, dict[str, Any], list[str]]] = []  # to replay: flow, body, ids
         self._removed: set[str] = set()  # one by one, out of sessions that live
+        # An attempt that nobody waits for any more may still be carried out. So: a message with a repeated edit is not
+        # edited again, a session with a repeated capture is not deleted, and none is used again after a repeated
+        # deletion.
+        self._edited_late: set[str] = set()
+        self._captured_late: set[tuple[str, str]] = set()
+        self._lives: Counter[tuple[str, str]] = Counter()  # of a session: how often it was deleted
+        self._retired: Counter[int] = Counter()  # of a session's place: names that are not used again
 
     def run(self) -> None:
-        actions = (self._capture, self._edit, self._remove, self._replay, self._flush, self._erase_session)
-        weights = (80, 6, 4, 5, 4, 1)
+        if self._namespace:
+            self._namespace.enter()
+        actions = (self._capture, self._edit, self._remove, self._replay, self._flush, self._erase_session, self._read)
+        weights = (80, 6, 4, 5, 4, 1, 6 if self.plan.network else 0)
         while not self.orders.stop.is_set():
             (action,) = self.rng.choices(actions, weights)
             _attempt(action, self.name, self.orders)
@@ -123,28 +151,39 @@ class Client(threading.Thread):
         if self.rng.random() < 0.75:
             for message in raw:
                 message["id"] = str(self._uuid())
+        began = time.monotonic()
         answer = self.caller.call("POST", f"/flows/{flow}/runs", 201, repeated=(200,), json=body).json()
+        place = (flow, body["session_id"])
+        if self.caller.was_repeated:
+            self._captured_late.add(place)
         ids = [message["id"] for message in answer["messages"]]
         if len(set(ids)) != count:
             self.orders.complaints.append(f"{count} messages were captured as {len(set(ids))}")
         for message_id, message in zip(ids, raw, strict=True):
             self.kept[message_id] = Kept(flow, body["session_id"], message["role"], message["content"])
+        seqs = [message["seq"] for message in answer["messages"]]
+        life = self._lives[place]
+        self.orders.record("capture", began, flow=flow, session=place[1], life=life, ids=ids, seqs=seqs)
         self.acknowledged += count
         self._runs = [*self._runs[-20:], (flow, body, ids)]
         # A pause that the stop cuts short; on average the clients together write as fast as planned.
         self.orders.stop.wait(count * self.plan.clients / self.plan.messages_per_second * self.rng.uniform(0.5, 1.0))
 
     def _edit(self) -> None:
-        if message_id := self._any_message():
+        if (message_id := self._any_message()) and message_id not in self._edited_late:
             content = self._text()
             self.caller.call("PATCH", f"/messages/{message_id}", 200, json={"content": content})
             self.kept[message_id].content = content
             self.kept[message_id].edited = True
+            if self.caller.was_repeated:
+                self._edited_late.add(message_id)
             self.orders.counts["edits"] += 1
 
     def _remove(self) -> None:
         if message_id := self._any_message():
+            began = time.monotonic()
             self.caller.call("DELETE", f"/messages/{message_id}", 200, repeated=(404,))
+            self.orders.record("remove", began, ids=[message_id])
             self._forget([message_id])
             self._removed.add(message_id)
 
@@ -169,15 +208,35 @@ class Client(threading.Thread):
 
     def _erase_session(self) -> None:
         """Only a session that is this client's alone: it must know what goes."""
-        own = sorted({(kept.flow, kept.session) for kept in self.kept.values() if kept.session.startswith("own-")})
-        if own:
+        all_own = {(kept.flow, kept.session) for kept in self.kept.values() if kept.session.startswith("own-")}
+        if own := sorted(all_own - self._captured_late):
             flow, session_id = self.rng.choice(own)
             query = {"flow_id": flow, "session_id": session_id}
             self.caller.call("DELETE", "/sessions", 200, 202, 204, repeated=(404,), params=query)
             self._forget([m for m, kept in self.kept.items() if (kept.flow, kept.session) == (flow, session_id)])
+            self._lives[flow, session_id] += 1
+            if self.caller.was_repeated:
+                self._retired[int(session_id.split("-")[2])] += 1
             # Its runs are deleted too, and posting one again would start a new session.
             self._runs = [run for run in self._runs if (run[0], run[1]["session_id"]) != (flow, session_id)]
             self.orders.counts["sessions_deleted"] += 1
+
+    def _read(self) -> None:
+        """A session of this client alone, through any API: what it acknowledged is there."""
+        if not self._runs:
+            return
+        flow, body, _ = self.rng.choice(self._runs)
+        session = body["session_id"]
+        if not session.startswith("own-"):
+            return
+        query = {"flow_id": flow, "session_id": session, "size": READ_SIZE, "order": "desc"}
+        began = time.monotonic()
+        answer = self.caller.call("GET", "/messages", 200, params=query).json()
+        ids = [message["id"] for message in answer["items"]]
+        if answer["total"] <= READ_SIZE:  # all of it
+            life = self._lives[flow, session]
+            self.orders.record("read", began, flow=flow, session=session, life=life, ids=ids)
+            self.orders.counts["reads"] += 1
 
     def _forget(self, message_ids: list[str]) -> None:
         for message_id in message_ids:
@@ -193,7 +252,10 @@ class Client(threading.Thread):
     def _session(self) -> str:
         # Half of the time where the others write too.
         position = self.rng.randrange(3)
-        return f"shared-{position}" if self.rng.random() < 0.5 else f"own-{self.number}-{position}"
+        if self.rng.random() < 0.5:
+            return f"shared-{position}"
+        own = f"own-{self.number}-{position}"
+        return f"{own}-{self._retired[position]}" if self._retired[position] else own
 
     def _message(self) -> dict[str, Any]:
         role = self.rng.choice(ROLES)
@@ -211,17 +273,20 @@ class Client(threading.Thread):
 class Operator(threading.Thread):
     """Regenerates, flushes, and makes and deletes further memory bases while all the others write."""
 
-    def __init__(self, plan: Plan, orders: Orders, bases: dict[str, str]) -> None:
+    def __init__(self, plan: Plan, orders: Orders, bases: dict[str, str], namespace: Namespace | None = None) -> None:
         super().__init__(name="operator", daemon=True)
+        self._namespace = namespace
         self.rng = random.Random(f"{plan.seed}/operator")
         self.plan = plan
         self.orders = orders
         self.bases = bases
-        self.caller = Caller(orders, self.rng)
+        self.caller = Caller(orders, self.rng, plan.call_seconds)
         self.guests: list[str] = []
         self.deleted: list[str] = []
 
     def run(self) -> None:
+        if self._namespace:
+            self._namespace.enter()
         while not self.orders.stop.wait(self.rng.uniform(0.5, 1.5) * self.plan.operator_every_seconds):
             (action,) = self.rng.choices((self._create, self._remove, self._regenerate, self._flush), (3, 3, 2, 2))
             _attempt(action, self.name, self.orders)

@@ -1,14 +1,17 @@
-"""The processes of one run: Redis, Chroma, the database, the API, workers and sweepers."""
+"""The processes of one run: Redis, Chroma, the database, the API, workers and sweepers; on a network, if wanted."""
 
 from __future__ import annotations
 
+import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from harness.chroma import ChromaServer
+from harness.clock import SteppedClock
 from harness.model import MODEL_DIR
+from harness.network.network import Network
 from harness.pieces import ApiServer, SweeperServer
 from harness.postgres import PostgresServer
 from harness.process import Server
@@ -23,6 +26,9 @@ from memorybase.settings import Settings, embedded
 
 KEY = "mb_key_of_the_chaos_run"
 DatabaseKind = Literal["sqlite", "postgresql", "replicated"]
+OBSERVER = "harness"  # the node of what checks and starts; its links are never broken
+OPERATOR = "operator"
+START_SECONDS = 120.0  # all of them start at once, and after a run some of them at once with everybody's backlog
 
 # All timeouts are short, so that leases expire and notifications repeat within seconds.
 QUICK = {
@@ -57,10 +63,20 @@ class Plan:
     sweepers: int = 2
     clients: int = 4
     flows: int = 2
+    apis: int = 1
+    network: bool = False  # every process in a network namespace of its own
     messages_per_second: float = 50.0  # what the clients together aim at
     fault_every_seconds: float = 1.8  # on average
     operator_every_seconds: float = 4.0  # flush, regenerate, create, delete
     heal_seconds: float = 120.0
+    call_seconds: float = 10.0  # after which a client gives a call up, and repeats it
+
+    def nodes(self) -> list[str]:
+        """The names of what has a place on the network."""
+        counts = {"api": self.apis, "worker": self.workers, "sweeper": self.sweepers, "client": self.clients}
+        numbered = [f"{name}-{number}" for name, count in counts.items() for number in range(count)]
+        stores = ["redis", "chroma", *(["postgres"] if self.database == "postgresql" else [])]
+        return [OBSERVER, OPERATOR, *stores, *numbered]
 
 
 class Cluster:
@@ -70,7 +86,9 @@ class Cluster:
         self.plan = plan
         self.directory = directory
         self.servers: dict[str, Server] = {}
+        self.clocks: dict[str, SteppedClock] = {}
         self._cleanup = cleanup
+        self.network = self._joined() if plan.network else None
         MODEL_DIR.mkdir(mode=0o700, exist_ok=True)
         Embedders(Settings(data_dir=MODEL_DIR, model_dir=MODEL_DIR)).get()
         self.redis = RedisServer(self._folder("redis"))
@@ -86,9 +104,15 @@ class Cluster:
         self.services = wiring.build(self.settings, role="cli")
         cleanup.callback(wiring.close, self.services)
         api_keys.ensure_local_user(self.services, KEY)
-        self.api = ApiServer(self.settings)
-        self._add("api", self.api)
+        self.apis = [ApiServer(self.settings) for _ in range(plan.apis)]
         self._start_others()
+
+    def _joined(self) -> Network:
+        """The network. This thread, and every thread that it starts, is at the observer's node until the end."""
+        network = Network(self.plan.nodes(), self.plan.seed)
+        self._cleanup.callback(network.close)
+        self._cleanup.enter_context(network.nodes[OBSERVER].inside())
+        return network
 
     def _folder(self, name: str) -> Path:
         folder = self.directory / name
@@ -109,6 +133,8 @@ class Cluster:
                         model_dir=MODEL_DIR, **QUICK)  # fmt: skip
 
     def _start_others(self) -> None:
+        for number, api in enumerate(self.apis):
+            self._add(f"api-{number}", api)
         for number in range(self.plan.workers):
             self._add(f"worker-{number}", WorkerServer(self.settings, flags=("-n", f"chaos{number}@%h")))
         for number in range(self.plan.sweepers):
@@ -122,16 +148,37 @@ class Cluster:
     def _add(self, name: str, server: Server) -> None:
         server.name = name
         server.log = self.directory / f"{name}.log"
+        server.start_seconds = START_SECONDS
+        if self.network:
+            self._place(server)
         self._cleanup.callback(_end, server)
         self.servers[name] = server
+
+    def _place(self, server: Server) -> None:
+        assert self.network
+        namespace = self.network.nodes[server.name]
+        if isinstance(server, PostgresServer):
+            server.place(namespace)
+        else:
+            server.namespace = namespace
+        # On SQLite all processes are of one machine, which has one clock; Chroma asks for none.
+        if self.postgres and server is not self.chroma and shutil.which("cc"):
+            folder = server.directory if server is self.postgres else self.directory
+            self.clocks[server.name] = SteppedClock(folder, f"clock of {server.name}")
+            server.preloaded = self.clocks[server.name].environment()
 
     @property
     def sqlite_file(self) -> Path:
         return self.settings.data_dir / "memorybase.db"
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.api.port}/v1"
+    def urls(self) -> list[str]:
+        return [api.url for api in self.apis]
+
+    @property
+    def stores(self) -> list[str]:
+        """What readiness asks, by the names of nodes and of readiness."""
+        return [name for name in ("postgres", "redis", "chroma") if name in self.servers]
 
     def names(self, prefix: str) -> list[str]:
         return [name for name in self.servers if name.startswith(prefix)]

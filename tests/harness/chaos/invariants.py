@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from harness.chaos.clients import Kept
+from harness.chaos.history import History
 from memorybase import errors
 from memorybase.database.engine import Database
 from memorybase.models import (
@@ -24,6 +25,7 @@ from memorybase.models import (
     Generation,
     GenerationState,
     IngestionJob,
+    JobState,
     KnowledgeBase,
     LedgerEntry,
     MapPoint,
@@ -101,8 +103,9 @@ class Chroma:
 class Sampler(threading.Thread):
     """Looks all the time: no cursor or epoch goes back, no session has two active jobs, no job changes its range."""
 
-    def __init__(self, database_url: str) -> None:
+    def __init__(self, database_url: str, history: History | None = None) -> None:
         super().__init__(name="sampler", daemon=True)
+        self._history = history
         self.violations: list[str] = []
         self.samples = 0
         self._database = Database(database_url, pool_size=1)
@@ -139,6 +142,8 @@ class Sampler(threading.Thread):
             before = self._rows.get(progress_id, (cursor, epoch))
             if cursor < before[0] or epoch < before[1]:
                 self.violations.append(f"row {progress_id}: (cursor, epoch) went from {before} to {(cursor, epoch)}")
+            if self._history and self._rows.get(progress_id) != (cursor, epoch):
+                self._history.write("cursor", row=str(progress_id), cursor=cursor, epoch=epoch)
             self._rows[progress_id] = (cursor, epoch)
         job = IngestionJob
         active = db.execute(
@@ -234,6 +239,8 @@ def _check_base(store: Store, db: OrmSession, base: MemoryBase, findings: Findin
     counted = _counted(db, base, generation, rows)
     _check_ledger(counted, entries, _dead(db, base), name, findings)
     _check_rows(counted, rows, entries, name, findings)
+    broken = _broken_chains(db, rows.values())
+    findings.must_be_empty(f"{name}: cursors that took other steps than their jobs", broken)
     if len(findings.violations) == before:  # what the ledger should not hold has none
         lacking = token_vectors.count_missing_by_session(db, base.id, base.serving)
         findings.lost += findings.must_be_empty(f"{name}: sessions with messages without token vectors", lacking)
@@ -301,6 +308,25 @@ def _check_rows(
         totals = [(row.session_id, getattr(row, column), there[row.id]) for row in rows.values()]
         wrong = [f"{session_id}: {total} for {right}" for session_id, total, right in totals if total != right]
         findings.must_be_empty(f"{name}: {column} is not what the ledger holds", wrong)
+
+
+def _broken_chains(db: OrmSession, rows: Collection[SessionProgress]) -> list[str]:
+    """Every step of a cursor is the compare-and-set of one job: each begins where the one before it ended, the first at
+    the row's start, and the last ended at the cursor."""
+    steps: dict[UUID, list[tuple[int, int]]] = {row.id: [] for row in rows}
+    job = IngestionJob
+    done = sa.select(job.progress_id, job.from_seq, job.to_seq).where(
+        job.state == JobState.DONE, job.to_seq > job.from_seq, job.progress_id.in_(steps)
+    )
+    for progress_id, from_seq, to_seq in db.execute(done):
+        steps[progress_id].append((from_seq, to_seq))
+    broken = []
+    for row in rows:
+        taken = sorted(steps[row.id])
+        ends = [row.start_seq, *(to_seq for _, to_seq in taken)]
+        if [from_seq for from_seq, _ in taken] != ends[:-1] or ends[-1] != row.cursor_seq:
+            broken.append(f"{row.session_id}: {row.start_seq}, {taken}, {row.cursor_seq}")
+    return broken
 
 
 def _chunks_by_row(entries: Sequence[LedgerEntry]) -> Counter[UUID]:

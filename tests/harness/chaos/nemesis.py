@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import IO
 
 import psycopg
@@ -18,6 +19,7 @@ import redis
 import sqlalchemy as sa
 
 from harness.chaos.cluster import Cluster
+from harness.chaos.partitions import NetworkFault, Partitions
 from harness.pieces import sqlite_writer_blocked
 from harness.process import Server
 from memorybase import errors
@@ -33,7 +35,8 @@ STOP_SECONDS = 20.0  # SIGTERM: then kill -9
 
 
 class Nemesis:
-    """`faults` counts what was done, by kind; `exits` the processes that ended unasked."""
+    """`faults` counts what was done, by kind; `exits` the processes that ended unasked; `down` says since when a
+    process has not run."""
 
     def __init__(self, cluster: Cluster, log: IO[str]) -> None:
         self.cluster = cluster
@@ -44,11 +47,27 @@ class Nemesis:
         self._began = time.monotonic()
         self._hurt: set[str] = set()  # under a fault now: left alone until it is undone
         self._ending: set[str] = set()  # asked to stop
+        self._skewed: set[str] = set()  # their clocks are wrong
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
+        self.down: dict[str, float] = {}
+        self._detail = ""  # of the fault that is being done
+        self._partitions = Partitions(cluster, self._rng) if cluster.network else None
         self._kinds = self._all_kinds()
 
-    def _all_kinds(self) -> dict[Callable[[], bool], int]:
+    def _all_kinds(self) -> dict[str, tuple[Callable[[], bool], int]]:
+        named = {kind.__name__.strip("_"): (kind, weight) for kind, weight in self._process_kinds().items()}
+        if self._partitions is None:
+            return named
+        # Half of all faults are of the network.
+        total = sum(weight for _, weight in named.values())
+        of_network = {name: (partial(self._break_links, make), weight)
+                      for name, (make, weight) in self._partitions.kinds.items()}  # fmt: skip
+        factor = total / sum(weight for _, weight in of_network.values())
+        named |= {name: (kind, round(weight * factor)) for name, (kind, weight) in of_network.items()}
+        return named | ({"skew_clock": (self._skew_clock, 8)} if self.cluster.clocks else {})
+
+    def _process_kinds(self) -> dict[Callable[[], bool], int]:
         kinds: dict[Callable[[], bool], int] = {
             self._kill_worker: 6,
             self._kill_holder_claimed: 3,
@@ -73,7 +92,7 @@ class Nemesis:
         if self.cluster.postgres:
             more = {self._crash_database: 3, self._kill_database: 2, self._freeze_database: 3, self._cut_database: 4}
         elif self.cluster.replicated:
-            more = {self._fail_over: 25, self._cut_database: 4}
+            more = {self._fail_over: 40, self._cut_database: 4}
         else:
             more = {self._block_database: 5, self._kill_holder_before_commit: 5}
         return kinds | more
@@ -92,9 +111,12 @@ class Nemesis:
 
     def heal(self) -> None:
         """Undo everything at once, and return when every process answers."""
+        self._note("everything heals")
         for _, _, undo in sorted(self._due, key=lambda entry: entry[:2]):
             undo()
         self._due.clear()
+        if self.cluster.network:
+            self.cluster.network.heal()
         for name, server in self.cluster.servers.items():
             if server.running and name in self._ending:
                 server.kill()
@@ -104,20 +126,22 @@ class Nemesis:
                 server.launch()
         for server in self.cluster.servers.values():
             server.wait_until_it_answers()
+        self.down.clear()
 
     def _strike(self) -> None:
-        kinds = list(self._kinds)
+        weights = [weight for _, weight in self._kinds.values()]
         for _ in range(50):
-            (kind,) = self._rng.choices(kinds, list(self._kinds.values()))
+            (name,) = self._rng.choices(list(self._kinds), weights)
+            self._detail = ""
             # Nothing to break there now: something else. What cannot be reached is broken already.
             with suppress(errors.EnvironmentFailure, redis.RedisError, psycopg.OperationalError):
-                if kind():
-                    self._count(kind.__name__.strip("_"))
+                if self._kinds[name][0]():
+                    self.faults[name] += 1
+                    self._note(f"{name} {self._detail}(under a fault: {sorted(self._hurt)})")
                     return
 
-    def _count(self, fault: str) -> None:
-        self.faults[fault] += 1
-        self._log.write(f"{time.monotonic() - self._began:8.2f} {fault} (under a fault: {sorted(self._hurt)})\n")
+    def _note(self, text: str) -> None:
+        self._log.write(f"{time.monotonic() - self._began:8.2f} {text}\n")
         self._log.flush()
 
     def _tick(self, now: float) -> None:
@@ -126,7 +150,7 @@ class Nemesis:
         for name, server in self.cluster.servers.items():
             if name not in self._hurt and not server.running:
                 self.exits[name] += 1
-                self._log.write(f"{now - self._began:8.2f} {name} ended by itself\n")
+                self._note(f"{name} ended by itself")
                 server.launch()
 
     def _later(self, seconds: float, undo: Callable[[], None]) -> None:
@@ -147,11 +171,13 @@ class Nemesis:
             return False
         self._hurt.add(name)
         how(server)
+        self._is_down(name)
         self._later(self._rng.uniform(0.0, 2.5), lambda: self._relaunch(name))
         return True
 
     def _relaunch(self, name: str) -> None:
         self._hurt.discard(name)
+        self._is_up(name)
         if not self.cluster.servers[name].running:
             self.cluster.servers[name].launch()
 
@@ -160,11 +186,21 @@ class Nemesis:
             return False
         self._hurt.add(name)
         self.cluster.servers[name].freeze()
+        self._is_down(name)
         self._later(seconds, lambda: self._thaw(name))
         return True
 
+    def _is_down(self, name: str) -> None:
+        self._detail = f"{name} "
+        self.down[name] = time.monotonic()
+
+    def _is_up(self, name: str) -> None:
+        if self.down.pop(name, None) is not None:
+            self._note(f"{name} goes on")
+
     def _thaw(self, name: str) -> None:
         self._hurt.discard(name)
+        self._is_up(name)
         if self.cluster.servers[name].running:
             self.cluster.servers[name].thaw()
 
@@ -187,6 +223,39 @@ class Nemesis:
             server.kill()
         self._ending.discard(name)
         self._relaunch(name)
+
+    # What can be done to the network.
+
+    def _break_links(self, make: Callable[[], NetworkFault]) -> bool:
+        assert self.cluster.network
+        fault = make()
+        number = self.cluster.network.start(fault.links, fault.rule)
+        self._detail = f"{fault.text} for {fault.seconds:.1f} s "
+        self._later(fault.seconds, lambda: self._heal_links(number, fault.text))
+        return True
+
+    def _heal_links(self, number: int, text: str) -> None:
+        assert self.cluster.network
+        self.cluster.network.end(number)
+        self._note(f"healed: {text}")
+
+    def _skew_clock(self) -> bool:
+        """The clock of one process goes wrong for a while."""
+        assert self._partitions
+        right = [name for name in self.cluster.clocks if name not in self._skewed]
+        if not right:
+            return False
+        name, seconds = self._rng.choice(right), self._partitions.skew()
+        self._skewed.add(name)
+        self.cluster.clocks[name].step(seconds)
+        self._detail = f"{name} by {seconds} s "
+        self._later(self._rng.uniform(1, 12), lambda: self._set_clock_right(name))
+        return True
+
+    def _set_clock_right(self, name: str) -> None:
+        self._skewed.discard(name)
+        self.cluster.clocks[name].step(0)
+        self._note(f"the clock of {name} is right again")
 
     # The processes.
 

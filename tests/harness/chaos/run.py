@@ -15,9 +15,11 @@ from typing import Any
 import httpx
 
 from harness.chaos.clients import Client, Kept, Operator, Orders
-from harness.chaos.cluster import KEY, Cluster, Plan
+from harness.chaos.cluster import KEY, OPERATOR, Cluster, Plan
+from harness.chaos.history import History, check_history, read_history
 from harness.chaos.invariants import Chroma, Sampler, check, unrest
 from harness.chaos.nemesis import Nemesis
+from harness.chaos.readiness import Readiness
 
 THRESHOLD = 20
 IDLE_SECONDS = 3
@@ -42,6 +44,8 @@ class Report:
     chunks_in_chroma: int = 0
     stray_collections: int = 0
     samples: int = 0
+    readiness: dict[str, int] = field(default_factory=dict)
+    skewed_clocks: str = ""
     heal_seconds: float = 0.0
     directory: str = ""
     violations: list[str] = field(default_factory=list)
@@ -50,7 +54,10 @@ class Report:
         return json.dumps(asdict(self) | {"faults_total": sum(self.faults.values())}, indent=2)
 
     def __str__(self) -> str:
-        plan = "{seconds:g} s on {database}, seed {seed}, {workers} workers, {sweepers} sweepers, {clients} clients"
+        plan = (
+            "{seconds:g} s on {database}, seed {seed}, {apis} APIs, {workers} workers, {sweepers} sweepers, "
+            "{clients} clients"
+        )
         lines = [
             plan.format(**self.plan),
             f"{sum(self.faults.values())} faults: {listed(self.faults)}",
@@ -59,10 +66,12 @@ class Report:
             f"{self.lost} lost, {self.doubled} doubled, {self.dead_letters} dead letters",
             f"{self.messages_in_ledgers} messages in the ledgers, {self.chunks_in_chroma} chunks in Chroma",
             f"{self.stray_collections} stray collections; {self.samples} samples of cursors and jobs",
+            *([f"readiness: {listed(self.readiness)}"] if self.readiness else []),
+            *([f"clocks: {self.skewed_clocks}"] if self.skewed_clocks else []),
             f"at rest {self.heal_seconds:.1f} s after the last fault",
         ]
         lines += [f"VIOLATION {violation}" for violation in self.violations[:SHOWN]]
-        lines += [f"everything is kept in {self.directory}"] if self.violations else []
+        lines += [f"everything is kept in {self.directory}"] if Path(self.directory).exists() else []
         return "\n".join(lines)
 
 
@@ -70,27 +79,30 @@ def listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
-def run(plan: Plan, directory: Path | None = None) -> Report:
-    """Run the plan, from the main thread. The directory (a fresh one unless given) is kept after a violation."""
+def run(plan: Plan, directory: Path | None = None, *, keep: bool = False) -> Report:
+    """Run the plan, from the main thread. Logs, faults and history are kept after a violation, or if asked for."""
     position = Path(tempfile.mkdtemp(prefix="memorybase-chaos-", dir=directory))
     report = Report(plan=asdict(plan), directory=str(position))
     with ExitStack() as cleanup:
         _run(Cluster(plan, position, cleanup), report)
     (position / "report.json").write_text(report.as_json())
-    if not report.violations:
+    if not report.violations and not keep:
         shutil.rmtree(position)
     return report
 
 
 def _run(cluster: Cluster, report: Report) -> None:
-    plan, orders = cluster.plan, Orders(cluster.url)
+    plan, history = cluster.plan, History(cluster.directory / "history.jsonl")
+    orders = Orders(cluster.urls[0], tuple(cluster.urls[1:]), history=history)
     bases = _make_bases(cluster)
-    clients = [Client(number, plan, orders, bases) for number in range(plan.clients)]
-    operator = Operator(plan, orders, bases)
-    sampler = Sampler(cluster.settings.resolved_database_url)
+    at = cluster.network.nodes if cluster.network else {}
+    clients = [Client(n, plan, orders, bases, at.get(f"client-{n}")) for n in range(plan.clients)]
+    operator = Operator(plan, orders, bases, at.get(OPERATOR))
+    sampler = Sampler(cluster.settings.resolved_database_url, history)
     with (cluster.directory / "faults.log").open("w") as log:
         nemesis = Nemesis(cluster, log)
-        for thread in (*clients, operator, sampler):
+        watches = _readiness(cluster, nemesis)
+        for thread in (*clients, operator, sampler, *watches):
             thread.start()
         nemesis.run()
         healing = time.monotonic()
@@ -99,12 +111,20 @@ def _run(cluster: Cluster, report: Report) -> None:
     calm = _settle(cluster, orders, (*clients, operator), healing + plan.heal_seconds)
     report.heal_seconds = round(time.monotonic() - healing, 1)
     sampler.stop()
+    for watch in watches:
+        watch.stop()
+    history.close()
+    report.violations += [violation for watch in watches for violation in watch.violations]
+    report.violations += check_history(read_history(history.path))
+    report.readiness = _readiness_counts(watches)
+    if cluster.network:
+        report.skewed_clocks = f"{len(cluster.clocks)} may be skewed" if cluster.clocks else _why_not_skewed(cluster)
     kept: dict[str, Kept] = {}
     for client in clients:
         kept |= client.kept
     store = Chroma(cluster.settings.chroma_url, cluster.services.vectors)
     findings = check(cluster.services.database, store, kept, operator.deleted)
-    report.violations = [*orders.complaints, *calm, *sampler.violations, *findings.violations]
+    report.violations += [*orders.complaints, *calm, *sampler.violations, *findings.violations]
     report.faults, report.exits = dict(nemesis.faults), dict(nemesis.exits)
     report.acknowledged = sum(client.acknowledged for client in clients)
     report.deleted = sum(client.deleted for client in clients)
@@ -115,10 +135,33 @@ def _run(cluster: Cluster, report: Report) -> None:
     report.samples = sampler.samples
 
 
+def _readiness(cluster: Cluster, nemesis: Nemesis) -> list[Readiness]:
+    """A watch for each API; none without a network, where nothing is known to be cut."""
+    if cluster.network is None:
+        return []
+    links, processes = cluster.network, {role: cluster.names(role) for role in ("worker", "sweeper")}
+    stale = cluster.settings.heartbeat_stale_seconds
+    return [Readiness(api.name, api.url, links, nemesis.down, cluster.stores, processes, stale) for api in cluster.apis]
+
+
+def _readiness_counts(watches: list[Readiness]) -> dict[str, int]:
+    if not watches:
+        return {}
+    return {
+        "looks": sum(watch.looks for watch in watches),
+        "not ready": sum(watch.not_ready for watch in watches),
+        "certainly not": sum(watch.certain for watch in watches),
+    }
+
+
+def _why_not_skewed(cluster: Cluster) -> str:
+    return "NOT SKEWED, there is no C compiler" if cluster.postgres else "one for all, as on one machine"
+
+
 def _make_bases(cluster: Cluster) -> dict[str, str]:
     """A flow and its lasting memory base, so many times."""
     bases: dict[str, str] = {}
-    with http_client(cluster.url) as client:
+    with http_client(cluster.urls[0]) as client:
         for number in range(cluster.plan.flows):
             flow = f"flow-{number}"
             client.put(f"/flows/{flow}", json={"name": flow}).raise_for_status()
@@ -136,14 +179,20 @@ def _settle(cluster: Cluster, orders: Orders, threads: tuple[Client | Operator, 
     if late:
         return [f"never came to an end: {', '.join(late)}"]
     left = ["never looked"]
-    with http_client(cluster.url) as client:
+    with ExitStack() as cleanup:
+        apis = [cleanup.enter_context(http_client(url)) for url in cluster.urls]
         while time.monotonic() < deadline:
-            pending = flush_all(client)
-            left = [*unrest(cluster.services.database), *pending]
+            pending = flush_all(apis[0])
+            left = [*unrest(cluster.services.database), *pending, *_not_ready(apis)]
             if not left:
                 return []
             time.sleep(FLUSH_SECONDS)
     return [f"not at rest {cluster.plan.heal_seconds:g} s after the last fault: {', '.join(left)}"]
+
+
+def _not_ready(apis: list[httpx.Client]) -> list[str]:
+    answers = [api.get("/health/ready") for api in apis]
+    return [f"{answer.url}: {answer.text}" for answer in answers if answer.status_code != httpx.codes.OK]
 
 
 def flush_all(client: httpx.Client) -> list[str]:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -33,6 +34,7 @@ class Network:
         self.nodes: dict[str, Namespace] = {}
         self._cleanup = ExitStack()
         self._faults: dict[int, dict[Link, Rule]] = {}
+        self._cut_since: dict[Link, float] = {}
         self._numbers = itertools.count(1)
         self._mutex = threading.Lock()
         try:
@@ -70,11 +72,14 @@ class Network:
     def cut(self, *links: Link) -> int:
         return self.start(links, CUT)
 
-    def is_cut(self, one: str, other: str) -> bool:
-        """Whether no call between them can succeed: a direction is cut."""
-        links = ((one, other), (other, one))
+    def cut_since(self, one: str, other: str) -> float | None:
+        """Since when no call between them can succeed, because a direction is cut; None if one can."""
         with self._mutex:
-            return any(rule.cuts for fault in self._faults.values() for link in links if (rule := fault.get(link)))
+            since = [self._cut_since[link] for link in ((one, other), (other, one)) if link in self._cut_since]
+        return min(since, default=None)
+
+    def is_cut(self, one: str, other: str) -> bool:
+        return self.cut_since(one, other) is not None
 
     def counts(self) -> dict[str, dict[Link, int]]:
         """Packets so far, by link: `passed` and `dropped`."""
@@ -91,10 +96,15 @@ class Network:
         for fault in self._faults.values():
             for link, rule in fault.items():
                 rules[link] = rules.get(link, Rule()).beside(rule)
+        cut = {link for link, rule in rules.items() if rule.cuts}
+        # A link that heals counts as whole from before the switch knows, and a cut one as cut from after it does.
+        self._cut_since = {link: since for link, since in self._cut_since.items() if link in cut}
         self._tell(rules)
         assert self._process.stdout is not None
         answer = self._process.stdout.readline()
         assert answer, "the switch has ended"
+        for link in cut - self._cut_since.keys():
+            self._cut_since[link] = time.monotonic()
         return json.loads(answer)
 
     def _tell(self, rules: Mapping[Link, Rule]) -> None:

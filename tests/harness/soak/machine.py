@@ -1,17 +1,15 @@
-"""What the machine below a stack does wrong: its disk fills up, its clock is stepped."""
+"""What the machine below a stack does wrong: its disk fills up."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
-import struct
 import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).with_name("stepped_clock.c")
 FILL_EVERY_SECONDS = 0.1  # what the stack frees is taken again
 
 
@@ -51,23 +49,3 @@ class Ballast(threading.Thread):
         self._ended.set()
         self.join()
         self._file.unlink()
-
-
-class SteppedClock:
-    """The wall clock of every process with this environment; `step` sets it off by so many seconds, at once."""
-
-    def __init__(self, directory: Path) -> None:
-        self._file = directory / "clock"
-        self._library = directory / "stepped_clock.so"
-        self.step(0)
-        subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", str(self._library), str(SOURCE), "-ldl"], check=True)
-
-    def environment(self) -> dict[str, str]:
-        return {"LD_PRELOAD": str(self._library), "STEPPED_CLOCK_FILE": str(self._file)}
-
-    def step(self, seconds: int) -> None:
-        descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            os.pwrite(descriptor, struct.pack("=q", seconds), 0)  # in place: the processes have it mapped
-        finally:
-            os.close(descriptor)

@@ -21,8 +21,9 @@ from harness.chaos.cluster import KEY
 from harness.chaos.cluster import Plan as LoadPlan
 from harness.chaos.invariants import Chroma, Sampler, check, unrest
 from harness.chaos.run import flush_all, http_client, listed
+from harness.clock import SteppedClock
 from harness.soak.load import Reading, readers
-from harness.soak.machine import Ballast, SteppedClock, small_disk
+from harness.soak.machine import Ballast, small_disk
 from harness.soak.watch import FLOW, HealthWatch, MemoryWatch
 from harness.stack import NAMES, EmbeddedStack
 from memorybase import wiring

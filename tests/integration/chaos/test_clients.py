@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import time
@@ -14,7 +15,7 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 from harness.chaos import run as chaos_run
-from harness.chaos.clients import Client, GivenUp, Operator, Orders
+from harness.chaos.clients import Client, GivenUp, Kept, Operator, Orders
 from harness.chaos.cluster import Plan
 from harness.waiting import wait_until
 from harness.world import World
@@ -77,7 +78,7 @@ def client(api: Api) -> Iterator[MakeClient]:
 
 def acknowledged(_method: str, _path: str, body: Any) -> tuple[int, Any]:
     said = (body or {}).get("messages", ())
-    return 201, {"messages": [{"id": message.get("id") or str(uuid4())} for message in said]}
+    return 201, {"messages": [{"id": m.get("id") or str(uuid4()), "seq": n} for n, m in enumerate(said)]}
 
 
 def until_it_complains(thread: Client | Operator) -> list[str]:
@@ -124,7 +125,9 @@ class TestComplaints:
         assert any(complaint.startswith("client-0: KeyError: ") for complaint in found)
 
     def test_messages_that_became_fewer(self, client: MakeClient) -> None:
-        merged = client(lambda _method, _path, body: (201, {"messages": [{"id": "same"}] * len(body["messages"])}))
+        merged = client(
+            lambda _method, _path, body: (201, {"messages": [{"id": "same", "seq": 1}] * len(body["messages"])})
+        )
         while not merged.orders.complaints:
             merged._capture()  # a run of one message may be one
         assert merged.orders.complaints[0].endswith("messages were captured as 1")
@@ -152,6 +155,49 @@ class TestComplaints:
         assert replaying.orders.complaints == (["a replay was answered with other messages"] if wrong else [])
 
 
+class TestLateAttempts:
+    """An attempt that nobody waits for any more may still be carried out: nothing is done that it could undo."""
+
+    @pytest.fixture
+    def late(self, client: MakeClient) -> Client:
+        """A client whose every call is answered at the second attempt."""
+        attempts = itertools.count(1)
+        made = client(lambda method, path, body: (503, {}) if next(attempts) % 2 else self.answer(method, path, body))
+        made.orders.stop.set()  # no pauses between captures
+        return made
+
+    def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        return acknowledged(method, path, body) if method == "POST" else (200, {})
+
+    def test_a_message_with_a_repeated_edit_is_not_edited_again(self, late: Client) -> None:
+        late._capture()
+        for _ in range(100):
+            late._edit()
+        assert late.orders.counts["edits"] == len(late.kept)
+
+    def test_a_session_with_a_repeated_capture_is_not_deleted(self, late: Client) -> None:
+        while not any(kept.session.startswith("own-") for kept in late.kept.values()):
+            late._capture()
+        late._erase_session()
+        assert late.orders.counts["sessions_deleted"] == 0
+
+    def test_a_session_is_not_used_again_after_a_repeated_deletion(self, late: Client) -> None:
+        late.kept["m"] = Kept("flow", "own-0-1", "user", "text")
+        late._erase_session()
+        assert late.orders.counts["sessions_deleted"] == 1
+        names = {late._session() for _ in range(200)}
+        assert "own-0-1" not in names
+        assert {"own-0-0", "own-0-1-1", "own-0-2"} <= names
+
+    def test_the_next_address_is_asked_if_nobody_answers(self, api: Api) -> None:
+        there = api(acknowledged)
+        nobody = Orders("http://127.0.0.1:1", (there.url,))
+        going = Client(0, PLAN, nobody, {"flow": str(uuid4())})
+        going._capture()
+        assert (nobody.counts["calls_cut"], going.acknowledged > 0) == (1, True)
+        going.caller.close()
+
+
 class TestSettling:
     """Not coming to rest is a violation too."""
 
@@ -160,7 +206,7 @@ class TestSettling:
         return sqlite_world
 
     def cluster(self, world: World, orders: Orders) -> Any:
-        return SimpleNamespace(url=orders.url, plan=PLAN, services=world.services)
+        return SimpleNamespace(urls=[orders.url], plan=PLAN, services=world.services)
 
     def settled(self, world: World, orders: Orders) -> list[str]:
         return chaos_run._settle(self.cluster(world, orders), orders, (), time.monotonic() + 1.0)

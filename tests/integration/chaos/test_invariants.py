@@ -23,6 +23,7 @@ from memorybase.vectors import chunk_ids
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.store import VectorRecord
 
+OTHER_STEPS = "cursors that took other steps than their jobs: 1"
 GONE = uuid4()  # a memory base that was deleted
 
 
@@ -75,6 +76,17 @@ def never_picked_up(rest: Rest) -> None:
     rest.execute("UPDATE memory_bases SET threshold = 100")
     captured = rest.world.say("three", "unseen").messages[0].id
     rest.kept[str(captured)] = Kept("flow", "three", "assistant", "unseen")
+
+
+def a_step_twice(rest: Rest) -> None:
+    """As if two workers had moved a cursor over one range."""
+    columns = [name for name in Base.metadata.tables["ingestion_jobs"].columns.keys() if name != "id"]  # noqa: SIM118
+    names = ", ".join(columns)
+    rest.execute(
+        f"INSERT INTO ingestion_jobs (id, {names}) SELECT :id, {names} FROM ingestion_jobs"
+        " WHERE generation = 2 AND to_seq > from_seq LIMIT 1",
+        id=uuid4().hex,
+    )
 
 
 def behind(rest: Rest) -> None:
@@ -150,7 +162,11 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...], int, int]] = {
         ("sessions with messages without token vectors: 1",), 1, 0,
     ),
     "in two sessions": (in_two_sessions, ("in the ledger of another session: 1",), 0, 1),
-    "behind the last message": (behind, ("counted beyond the cursor: 1",), 1, 0),
+    "behind the last message": (behind, ("counted beyond the cursor: 1", OTHER_STEPS), 1, 0),
+    "a step of two jobs": (a_step_twice, (OTHER_STEPS,), 0, 0),
+    "a step of no job": (
+        lambda rest: rest.execute("DELETE FROM ingestion_jobs WHERE session_id = 'two'"), (OTHER_STEPS,), 0, 0,
+    ),
     "never picked up": (never_picked_up, ("counted, not in the ledger: 1", "counted beyond the cursor: 1"), 2, 0),
     "total_processed": (
         lambda rest: rest.count("two", 1, 0),
@@ -225,8 +241,9 @@ class TestAtRest:
 
     def test_what_lies_before_the_start_does_not_count(self, rest: Rest) -> None:
         rest.update("session_progress", "start_seq = cursor_seq")
-        (found,) = rest.check().violations
-        assert "in the ledger, not counted: 4" in found
+        counted, steps = rest.check().violations
+        assert "in the ledger, not counted: 4" in counted
+        assert OTHER_STEPS in steps
 
     def test_every_table_of_a_base_is_looked_at(self) -> None:
         tables = {name for name, table in Base.metadata.tables.items() if "memory_base_id" in table.columns}
