@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from ipaddress import ip_network
@@ -19,6 +20,7 @@ from memorybase import errors
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 VectorStoreName = Literal["chroma", "pgvector"]
+SERVER_NAME = re.compile("[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?")
 LOCAL_CHROMA = "http://127.0.0.1:8001"
 
 
@@ -35,7 +37,16 @@ class Settings(BaseSettings):
         "chroma", description="Vector store of new memory bases, generations and knowledge bases."
     )
     chroma_url: str = Field(
-        "", description=f"URL of the Chroma server; empty: {LOCAL_CHROMA}, and none if vector_store is pgvector."
+        "",
+        description=f"URL of the Chroma server; empty: {LOCAL_CHROMA}, and none with chroma_urls or if vector_store is "
+        "pgvector.",
+    )
+    chroma_urls: dict[str, str] = Field(
+        default_factory=dict, description="URLs of further Chroma servers by name. The name stays with the data."
+    )
+    chroma_closed: list[str] = Field(
+        default_factory=list,
+        description="Chroma servers without new collections, by the names of their parts, such as chroma-east.",
     )
     chroma_token: str | None = Field(None, description="Bearer token for a proxy in front of Chroma.")
     pgvector_url: str = Field(
@@ -269,6 +280,20 @@ class Settings(BaseSettings):
         if self.pgvector_url and not self.pgvector_url.startswith("postgresql"):
             message = "pgvector_url must start with postgresql"
             raise ValueError(message)
+        for name, url in self.chroma_urls.items():
+            if not SERVER_NAME.fullmatch(name):
+                message = f"a name in chroma_urls must be 1 to 24 of a-z, 0-9 and - in between (got '{name}')"
+                raise ValueError(message)
+            if not url.startswith(("http://", "https://")):
+                message = f"the URL of {name} in chroma_urls must start with http:// or https://"
+                raise ValueError(message)
+        for name in self.chroma_closed:
+            if name not in self.chroma_servers:
+                message = f"chroma_closed must name servers: {', '.join(self.chroma_servers)} (got '{name}')"
+                raise ValueError(message)
+        if self.vector_store == "chroma" and not self.open_servers_of("chroma"):
+            message = "chroma_closed must leave a server for new collections"
+            raise ValueError(message)
         if self.vector_store == "pgvector" and not self.resolved_pgvector_url:
             message = "vector_store=pgvector needs pgvector_url, or a database_url that starts with postgresql"
             raise ValueError(message)
@@ -289,8 +314,14 @@ class Settings(BaseSettings):
 
     @property
     def resolved_chroma_url(self) -> str:
-        """chroma_url, or its default; empty if Chroma is not used."""
-        return self.chroma_url or (LOCAL_CHROMA if self.vector_store == "chroma" else "")
+        """chroma_url, or its default; empty if there is no Chroma server without a name."""
+        return self.chroma_url or (LOCAL_CHROMA if self.vector_store == "chroma" and not self.chroma_urls else "")
+
+    @property
+    def chroma_servers(self) -> dict[str, str]:
+        """URLs of the Chroma servers: that of chroma_url as `chroma`, those of chroma_urls as `chroma-<name>`."""
+        unnamed = {"chroma": self.resolved_chroma_url} if self.resolved_chroma_url else {}
+        return unnamed | {f"chroma-{name}": url for name, url in self.chroma_urls.items()}
 
     @property
     def resolved_pgvector_url(self) -> str:
@@ -300,7 +331,7 @@ class Settings(BaseSettings):
     @property
     def known_vector_stores(self) -> tuple[VectorStoreName, ...]:
         """The stores whose collections can be reached, that of new collections first."""
-        urls = {"chroma": self.resolved_chroma_url, "pgvector": self.resolved_pgvector_url}
+        urls = {"chroma": self.open_servers_of("chroma"), "pgvector": self.resolved_pgvector_url}
         other: VectorStoreName = "pgvector" if self.vector_store == "chroma" else "chroma"
         return (self.vector_store, other) if urls[other] else (self.vector_store,)
 
@@ -316,12 +347,20 @@ class Settings(BaseSettings):
             )
         return store or self.vector_store
 
+    def servers_of(self, store: VectorStoreName) -> tuple[str, ...]:
+        """The names of a store's servers. pgvector has one."""
+        return ("pgvector",) if store == "pgvector" else tuple(self.chroma_servers)
+
+    def open_servers_of(self, store: VectorStoreName) -> tuple[str, ...]:
+        """Those that get new collections."""
+        return tuple(server for server in self.servers_of(store) if server not in self.chroma_closed)
+
     @property
-    def vector_stores(self) -> tuple[VectorStoreName, ...]:
-        """The stores that must work: that of new collections, and another one with a URL of its own."""
+    def vector_servers(self) -> tuple[str, ...]:
+        """The servers that must work: those of new collections, and those of another store with a URL of its own."""
         other: VectorStoreName = "pgvector" if self.vector_store == "chroma" else "chroma"
-        has_url = self.pgvector_url if other == "pgvector" else self.chroma_url
-        return (self.vector_store, other) if has_url else (self.vector_store,)
+        has_url = self.pgvector_url if other == "pgvector" else self.chroma_url or self.chroma_urls
+        return (*self.servers_of(self.vector_store), *(self.servers_of(other) if has_url else ()))
 
     @property
     def body_bytes_in_flight(self) -> int:

@@ -13,7 +13,7 @@ from memorybase.database.engine import Database
 from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
-from memorybase.settings import Settings, VectorStoreName
+from memorybase.settings import Settings
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import VectorStore
@@ -76,14 +76,13 @@ def redis_client(settings: Settings) -> redis.Redis:
 
 
 def _vector_stores(settings: Settings, role: Role) -> VectorStores:
-    stores: dict[VectorStoreName, VectorStore] = {}
-    if url := settings.resolved_chroma_url:
-        stores["chroma"] = ChromaStore(
-            url, timeout_seconds=settings.chroma_timeout_seconds, token=settings.chroma_token
-        )
+    servers: dict[str, VectorStore] = {
+        name: ChromaStore(url, timeout_seconds=settings.chroma_timeout_seconds, token=settings.chroma_token)
+        for name, url in settings.chroma_servers.items()
+    }
     if url := settings.resolved_pgvector_url:
-        stores["pgvector"] = PgVectorStore(url, pool_size=VECTOR_POOL_SIZES[role])
-    return VectorStores(stores, settings.vector_stores)
+        servers["pgvector"] = PgVectorStore(url, pool_size=VECTOR_POOL_SIZES[role])
+    return VectorStores(servers, settings.vector_servers)
 
 
 def _queue(settings: Settings) -> IngestionQueue:

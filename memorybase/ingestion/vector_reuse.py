@@ -21,6 +21,7 @@ from memorybase.queries.sessions import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
+from memorybase.vectors.collection_names import server_of
 from memorybase.vectors.damage import has_length_one
 from memorybase.vectors.store import CollectionRef
 
@@ -61,15 +62,19 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
                 versions=versions,
             )
     found: dict[ChunkKey, NDArray[np.float32]] = {}
+    away: set[str] = set()
     for source in sources:
+        server = server_of(source.collection_name)
+        if server in away:
+            continue
         try:
             found |= _read_source(services, source, embedder.dimension, pieces, found.keys())
         except errors.CollectionMissing:
             continue
         except errors.MemorybaseError as error:
-            # The next source is in the same store: do not wait for another timeout.
+            # Another source on this server would cost another timeout.
             log.info("vectors_not_reused", error_code=error.code)
-            break
+            away.add(server)
     if found:
         log.info("vectors_reused", chunks=len(found))
     return ReusedVectors(found, tokens)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 from uuid import UUID
 
@@ -11,10 +12,12 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.memory_bases.deletion import each
 from memorybase.memory_bases.newest_chunks import chunks_in_flight, compare_newest
 from memorybase.models import MemoryBase
 from memorybase.queries import cursors, ledger, memory_bases, token_vectors
 from memorybase.queries.ownership import require_memory_base
+from memorybase.queries.store_health import failing_stores
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
@@ -180,12 +183,10 @@ def compare_counts(services: Services) -> int:
     It compares the number of chunks and the newest chunks, which costs the same in any store; `check_mismatch` shows
     which chunks differ. A difference that only that call can find stays until that call, or a repair, ends it.
     """
-    differing = 0
     with services.database.reading() as db:
-        base_ids = memory_bases.bases_to_compare(db, clock.now(db))
-    for base_id in base_ids:
-        differing += _counts_differ(services, base_id)
-    return differing
+        now = clock.now(db)
+        base_ids = memory_bases.bases_to_compare(db, now, away=failing_stores(db, services.settings, now))
+    return each([partial(_counts_differ, services, base_id) for base_id in base_ids])
 
 
 def _counts_differ(services: Services, base_id: UUID) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
@@ -11,6 +11,7 @@ from uuid import UUID
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.knowledge_bases import registry
+from memorybase.models import Generation
 from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
@@ -76,20 +77,37 @@ def delete_retired_collections(services: Services) -> int:
     with services.database.reading() as db:
         before = clock.now(db) - timedelta(seconds=services.settings.retire_seconds)
         retired = memory_bases.retired_generations(db, before)
-    for row in retired:
-        base_id, generation = row.memory_base_id, row.generation
-        services.vectors.delete_collection(row.collection_name)
-        delete_in_pages(
-            services, partial(memory_bases.delete_rows_of_generation, base_id=base_id, generation=generation)
-        )
-        with services.database.transaction() as db:
-            base = memory_bases.share_base(db, base_id)  # makes a deletion wait
-            memory_bases.mark_collection_deleted(db, base_id, generation)
-            entry = registry.entry_of_memory_base(db, base_id)
-            if entry is not None and base is not None and base.deleting_at is None:
-                # Again: the process that switched generations may have died before it wrote this.
-                registry.write_metadata(services, entry)
-    return len(retired)
+    return each([partial(_delete_retired, services, row) for row in retired])
+
+
+def _delete_retired(services: Services, row: Generation) -> bool:
+    base_id, generation = row.memory_base_id, row.generation
+    services.vectors.delete_collection(row.collection_name)
+    delete_in_pages(services, partial(memory_bases.delete_rows_of_generation, base_id=base_id, generation=generation))
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, base_id)  # makes a deletion wait
+        memory_bases.mark_collection_deleted(db, base_id, generation)
+        entry = registry.entry_of_memory_base(db, base_id)
+        if entry is not None and base is not None and base.deleting_at is None:
+            # Again: the process that switched generations may have died before it wrote this.
+            registry.write_metadata(services, entry)
+    return True
+
+
+def each(steps: Sequence[Callable[[], bool]]) -> int:
+    """Run every step, also behind one whose vector server is away; how many did something.
+
+    Raises that VectorStoreUnavailable in the end.
+    """
+    done, failure = 0, None
+    for step in steps:
+        try:
+            done += step()
+        except errors.VectorStoreUnavailable as error:
+            failure = error
+    if failure is not None:
+        raise failure
+    return done
 
 
 def delete_in_pages(services: Services, delete_some: Callable[..., bool]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
@@ -14,7 +15,7 @@ from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.embedding import Embedder, chunking
 from memorybase.ingestion import scheduler
-from memorybase.knowledge_bases import registry
+from memorybase.knowledge_bases import placement, registry
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase
 from memorybase.queries import cursors, memory_bases, passed_sessions, sessions
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
@@ -22,7 +23,7 @@ from memorybase.services import Services
 from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
 from memorybase.vectors import collection_names
-from memorybase.vectors.store import CollectionRef
+from memorybase.vectors.store import CollectionRef, MetadataValue
 
 log = get_logger(__name__)
 
@@ -98,27 +99,33 @@ def create_collection(
     flow_id: UUID,
     embedder: Embedder,
     store: VectorStoreName,
+    *,
+    preferred: str | None = None,
+    only_on: str | None = None,
 ) -> CollectionRef:
-    """Create the empty collection of a generation. Its metadata holds what all its chunks share."""
+    """Create the empty collection of a generation: on the preferred server of the store, else on the emptiest one, or
+    only on the given server. Its metadata holds what all its chunks share.
+    """
     # Fit the token projection now: a model without a published one embeds texts for it, which no transaction may wait
     # for.
     _token_encoding(services, embedder)
     with services.database.reading() as db:
         now = clock.now(db)
-    return services.vectors.create_collection(
-        collection_names.of_generation(base_id, generation, store),
-        {
-            "user_id": str(user_id),
-            "memory_base_id": str(base_id),
-            "flow_id": str(flow_id),
-            "generation": generation,
-            "embedding_model": embedder.model,
-            "embedder": embedder.identity,
-            "dimension": embedder.dimension,
-            # On the database's clock: an old collection without a generation was left by a request that died.
-            "created_at": int(now.timestamp()),
-        },
-    )
+    metadata: dict[str, MetadataValue] = {
+        "user_id": str(user_id),
+        "memory_base_id": str(base_id),
+        "flow_id": str(flow_id),
+        "generation": generation,
+        "embedding_model": embedder.model,
+        "embedder": embedder.identity,
+        "dimension": embedder.dimension,
+        # On the database's clock: an old collection without a generation was left by a request that died.
+        "created_at": int(now.timestamp()),
+    }
+    name_in = partial(collection_names.of_generation, base_id, generation)
+    if only_on is not None:
+        return services.vectors.create_collection(name_in(only_on), metadata)
+    return placement.create_collection(services, store, name_in, metadata, preferred=preferred)
 
 
 def _token_encoding(services: Services, embedder: Embedder) -> str | None:

@@ -13,7 +13,9 @@ from memorybase.queries import collection_owners
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import collection_names
+from memorybase.vectors.collection_names import server_of
 from memorybase.vectors.store import CollectionRef
+from memorybase.vectors.stores import list_collections_of, server_names
 
 log = get_logger(__name__)
 
@@ -36,15 +38,26 @@ class Orphan:
 
 
 def find_orphans(services: Services, *, older_than: timedelta = ORPHANED_AFTER) -> list[Orphan]:
-    """Collections with a name of ours that SQL does not know. Raises VectorStoreUnavailable."""
+    """Collections with a name of ours that SQL does not know, on all servers. Raises VectorStoreUnavailable."""
+    servers = server_names(services.vectors)
+    return [orphan for server in servers for orphan in find_orphans_on(services, server, older_than=older_than)]
+
+
+def find_orphans_on(services: Services, server: str, *, older_than: timedelta = ORPHANED_AFTER) -> list[Orphan]:
+    """The same on one server."""
     # List the store first: a collection created later is not in the list.
-    listed = services.vectors.list_collections()
+    listed = list_collections_of(services.vectors, server)
     orphans = []
     with services.database.reading() as db:
         now = clock.now(db)
         for collection in listed:
             owner = collection_names.owner(collection.ref.name)
-            if owner is None or collection_owners.is_needed(db, collection.ref.name):
+            # Another server has the collections that end in its name; here they would be a copy of its data.
+            if (
+                owner is None
+                or server_of(collection.ref.name) != server
+                or collection_owners.is_needed(db, collection.ref.name)
+            ):
                 continue
             created_at = _timestamp(collection.metadata.get("created_at"))
             ours = collection_owners.is_known(

@@ -20,8 +20,8 @@ from memorybase.operations import queries
 from memorybase.queries import heartbeats, jobs
 from memorybase.queries.store_health import store_problem
 from memorybase.services import Services
-from memorybase.settings import Settings, VectorStoreName
-from memorybase.vectors.stores import store_named
+from memorybase.settings import Settings
+from memorybase.vectors.stores import server_named
 
 # A component that takes longer to answer counts as unavailable.
 CHECK_SECONDS = 3.0
@@ -109,7 +109,7 @@ def read_vitals(services: Services) -> Vitals:
 
 def part_names(settings: Settings) -> tuple[str, ...]:
     """The components that must work."""
-    return ("database", "redis", *settings.vector_stores, "worker", "sweeper")
+    return ("database", "redis", *settings.vector_servers, "worker", "sweeper")
 
 
 def check_parts(services: Services) -> list[Part]:
@@ -154,15 +154,15 @@ def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
         return _age(clock.now(db), queries.oldest_pending(db, user_id))
 
 
-def check_vector_store(services: Services, store: VectorStoreName) -> None:
-    """Read from a store, and see what checks and workers experience. Raises VectorStoreUnavailable.
+def check_vector_server(services: Services, server: str) -> None:
+    """Read from a server, and see what checks and workers experience. Raises VectorStoreUnavailable.
 
     Without a database only the read decides.
     """
-    store_named(services.vectors, store).ping()
+    server_named(services.vectors, server).ping()
     problem = None
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
-        problem = store_problem(db, services.settings, clock.now(db), store)
+        problem = store_problem(db, services.settings, clock.now(db), server)
     if problem is not None:
         raise errors.VectorStoreUnavailable(f"The vector store answers but does not work: {problem}")
 
@@ -174,7 +174,10 @@ def check_part(services: Services, name: str) -> Part:
         if name in {"worker", "sweeper"}:
             processes = liveness(services, name)
             return Part(name, ok=True, alive=processes.alive, age_seconds=processes.age_seconds)
-        _PINGS[name](services)
+        if name in services.settings.vector_servers:
+            check_vector_server(services, name)
+        else:
+            _PINGS[name](services)
     except errors.MemorybaseError as error:
         alive = 0 if isinstance(error, errors.NotReady) else None
         return Part(name, ok=False, problem=error.message, alive=alive)
@@ -189,8 +192,6 @@ def _ping_redis(services: Services) -> None:
 _PINGS: dict[str, Callable[[Services], None]] = {
     "database": lambda services: services.database.ping(),
     "redis": _ping_redis,
-    "chroma": lambda services: check_vector_store(services, "chroma"),
-    "pgvector": lambda services: check_vector_store(services, "pgvector"),
 }
 
 

@@ -87,6 +87,15 @@ class PartView:
     age_seconds: float | None
 
 
+def words_of(name: str) -> PartWords:
+    """The words about a part; a Chroma server with a name has its own label."""
+    if name in WORDS:
+        return WORDS[name]
+    words = WORDS["chroma"]
+    stops = f"For the memory bases in it: {words.stops[0].lower()}{words.stops[1:]}"
+    return PartWords(f"{words.label} {name.removeprefix('chroma-')}", words.purpose, stops)
+
+
 def look(services: Services, *, seconds: float = ANSWER_SECONDS) -> list[PartView]:
     """Every part, after at most `seconds`. One that has not answered by then is not ok. Raises no MemorybaseError."""
     with _watches_lock:
@@ -163,7 +172,7 @@ class _Watch:
             else:
                 self._away_since.setdefault(name, seen.since or started)
             since = self._away_since.get(name)
-        words, part = WORDS[name], seen.part
+        words, part = words_of(name), seen.part
         return PartView(
             name, words.label, words.purpose, words.stops, command_for(services.settings, name), part.ok, part.problem,
             since, part.latency_seconds, part.alive, part.age_seconds,
@@ -186,7 +195,7 @@ def _last_sign(services: Services, name: str) -> datetime | None:
     if name in {"database", "redis"}:
         return None
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
-        if name in {"chroma", "pgvector"}:
-            return heartbeats.latest(db, heartbeat_of("chroma" if name == "chroma" else "pgvector"))
+        if name in services.settings.vector_servers:
+            return heartbeats.latest(db, heartbeat_of(name))
         return {row.kind: row.last for row in queries.heartbeats(db, clock.now(db) - timedelta(days=1))}.get(name)
     return None

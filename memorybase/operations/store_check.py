@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextvars
+from concurrent.futures import ThreadPoolExecutor
+
 from memorybase import errors, telemetry
 from memorybase.database import clock
 from memorybase.queries import heartbeats
 from memorybase.queries.store_health import CHECK_EVERY, CHECK_TURN, heartbeat_of
 from memorybase.services import Services
-from memorybase.settings import VectorStoreName
-from memorybase.vectors.stores import store_named
+from memorybase.vectors.stores import server_named
 
 log = telemetry.get_logger(__name__)
 
@@ -21,16 +23,22 @@ def check_store(services: Services) -> bool:
     with services.database.transaction(durable=False) as db:
         if not heartbeats.take_turn(db, CHECK_TURN, clock.now(db), CHECK_EVERY):
             return True
-    failing = [store for store in services.settings.vector_stores if not _takes_writes(services, store)]
-    return not failing
-
-
-def _takes_writes(services: Services, store: VectorStoreName) -> bool:
-    try:
-        store_named(services.vectors, store).check_writes()
-    except errors.MemorybaseError as error:
-        log.warning("store_check_failed", store=store, error=telemetry.describe_error(error))
-        return False
+    servers = services.settings.vector_servers
+    # All at once: one that does not answer must not delay the heartbeats of the others.
+    with ThreadPoolExecutor(len(servers)) as threads:
+        context = contextvars.copy_context()
+        checks = [threads.submit(context.copy().run, _takes_writes, services, server) for server in servers]
+        working = [server for server, check in zip(servers, checks, strict=True) if check.result()]
     with services.database.transaction(durable=False) as db:
-        heartbeats.beat(db, heartbeat_of(store), "store", clock.now(db))
+        for server in working:
+            heartbeats.beat(db, heartbeat_of(server), "store", clock.now(db))
+    return len(working) == len(servers)
+
+
+def _takes_writes(services: Services, server: str) -> bool:
+    try:
+        server_named(services.vectors, server).check_writes()
+    except errors.MemorybaseError as error:
+        log.warning("store_check_failed", store=server, error=telemetry.describe_error(error))
+        return False
     return True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from memorybase import errors
 from memorybase.auth import queries
@@ -108,5 +109,8 @@ def finish_deletions(services: Services) -> int:
     with services.database.reading() as db:
         base_ids = memory_bases.bases_in_deletion(db)
         flow_ids = sessions.flows_in_deletion(db)
-    finished = sum(finish_deletion(services, base_id) for base_id in base_ids)
-    return finished + sum(finish_flow_deletion(services, flow_id) for flow_id in flow_ids)
+    finish_base, finish_flow = partial(finish_deletion, services), partial(finish_flow_deletion, services)
+    return deletion.each(
+        [partial(finish_base, base_id) for base_id in base_ids]
+        + [partial(finish_flow, flow_id) for flow_id in flow_ids]
+    )

@@ -5,6 +5,7 @@ message_changes, restorable_messages curation of single messages
 memory_bases, cursors                memory bases, generations, the progress of sessions
 passed_sessions                      sessions without pending messages
 collection_owners                    which collections of the vector store SQL knows
+store_health, server_loads           the servers of the vector stores: do they work, what do they hold
 jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion
 ownership                            the row that a user owns, or NotFound
 threads, summaries, chats, memory_uses, node_executions   conversation memory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from memorybase.models import (
     UtcDateTime,
 )
 from memorybase.queries import cursors, jobs
+from memorybase.queries.store_health import is_in
 
 COMPARE_EVERY_SECONDS = 60  # for each base without active work
 COMPARE_LIMIT = 50
@@ -203,8 +204,9 @@ def delete_base(db: OrmSession, base_id: UUID) -> None:
     db.execute(sa.delete(MemoryBase).where(MemoryBase.id == base_id))
 
 
-def bases_to_compare(db: OrmSession, now: datetime) -> list[UUID]:
-    """Bases without active work whose last comparison is `COMPARE_EVERY_SECONDS` old."""
+def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[str]) -> list[UUID]:
+    """Bases without active work whose last comparison is `COMPARE_EVERY_SECONDS` old; none on a server that is away,
+    which would keep the others from their turn."""
     busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IS_ACTIVE)
     marked = sa.exists().where(
         SessionProgress.memory_base_id == MemoryBase.id,
@@ -214,7 +216,12 @@ def bases_to_compare(db: OrmSession, now: datetime) -> list[UUID]:
     return list(
         db.scalars(
             sa.select(MemoryBase.id)
+            .join(
+                Generation,
+                (Generation.memory_base_id == MemoryBase.id) & (Generation.generation == MemoryBase.serving),
+            )
             .where(
+                *(~is_in(server) for server in away),
                 MemoryBase.deleting_at.is_(None),
                 sa.or_(
                     MemoryBase.mismatch_checked_at.is_(None),

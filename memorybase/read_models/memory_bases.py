@@ -24,7 +24,7 @@ from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
-from memorybase.vectors.collection_names import store_of
+from memorybase.vectors.collection_names import kind_of, server_of
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.
 COUNT_TO = 100_000
@@ -59,6 +59,7 @@ class MemoryBaseView:
     idle_after: int
     embedding_model: str
     vector_store: VectorStoreName
+    vector_server: str
     created_at: datetime
     status: MemoryBaseStatus
     pending_messages: int
@@ -165,14 +166,15 @@ def _near(db: OrmSession, rows: Sequence[AnyRow]) -> dict[UUID, int]:
 
 def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Collection[str]) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
-    store = store_of(row.collection_name)
-    store_fails = store in failing
+    server = server_of(row.collection_name)
+    store_fails = server in failing
     return view_of(
         MemoryBaseView,
         base,
         capture=Capture(row.capture),
         embedding_model=row.embedding_model,
-        vector_store=store,
+        vector_store=kind_of(server),
+        vector_server=server,
         status=_status(row, store_fails=store_fails),
         pending_messages=row.pending_messages,
         pending_capped=row.pending_messages >= counted_to,

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Any, Self
 
 from memorybase import errors
 from memorybase.settings import embedded
@@ -27,7 +27,7 @@ class StackChild:
     def __init__(self, data: DataDir, report: Callable[[str], None], *, database_url: str = "") -> None:
         # Its own database or the caller's, but never the environment's, because this stack may be deleted. Its own
         # Chroma for the same reason. No web page, because nobody signs in to it.
-        own = {"vector_store": "chroma", "pgvector_url": ""}
+        own: dict[str, Any] = {"vector_store": "chroma", "pgvector_url": "", "chroma_urls": {}, "chroma_closed": []}
         self.settings = embedded(data.path, database_url=database_url, web=False, **own)
         self.url = ""
         self.chroma_url = ""

@@ -215,7 +215,7 @@ class ChromaStore:
         # Not its heartbeat, which answers for hours while every other call hangs.
         try:
             self._checking().read_check_record("ping")
-        except CollectionMissing:
+        except (CollectionMissing, VectorUnreadable):  # it answers; a damaged record fails `check_writes`
             return
 
     def check_writes(self) -> None:

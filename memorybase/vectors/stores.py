@@ -1,17 +1,18 @@
-"""All vector stores as one: the end of a collection's name says which store has it."""
+"""All servers of all vector stores as one: the end of a collection's name says which server has it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing
-from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
-from memorybase.vectors.collection_names import store_of
+from memorybase.vectors.collection_names import UNNAMED, server_of
+from memorybase.vectors.outages import GuardedServer
 from memorybase.vectors.store import (
     CollectionRef,
     MetadataValue,
@@ -26,56 +27,90 @@ log = get_logger(__name__)
 
 
 class VectorStores:
-    """The configured stores. `checked` are those that must work; another is asked for its own collections alone."""
+    """The configured servers by name. `checked` are those that must work; others are asked for their own collections.
 
-    def __init__(self, stores: Mapping[VectorStoreName, VectorStore], checked: Sequence[VectorStoreName]) -> None:
-        self._stores = dict(stores)
-        self._checked = [self._stores[name] for name in checked]
+    With more than one, calls to a server that does not answer fail at once.
+    """
 
-    def store(self, name: VectorStoreName) -> VectorStore:
-        """The store of this name. Raises CollectionMissing if it is not configured: nothing of it can be read."""
-        if name not in self._stores:
+    def __init__(self, servers: Mapping[str, VectorStore], checked: Sequence[str]) -> None:
+        self._servers = dict(servers)
+        self._guarded = (
+            {name: GuardedServer(name, store) for name, store in servers.items()} if len(servers) > 1 else {}
+        )
+        self._checked = [self._servers[name] for name in checked]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all servers."""
+        return tuple(self._servers)
+
+    def server(self, name: str) -> VectorStore:
+        """The server of this name. Raises CollectionMissing if it is not configured: nothing of it can be read."""
+        if name not in self._servers:
             raise CollectionMissing(f"The collection is in {name}, for which no URL is set. Set it, or regenerate.")
-        return self._stores[name]
+        return self._servers[name]
+
+    def require(self, name: str) -> None:
+        """Raises VectorStoreUnavailable if the server of the collection of this name is known not to answer."""
+        if guarded := self._guarded.get(server_of(name)):
+            guarded.require()
 
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
-        return self._of(name).create_collection(name, metadata)
+        with self._of(name) as store:
+            return store.create_collection(name, metadata)
 
     def delete_collection(self, name: str) -> None:
-        if store_of(name) not in self._stores:
+        if server_of(name) not in self._servers:
             log.warning("collection_left", collection=name)
             return
-        self._of(name).delete_collection(name)
+        with self._of(name) as store:
+            store.delete_collection(name)
 
     def collection_exists(self, ref: CollectionRef) -> bool:
-        return store_of(ref.name) in self._stores and self._of(ref.name).collection_exists(ref)
+        if server_of(ref.name) not in self._servers:
+            return False
+        with self._of(ref.name) as store:
+            return store.collection_exists(ref)
 
     def list_collections(self) -> list[StoredCollection]:
-        return [collection for store in self._stores.values() for collection in store.list_collections()]
+        return [collection for name in self._servers for collection in self.list_collections_of(name)]
+
+    def list_collections_of(self, server: str) -> list[StoredCollection]:
+        """Every collection of one server."""
+        with self._on(server) as store:
+            return store.list_collections()
 
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
-        self._of(ref.name).upsert(ref, records)
+        with self._of(ref.name) as store:
+            store.upsert(ref, records)
 
     def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
-        return self._of(ref.name).stored_ids(ref, ids)
+        with self._of(ref.name) as store:
+            return store.stored_ids(ref, ids)
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
-        return self._of(ref.name).reached_ids(ref, records)
+        with self._of(ref.name) as store:
+            return store.reached_ids(ref, records)
 
     def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
-        return self._of(ref.name).fetch(ref, ids, texts=texts)
+        with self._of(ref.name) as store:
+            return store.fetch(ref, ids, texts=texts)
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
-        self._of(ref.name).delete(ref, ids)
+        with self._of(ref.name) as store:
+            store.delete(ref, ids)
 
     def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
-        yield from self._of(ref.name).iter_ids(ref, session_id=session_id)
+        with self._of(ref.name) as store:
+            yield from store.iter_ids(ref, session_id=session_id)
 
     def newest_ids(self, ref: CollectionRef, limit: int) -> list[str]:
-        return self._of(ref.name).newest_ids(ref, limit)
+        with self._of(ref.name) as store:
+            return store.newest_ids(ref, limit)
 
     def count(self, ref: CollectionRef) -> int:
-        return self._of(ref.name).count(ref)
+        with self._of(ref.name) as store:
+            return store.count(ref)
 
     def query(
         self,
@@ -86,7 +121,8 @@ class VectorStores:
         *,
         texts: bool = True,
     ) -> list[VectorHit]:
-        return self._of(ref.name).query(ref, vector, limit, where, texts=texts)
+        with self._of(ref.name) as store:
+            return store.query(ref, vector, limit, where, texts=texts)
 
     def ping(self) -> None:
         for store in self._checked:
@@ -97,16 +133,46 @@ class VectorStores:
             store.check_writes()
 
     def close(self) -> None:
-        """Close the connections of all stores; a later call opens new ones."""
-        for store in self._stores.values():
+        """Close the connections of all servers; a later call opens new ones."""
+        for guarded in self._guarded.values():
+            guarded.close()
+        for store in self._servers.values():
             # The protocol has no close(): the domain never calls it.
             if close := getattr(store, "close", None):
                 close()
 
-    def _of(self, name: str) -> VectorStore:
-        return self.store(store_of(name))
+    @contextmanager
+    def _of(self, name: str) -> Iterator[VectorStore]:
+        """The server that has the collection of this name, for one call."""
+        with self._on(server_of(name)) as store:
+            yield store
+
+    @contextmanager
+    def _on(self, server: str) -> Iterator[VectorStore]:
+        store = self.server(server)
+        if server not in self._guarded:
+            yield store
+            return
+        with self._guarded[server].call() as guarded:
+            yield guarded
 
 
-def store_named(vectors: VectorStore, name: VectorStoreName) -> VectorStore:
-    """One store of several, or the only one."""
-    return vectors.store(name) if isinstance(vectors, VectorStores) else vectors
+def server_named(vectors: VectorStore, name: str) -> VectorStore:
+    """One server of several, or the only store."""
+    return vectors.server(name) if isinstance(vectors, VectorStores) else vectors
+
+
+def require_server(vectors: VectorStore, collection: str) -> None:
+    """Raises VectorStoreUnavailable if one of several servers, that of this collection, is known not to answer."""
+    if isinstance(vectors, VectorStores):
+        vectors.require(collection)
+
+
+def server_names(vectors: VectorStore) -> tuple[str, ...]:
+    """The names of all servers; the only store of a process without several is the unnamed one."""
+    return vectors.names if isinstance(vectors, VectorStores) else (UNNAMED,)
+
+
+def list_collections_of(vectors: VectorStore, server: str) -> list[StoredCollection]:
+    """Every collection of one server, also those of others."""
+    return vectors.list_collections_of(server) if isinstance(vectors, VectorStores) else vectors.list_collections()

@@ -37,7 +37,6 @@ router = APIRouter(include_in_schema=False)
 
 SECONDS = 1.5  # for a part that asks the store
 LOOK_SECONDS = 0.5  # then, for what is away: a page answers within 2 s
-ASKED_PARTS = ("database", "chroma")  # what a search asks
 SESSIONS_LISTED = 100
 MAX_SAVED = 20  # memories at once
 
@@ -277,7 +276,10 @@ async def _failure(visit: Visit, error: Exception) -> dict[str, Any]:
                 "text": "Searches by meaning fail until it is rebuilt. Home names it, with the button."}  # fmt: skip
     if isinstance(error, errors.CallerError):
         return {"what": error.message.rstrip("."), "text": "", "command": "", "since": None}
-    away = [part for part in await visit.read(_look) if part.name in ASKED_PARTS and not part.ok]
+    servers = visit.services.settings.vector_servers
+    server = error.details.get("server") if isinstance(error, errors.MemorybaseError) else None
+    asked = {"database", *([server] if server else servers)}
+    away = [part for part in await visit.read(_look) if part.name in asked and not part.ok]
     if away:
         part = away[0]
         return {"what": f"{part.label} is away", "since": part.since, "command": part.command,

@@ -5448,6 +5448,11 @@ export interface components {
              */
             vector_store: "chroma" | "pgvector";
             /**
+             * Vector Server
+             * @description The server that has them, by the name of its part in GET /health/ready: one of several Chroma servers, or the same as vector_store.
+             */
+            vector_server: string;
+            /**
              * Created At
              * Format: date-time
              * @description When it was created.
@@ -12164,33 +12169,53 @@ export interface operations {
                      * @example {
                      *       "problems": [
                      *         {
-                     *           "kind": "failed",
-                     *           "title": "1 message is not searchable",
-                     *           "text": "support notes: the model gave no valid vector for 1 text, in 1 session.",
+                     *           "kind": "part",
+                     *           "title": "No worker is running",
+                     *           "text": "No heartbeat from a worker for 22 s. New messages are captured and wait; searches by words find them.",
                      *           "since": "2026-01-15T09:30:00Z",
-                     *           "part": null,
-                     *           "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6",
-                     *           "memory_base_name": "support notes",
-                     *           "messages": 1,
-                     *           "texts": 1,
-                     *           "sessions": 1,
+                     *           "part": "worker",
+                     *           "memory_base_id": null,
+                     *           "memory_base_name": null,
+                     *           "messages": null,
+                     *           "texts": null,
+                     *           "sessions": null,
                      *           "fixes": [
                      *             {
-                     *               "action": "retry",
-                     *               "label": "Retry 1",
-                     *               "method": "POST",
-                     *               "path": "/v1/dead-letters/actions",
-                     *               "body": {
-                     *                 "action": "retry",
-                     *                 "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6"
-                     *               },
-                     *               "command": null,
+                     *               "action": "run_command",
+                     *               "label": "Copy the command",
+                     *               "method": null,
+                     *               "path": null,
+                     *               "body": null,
+                     *               "command": "memorybase up --data-dir /tmp/tmplf2io8zt",
+                     *               "available": true
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "kind": "part",
+                     *           "title": "No sweeper is running",
+                     *           "text": "No heartbeat from a sweeper for 22 s. Idle sessions and lost jobs wait; lost vectors go unnoticed.",
+                     *           "since": "2026-01-15T09:30:00Z",
+                     *           "part": "sweeper",
+                     *           "memory_base_id": null,
+                     *           "memory_base_name": null,
+                     *           "messages": null,
+                     *           "texts": null,
+                     *           "sessions": null,
+                     *           "fixes": [
+                     *             {
+                     *               "action": "run_command",
+                     *               "label": "Copy the command",
+                     *               "method": null,
+                     *               "path": null,
+                     *               "body": null,
+                     *               "command": "memorybase up --data-dir /tmp/tmplf2io8zt",
                      *               "available": true
                      *             }
                      *           ]
                      *         }
                      *       ],
-                     *       "total": 1
+                     *       "total": 3
                      *     }
                      */
                     "application/json": components["schemas"]["Problems"];
@@ -13161,6 +13186,7 @@ export interface operations {
                      *           "idle_after": 600,
                      *           "embedding_model": "fake",
                      *           "vector_store": "chroma",
+                     *           "vector_server": "chroma",
                      *           "created_at": "2026-01-15T09:30:00Z",
                      *           "status": "ready",
                      *           "pending_messages": 0,
@@ -13242,6 +13268,7 @@ export interface operations {
                      *       "idle_after": 600,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
+                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "status": "ready",
                      *       "pending_messages": 0,
@@ -13308,6 +13335,7 @@ export interface operations {
                      *       "idle_after": 600,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
+                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "status": "ready",
                      *       "pending_messages": 0,
@@ -13428,6 +13456,7 @@ export interface operations {
                      *       "idle_after": 300,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
+                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "status": "ready",
                      *       "pending_messages": 0,

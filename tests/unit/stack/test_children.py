@@ -33,7 +33,7 @@ def test_with_pgvector_no_chroma_is_started_or_asked(tmp_path: Path, monkeypatch
     assert stack.stores == ("redis",)
     for name, value in stack.environment.items():
         monkeypatch.setenv(name, value)
-    assert Settings().vector_stores == ("pgvector",)
+    assert Settings().vector_servers == ("pgvector",)
 
 
 def test_with_pgvector_a_chroma_that_has_data_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,4 +43,4 @@ def test_with_pgvector_a_chroma_that_has_data_is_started(tmp_path: Path, monkeyp
     assert stack.stores == ("redis", "chroma")
     for name, value in stack.environment.items():
         monkeypatch.setenv(name, value)
-    assert Settings().vector_stores == ("pgvector", "chroma")
+    assert Settings().vector_servers == ("pgvector", "chroma")

@@ -1,0 +1,139 @@
+"""Two real Chroma servers, one of them killed or frozen: the memory bases of the other do not notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from harness import ChromaServer
+from harness.waiting import wait_until
+from harness.world import WORKER, World
+
+from memorybase import errors
+from memorybase.ingestion import worker
+from memorybase.memory_bases import consistency, orphans, rebalance, reconcile, regenerate
+from memorybase.operations import health, heartbeats, store_check
+from memorybase.queries import server_loads
+from memorybase.search import search
+from memorybase.search.request import SearchRequest
+from memorybase.services import JobMessage
+from memorybase.testing import AtOnce
+from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.stores import VectorStores
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.parametrize("world", ["sqlite"], indirect=True),  # about the store, not the database
+]
+
+TEXTS = ("wine and cheese", "a long walk", "the hills of Tuscany")
+STOPPED: dict[str, Callable[[ChromaServer], object]] = {"killed": ChromaServer.kill, "frozen": ChromaServer.freeze}
+
+
+@pytest.fixture
+def two(world: World, chroma_url: str, own_chroma: ChromaServer) -> Iterator[World]:
+    """`chroma` is the session's server, `chroma-east` this test's own."""
+    urls = {"chroma": chroma_url, "chroma-east": own_chroma.url}
+    vectors = VectorStores({name: ChromaStore(url, timeout_seconds=5.0) for name, url in urls.items()}, tuple(urls))
+    settings = world.services.settings.model_copy(
+        update={"chroma_url": chroma_url, "chroma_urls": {"east": own_chroma.url}}
+    )
+    world.services = replace(world.services, vectors=vectors, settings=settings)
+    yield world
+    vectors.close()
+
+
+def filled(world: World) -> UUID:
+    base = world.new_base(threshold=1, flow_id=world.new_flow())
+    say(world, base, *TEXTS)
+    world.settle()
+    return base
+
+
+def say(world: World, base: UUID, *texts: str) -> None:
+    world.say("s", *texts, flow_id=world.base(base).flow_id)
+
+
+def server(world: World, base: UUID) -> str:
+    return server_of(world.ref(base).name)
+
+
+def found(world: World, base: UUID) -> set[str]:
+    wanted = SearchRequest(query=TEXTS[0], memory_base_id=base, mode="dense", top_k=9, include_pending=False)
+    return {hit.content for hit in search.search(world.services, world.user_id, wanted).results}
+
+
+def run_batch(world: World) -> None:
+    """One worker, from the first notification until nothing waits."""
+
+    def run(message: JobMessage) -> worker.JobOutcome:
+        return worker.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
+
+    world.queue.drain(run)
+
+
+@pytest.mark.parametrize("stopped", STOPPED)
+def test_one_server_that_is_stopped_harms_only_its_memory_bases(
+    two: World, own_chroma: ChromaServer, stopped: str
+) -> None:
+    here, there = filled(two), filled(two)
+    assert (server(two, here), server(two, there)) == ("chroma", "chroma-east")
+    heartbeats.beat(two.services, "worker@1", "worker")
+    heartbeats.beat(two.services, "sweeper@1", "sweeper")
+    STOPPED[stopped](own_chroma)
+
+    for base in (there, here):
+        say(two, base, "one more")
+    run_batch(two)
+
+    assert found(two, here) == {*TEXTS, "one more"}
+    with pytest.raises(errors.VectorStoreUnavailable, match="chroma-east"):
+        found(two, there)
+    assert [job.outages for job in two.active_jobs(there)] == [1]
+    assert server(two, two.new_base()) == "chroma"
+    regenerate.regenerate(two.services, two.user_id, here)
+    run_batch(two)
+    assert found(two, here) == {*TEXTS, "one more"}
+    assert not store_check.check_store(two.services)
+    assert {part.name for part in health.check_parts(two.services) if not part.ok} == {"chroma-east"}
+    done = {base: reconcile.reconcile_base(two.services, base, repair=True) for base in (here, there)}
+    assert [each and each.state for each in done.values()] == ["ok", "unavailable"]
+    assert not [orphan for orphan in orphans.find_orphans_on(two.services, "chroma") if orphan.ours]
+
+    if stopped == "killed":
+        own_chroma.start()
+    else:
+        own_chroma.thaw()
+    wait_until(lambda: answers(two, there), 30, "chroma-east counts as back")
+    two.pass_time(60)
+    two.settle()
+    assert found(two, there) == {*TEXTS, "one more"}
+    assert consistency.check_mismatch(two.services, two.user_id, there).state == "ok"
+
+
+def answers(world: World, base: UUID) -> bool:
+    try:
+        return bool(found(world, base))
+    except errors.VectorStoreUnavailable:
+        return False
+
+
+def test_a_rebalance_moves_vectors_from_one_server_to_another(two: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_loads, "CHUNKS_OF_A_COLLECTION", 1)
+    two.services = replace(
+        two.services, settings=two.services.settings.model_copy(update={"chroma_closed": ["chroma-east"]})
+    )
+    bases = [filled(two) for _ in range(2)]
+    two.services = replace(two.services, settings=two.services.settings.model_copy(update={"chroma_closed": []}))
+    two.embedder.embedded.clear()
+
+    (move,) = rebalance.plan(two.services).moves
+    assert rebalance.move(two.services, move, lambda *_: two.settle()).state == "moved"
+
+    assert two.embedder.embedded == []
+    assert sorted(server(two, base) for base in bases) == ["chroma", "chroma-east"]
+    for base in bases:
+        assert found(two, base) == set(TEXTS)
