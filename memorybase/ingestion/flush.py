@@ -13,8 +13,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
-from memorybase.models import JobState, SessionProgress
+from memorybase.models import JobState
 from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import AnyJob, JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.ownership import require_memory_base, require_session
@@ -134,14 +135,14 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
             if session is None or session.deleted_at is not None:
                 continue
             # Lock before reading the job: it cannot end before the response names it.
-            locked = cursors.lock_session_progress(db, [base.id], session_id)
-            active = jobs.active_job(db, base.id, session_id)
+            locked = cursors.lock_rows(db, [base.id], session_id)
+            active = jobs.active_job(db, base.id, session_id) if scheduler.may_have_active_job(base, locked) else None
             if active is None:
-                job: AnyJob | None = scheduler.schedule_all_pending(db, services, base, session, now)
+                job: AnyJob | None = scheduler.schedule_all_pending(db, services, base, session, locked, now)
             else:
                 job = _requeue_if_expired(db, services, base, locked, active, now)
                 # A conflict only if something is pending.
-                if job is None and scheduler.pending_progress(db, base, session) is not None:
+                if job is None and scheduler.has_pending(db, base, session, locked):
                     result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
             if job is not None:
                 result.jobs.append(JobBrief(job.id, session_id, JobState(job.state)))
@@ -151,12 +152,13 @@ def _requeue_if_expired(
     db: OrmSession,
     services: Services,
     base: SharedBase,
-    locked: Sequence[SessionProgress],
+    locked: Sequence[ProgressRow],
     active: JobRow,
     now: datetime,
 ) -> AnyJob | None:
     """Requeue the job if its lease has expired; None while the lease holds."""
-    progress = next((r for r in locked if r.id == active.progress_id), None)
-    if progress is None or progress.lease_until is None or progress.lease_until >= now:
+    row = next((each for each in locked if each.id == active.progress_id), None)
+    if row is None or row.lease_until is None or row.lease_until >= now:
         return None
-    return lost_worker.requeue_job(db, services, base, progress, now)
+    progress = cursors.lock_progress(db, row.id)
+    return lost_worker.requeue_job(db, services, base, progress, now) if progress is not None else None

@@ -88,7 +88,8 @@ def _flush_session(services: Services, base_id: UUID, progress_id: UUID) -> bool
         db.flush()
         if is_off or is_early or progress.generation != scheduler.write_generation(base):
             return False
-        return scheduler.schedule_all_pending(db, services, base, session, now) is not None
+        locked = cursors.lock_rows(db, [base.id], session.session_id)
+        return scheduler.schedule_all_pending(db, services, base, session, locked, now) is not None
 
 
 def schedule_missing(services: Services) -> int:
@@ -100,7 +101,7 @@ def schedule_missing(services: Services) -> int:
         with services.database.transaction() as db:
             base = memory_bases.share_base(db, base_id)
             if base is not None:
-                locked = cursors.lock_session_progress(db, [base_id], session_id)
+                locked = cursors.lock_rows(db, [base_id], session_id)
                 scheduled += scheduler.schedule_next(db, services, base, locked, clock.now(db)) is not None
     return scheduled
 

@@ -11,13 +11,14 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
+import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import engine
 from memorybase.ingestion import fair_order
-from memorybase.models import Capture, JobKind, JobState, Session, SessionProgress
+from memorybase.models import Capture, JobKind, JobState, Session
 from memorybase.queries import cursors, jobs, memory_bases, sessions
-from memorybase.queries.cursors import AnyProgress
+from memorybase.queries.cursors import AnyProgress, ProgressRow
 from memorybase.queries.jobs import AnyJob, JobRow
 from memorybase.queries.memory_bases import AnyBase
 from memorybase.services import JobMessage, Services
@@ -216,9 +217,8 @@ def mark_edited(
     return scheduled
 
 
-def pending_progress(db: OrmSession, base: AnyBase, session: Session) -> SessionProgress | None:
-    """The session's row, locked, if messages are pending; None otherwise."""
-    locked = cursors.lock_session_progress(db, [base.id], session.session_id)
+def has_pending(db: OrmSession, base: AnyBase, session: Session, locked: Sequence[ProgressRow]) -> bool:
+    """Whether messages of the session are pending; `locked`: its rows."""
     progress = write_row(base, locked)
     generation = memory_bases.projection(db, base, write_generation(base))
     pending = sessions.count_counted(
@@ -229,32 +229,39 @@ def pending_progress(db: OrmSession, base: AnyBase, session: Session) -> Session
         after_seq=progress.cursor_seq if progress else 0,
         at_most=1,
     )
-    if not pending:
-        return None
-    if progress is None:
-        cursors.ensure_progress(
-            db,
-            base_id=base.id,
-            generation=generation.generation,
-            flow_id=session.flow_id,
-            session_id=session.session_id,
-        )
-        progress = write_row(base, cursors.lock_session_progress(db, [base.id], session.session_id))
-    return progress
+    return pending > 0
 
 
 def schedule_all_pending(
-    db: OrmSession, services: Services, base: AnyBase, session: Session, now: datetime
+    db: OrmSession,
+    services: Services,
+    base: AnyBase,
+    session: Session,
+    locked: Sequence[ProgressRow],
+    now: datetime,
 ) -> JobRow | None:
     """Move the target to the session's last message and schedule a job; None if nothing is pending."""
-    progress = pending_progress(db, base, session)
-    if progress is None:
+    if not has_pending(db, base, session, locked):
         return None
-    progress.target_seq = session.last_seq
-    progress.idle_due_at = None
-    db.flush()
-    locked = cursors.lock_session_progress(db, [base.id], session.session_id)
+    if write_row(base, locked) is None:
+        locked = _insert_row(db, base, session)
+    progress = write_row(base, locked)
+    if progress is None:
+        raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
+    cursors.update(db, progress, target_seq=session.last_seq, idle_due_at=None)
     return schedule_next(db, services, base, locked, now)
+
+
+def _insert_row(db: OrmSession, base: AnyBase, session: Session) -> list[ProgressRow]:
+    """All rows of the session, locked, after that of the write generation was inserted."""
+    cursors.ensure_progress(
+        db,
+        base_id=base.id,
+        generation=write_generation(base),
+        flow_id=session.flow_id,
+        session_id=session.session_id,
+    )
+    return cursors.lock_rows(db, [base.id], session.session_id)
 
 
 def audit_time(now: datetime, settings: Settings) -> datetime:
