@@ -52,6 +52,17 @@ class Settings(BaseSettings):
     pgvector_url: str = Field(
         "", description="SQLAlchemy URL of a PostgreSQL with pgvector; empty: database_url if that is PostgreSQL."
     )
+    pgvector_index_above: int = Field(
+        5_000, ge=1, description="Chunks beyond which a collection in pgvector gets a table and an HNSW index."
+    )
+    pgvector_index_memory_mb: int = Field(
+        256,
+        ge=1,
+        description="Memory for building an index in PostgreSQL; too little makes it four times slower.",
+    )
+    pgvector_index_seconds: float = Field(
+        300.0, gt=0, description="Interval at which sweepers look for collections in pgvector that need an index."
+    )
     api_key: str | None = Field(
         None, description="API key of the embedded stack; unset: generated and kept in data_dir."
     )

@@ -81,7 +81,12 @@ def _vector_stores(settings: Settings, role: Role) -> VectorStores:
         for name, url in settings.chroma_servers.items()
     }
     if url := settings.resolved_pgvector_url:
-        servers["pgvector"] = PgVectorStore(url, pool_size=VECTOR_POOL_SIZES[role])
+        servers["pgvector"] = PgVectorStore(
+            url,
+            pool_size=VECTOR_POOL_SIZES[role],
+            index_above=settings.pgvector_index_above,
+            index_memory_mb=settings.pgvector_index_memory_mb,
+        )
     return VectorStores(servers, settings.vector_servers)
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from memorybase import errors, telemetry, wiring
-from memorybase.operations import store_check, sweeper
+from memorybase.operations import store_check, sweeper, vector_indexes
 from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -25,7 +25,9 @@ log = telemetry.get_logger(__name__)
 def sweep_once(settings: Settings) -> dict[str, Any]:
     """One pass; the count of each step. Raises EnvironmentFailure if a step failed."""
     telemetry.configure(settings)
-    report = asdict(sweeper.sweep(wiring.build(settings, role="sweeper")))
+    services = wiring.build(settings, role="sweeper")
+    report = asdict(sweeper.sweep(services))
+    report["indexes"] = vector_indexes.build_indexes(services)
     failed = report.pop("failed_steps")
     if failed:
         raise errors.EnvironmentFailure(f"These steps failed: {', '.join(failed)}. Run `memorybase doctor` for fixes.")
@@ -44,6 +46,8 @@ def sweep_for_ever(settings: Settings) -> None:
     # Before the first heartbeat: the store's own may be of a sweeper that was stopped long ago.
     _try(store_check.check_store, services)
     heartbeat.confirm()
+    # Beside the passes, and no reason to wait at the end: a build that is cut off leaves nothing.
+    threading.Thread(target=_index_for_ever, args=(services, stop), name="indexes", daemon=True).start()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     while not stop.is_set():
         _try(store_check.check_store, services)
@@ -52,6 +56,16 @@ def sweep_for_ever(settings: Settings) -> None:
         stop.wait(settings.sweep_seconds)
     heartbeat.stop()
     log.info("sweeper_stopped")
+
+
+def _index_for_ever(services: Services, stop: threading.Event) -> None:
+    while not stop.wait(services.settings.sweep_seconds):
+        _try(_build_indexes, services)
+
+
+def _build_indexes(services: Services) -> None:
+    if built := vector_indexes.build_indexes(services):
+        log.info("indexes_built", built=built)
 
 
 def _pass(services: Services) -> None:

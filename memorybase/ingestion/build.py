@@ -17,12 +17,14 @@ log = get_logger(__name__)
 
 
 def complete_build(db: OrmSession, services: Services, base: AnyBase, now: datetime) -> bool:
-    """Let the new generation serve once every session has reached what the old one covered.
+    """Let the new generation serve once every session has reached what the old one covered, and it is indexed.
 
     The caller locks the base exclusively: of two last advances, one sees the other.
     """
     if base.building is None or not cursors.build_is_complete(db, base.id, base.building):
         return False
+    if memory_bases.awaits_index(db, base.id, base.building):
+        return False  # operations.vector_indexes calls again
     old, new = base.serving, base.building
     jobs.cancel_jobs_of_base(db, base.id, now, "its generation was replaced", which=jobs.of_generation(old))
     memory_bases.retire_generation(db, base.id, old, now)

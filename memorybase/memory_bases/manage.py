@@ -23,7 +23,7 @@ from memorybase.services import Services
 from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
 from memorybase.vectors import collection_names
-from memorybase.vectors.store import CollectionRef, MetadataValue
+from memorybase.vectors.store import EXPECTED_CHUNKS, CollectionRef, MetadataValue
 
 log = get_logger(__name__)
 
@@ -102,6 +102,7 @@ def create_collection(
     *,
     preferred: str | None = None,
     only_on: str | None = None,
+    expected_chunks: int = 0,
 ) -> CollectionRef:
     """Create the empty collection of a generation: on the preferred server of the store, else on the emptiest one, or
     only on the given server. Its metadata holds what all its chunks share.
@@ -122,6 +123,8 @@ def create_collection(
         # On the database's clock: an old collection without a generation was left by a request that died.
         "created_at": int(now.timestamp()),
     }
+    if expected_chunks:
+        metadata[EXPECTED_CHUNKS] = expected_chunks
     name_in = partial(collection_names.of_generation, base_id, generation)
     if only_on is not None:
         return services.vectors.create_collection(name_in(only_on), metadata)
@@ -141,6 +144,8 @@ def new_generation(
     embedder: Embedder,
     ref: CollectionRef,
     now: datetime,
+    *,
+    awaits_index: bool = False,
 ) -> Generation:
     return Generation(
         memory_base_id=base_id,
@@ -154,6 +159,7 @@ def new_generation(
         dimension=embedder.dimension,
         collection_name=ref.name,
         collection_id=ref.id,
+        awaits_index=awaits_index,
         created_at=now,
     )
 

@@ -29,6 +29,7 @@ from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
+from memorybase.vectors import indexes
 from memorybase.vectors.collection_names import server_of, store_of
 from memorybase.vectors.store import CollectionRef
 
@@ -39,6 +40,15 @@ log = get_logger(__name__)
 class RegenerateResult:
     generation: int
     jobs: list[JobRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NewGeneration:
+    number: int
+    capture: Capture
+    embedder: Embedder
+    ref: CollectionRef
+    awaits_index: bool
 
 
 def regenerate(
@@ -63,18 +73,25 @@ def regenerate(
         _refuse_active_build(db, base, base_id)
         serving = memory_bases.fetch_generation(db, base_id, base.serving)
         number = memory_bases.last_generation(db, base_id) + 1
+        chunks = cursors.chunks_of_generation(db, base_id, base.serving)
     # The current model may no longer be in the list of allowed models; only check a new one.
     chosen_model = services.settings.allowed_model(embedding_model) if embedding_model else serving.embedding_model
     embedder = services.embedders.get(chosen_model)
     store = _store_for(services, serving, vector_store)
     ref = create_collection(
         services, user_id, base_id, number, base.flow_id, embedder, store,
-        preferred=server_of(serving.collection_name), only_on=server,
+        preferred=server_of(serving.collection_name), only_on=server, expected_chunks=chunks,
     )  # fmt: skip
-    chosen = capture or Capture(serving.capture)
+    new = _NewGeneration(
+        number=number,
+        capture=capture or Capture(serving.capture),
+        embedder=embedder,
+        ref=ref,
+        awaits_index=indexes.needs_index(services.vectors, ref, chunks),
+    )
     try:
         with services.database.transaction() as db:
-            result = RegenerateResult(number, _start_build(db, services, base_id, number, chosen, embedder, ref))
+            result = RegenerateResult(number, _start_build(db, services, base_id, new))
             if before_commit is not None:
                 before_commit(db, result)
     except errors.CallerError:
@@ -105,30 +122,34 @@ def _refuse_active_build(db: OrmSession, base: MemoryBase, base_id: UUID) -> Non
         )
 
 
-def _start_build(
-    db: OrmSession,
-    services: Services,
-    base_id: UUID,
-    number: int,
-    capture: Capture,
-    embedder: Embedder,
-    ref: CollectionRef,
-) -> list[JobRow]:
+def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGeneration) -> list[JobRow]:
     base = memory_bases.lock_base(db, base_id)  # no capture, claim or advance of this base until the commit
     if base is None or base.deleting_at is not None:
         raise not_found("memory base", base_id)
     now = clock.now(db)
     _refuse_active_build(db, base, base_id)
-    if memory_bases.last_generation(db, base_id) + 1 != number:
+    if memory_bases.last_generation(db, base_id) + 1 != new.number:
         raise errors.BuildActive(
             "Another regenerate started first", field="memory_base_id", value=base_id, generation=base.building
         )
     if base.building is not None:
         _abandon(db, base, now)
-    db.add(new_generation(services, base_id, number, GenerationState.BUILDING, capture, embedder, ref, now))
-    base.building = number
+    db.add(
+        new_generation(
+            services,
+            base_id,
+            new.number,
+            GenerationState.BUILDING,
+            new.capture,
+            new.embedder,
+            new.ref,
+            now,
+            awaits_index=new.awaits_index,
+        )
+    )
+    base.building = new.number
     db.flush()
-    cursors.begin_build(db, base_id, base.serving, number)
+    cursors.begin_build(db, base_id, base.serving, new.number)
     # Queued jobs are replaced by the build's. Running jobs may finish: the old generation still serves.
     jobs.cancel_jobs_of_base(db, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
     scheduled = scheduler.schedule_sessions(db, services, base, now)

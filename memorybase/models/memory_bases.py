@@ -15,6 +15,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
@@ -79,6 +80,8 @@ class Generation(Base):
     dimension: Mapped[int]
     collection_name: Mapped[str] = mapped_column(String(128))
     collection_id: Mapped[UUID]
+    # A build serves only once its collection is indexed.
+    awaits_index: Mapped[bool] = mapped_column(default=False, server_default=false())
     created_at: Mapped[datetime]
     retired_at: Mapped[datetime | None]  # None again once its collection is deleted
 

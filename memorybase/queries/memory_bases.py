@@ -174,6 +174,23 @@ def bases_in_build(db: OrmSession) -> list[UUID]:
     return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.building.is_not(None))))
 
 
+def awaits_index(db: OrmSession, base_id: UUID, generation: int) -> bool:
+    """Whether the generation must be indexed before it serves."""
+    return bool(db.scalar(sa.select(Generation.awaits_index).where(*_is(base_id, generation))))
+
+
+def end_wait_for_index(db: OrmSession, base_id: UUID, generation: int) -> None:
+    db.execute(sa.update(Generation).where(*_is(base_id, generation)).values(awaits_index=False))
+
+
+def generations_in_build(db: OrmSession) -> list[Generation]:
+    return list(db.scalars(sa.select(Generation).where(Generation.state == GenerationState.BUILDING)))
+
+
+def _is(base_id: UUID, generation: int) -> tuple[sa.ColumnElement[bool], ...]:
+    return Generation.memory_base_id == base_id, Generation.generation == generation
+
+
 def fetch_any_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base of any user, even while it is being deleted."""
     return db.get(MemoryBase, base_id, populate_existing=True)

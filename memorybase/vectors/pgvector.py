@@ -1,40 +1,42 @@
-"""The pgvector adapter: a VectorStore in PostgreSQL, exact and in half precision.
+"""The pgvector adapter: a VectorStore in PostgreSQL, in half precision, exact for small collections.
 
-Half precision halves what a search reads, and changes a score by less than 0.0002.
+Half precision halves what a search reads, and changes a score by less than 0.0002. A large collection gets an HNSW
+index, see pgvector_indexes.py.
 """
 
 from __future__ import annotations
 
 import json
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID, uuid4
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
-from psycopg.adapt import Dumper
-from psycopg.pq import Format
 
 from memorybase.database import postgresql
 from memorybase.database.engine import Database
 from memorybase.errors import (
     CollectionMissing,
     DimensionMismatch,
-    MemorybaseError,
     VectorRejected,
     VectorStoreUnavailable,
 )
+from memorybase.vectors import pgvector_indexes as indexes
 from memorybase.vectors import pgvector_layout as layout
 from memorybase.vectors.pgvector_filters import condition
+from memorybase.vectors.pgvector_layout import Collection, Statements
+from memorybase.vectors.pgvector_values import Encoded, EncodedDumper, decode, encode, encode_all, translated_errors
 from memorybase.vectors.store import (
     CHECK_COLLECTION,
     CHECK_ID,
     CHECK_SECONDS,
     COLLECTION_NAME,
+    EXPECTED_CHUNKS,
+    TWINS,
     CollectionRef,
     MetadataValue,
     StoredCollection,
@@ -51,42 +53,23 @@ ID_PAGE = 5_000
 KNOWN_COLLECTIONS = 10_000
 # A record is reached by any vector this near: two computations of one text's vector may differ.
 SAME_DISTANCE = 1e-3
-NOT_CREATED = frozenset({"42P01", "3F000"})  # SQLSTATE: the table or the schema does not exist
-DATA_ERRORS = "22"  # the class of SQLSTATEs of invalid values
-TOO_LARGE = "54000"  # SQLSTATE: for example an id that no index can hold
-
-
-class _Collection(NamedTuple):
-    """A row of the table of collections; both values never change once there is a dimension."""
-
-    number: int
-    dimension: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """A value in PostgreSQL's binary format."""
-
-    data: bytes
-
-
-class EncodedDumper(Dumper):
-    """Sends an encoded value; a cast in the statement names its type."""
-
-    format = Format.BINARY
-
-    def dump(self, obj: Encoded) -> bytes:
-        return obj.data
+NOTHING = (0,)  # what a write or a count returns where the collection is not
+MAX_MOVES = 5  # during one call; each takes as long as building an index
 
 
 class PgVectorStore:
-    """PostgreSQL 14 or newer with pgvector 0.7 or newer. The constructor does not connect; calls reconnect."""
+    """PostgreSQL 14 or newer with pgvector 0.7 or newer. The constructor does not connect; calls reconnect.
 
-    def __init__(self, url: str, *, pool_size: int = 4) -> None:
+    With pgvector 0.8 collections of more than `index_above` records get an index, built within `index_memory_mb`.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 4, index_above: int = 5_000, index_memory_mb: int = 256) -> None:
         self._database = Database(url, pool_size=pool_size)
         self._engine = self._database.engine
         self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._known: dict[UUID, _Collection] = {}
+        self._known: dict[UUID, Collection] = {}
+        self._index_above = index_above
+        self._indexes = indexes.Indexes(self._engine, above=index_above, memory_mb=index_memory_mb)
 
         @sa.event.listens_for(self._engine, "connect")
         def _connect(connection: Any, _record: object) -> None:
@@ -95,7 +78,9 @@ class PgVectorStore:
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
         if not COLLECTION_NAME.fullmatch(name):
             raise VectorRejected(reason="the collection's name")
-        parameters = {"id": uuid4(), "name": name, "metadata": json.dumps(dict(metadata))}
+        # What will be large starts in a table of its own: the shared one would keep the space of what moves out.
+        home = layout.SHARED + self.needs_index(int(metadata.get(EXPECTED_CHUNKS, 0)))
+        parameters = {"id": uuid4(), "name": name, "metadata": json.dumps(dict(metadata)), "home": home}
         try:
             created = self._rows("create_collection", layout.CREATE, parameters)
         except CollectionMissing:
@@ -107,13 +92,17 @@ class PgVectorStore:
 
     def delete_collection(self, name: str) -> None:
         try:
-            with self._errors("delete_collection"), self._engine.begin() as connection:
+            with translated_errors("delete_collection"), self._engine.begin() as connection:
                 removed = connection.exec_driver_sql(layout.REMOVE, {"name": name}).first()
-                if removed is not None and removed.dimension is not None:
-                    statement = layout.statements(removed.dimension).drop_rows
-                    connection.exec_driver_sql(statement, {"number": removed.number})
+                if removed is None or removed.dimension is None:
+                    return
+                collection = Collection(*removed)
+                # Rows in the shared table may be left of a move.
+                shared = layout.statements(collection._replace(home=layout.SHARED)).drop_rows
+                connection.exec_driver_sql(shared, {"number": collection.number})
         except CollectionMissing:
             return
+        self._indexes.drop_table(collection)
 
     def collection_exists(self, ref: CollectionRef) -> bool:
         try:
@@ -131,76 +120,57 @@ class PgVectorStore:
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
         check_records(records)
         for batch in batches(records, BATCH):
-            collection = self._of_dimension(ref, batch[0].vector.size)
-            statement = layout.statements(batch[0].vector.size).upsert
-            if self._rows("upsert", statement, self._parameters(collection, batch))[0][0] == 0:
-                raise self._missing(ref)
+            self._write("upsert", ref, lambda on: on.upsert, _parameters(batch), dimension=batch[0].vector.size)
 
     def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
-        return {row.id for batch in batches(ids, BATCH) for row in self._of_ids("stored_ids", ref, batch)}
+        pages = (
+            self._read("stored_ids", ref, lambda on: on.stored, {"ids": list(batch)}) for batch in batches(ids, BATCH)
+        )
+        return {row.id for page in pages for row in page}
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
         reached: set[str] = set()
         for batch in batches(records, BATCH):
-            collection = self._find(ref)
-            if collection.dimension is None:
-                return set()
-            for record in batch:
-                _check_dimension(collection, record.vector)
             parameters = {
                 "ids": [record.id for record in batch],
-                "vectors": _encode_all([record.vector for record in batch]),
+                "vectors": encode_all([record.vector for record in batch]),
                 "distance": SAME_DISTANCE,
+                "twins": TWINS,
+                "wanted": 0,
             }
-            statement = layout.statements(collection.dimension).reached
-            reached |= {row.id for row in self._read("reached_ids", ref, collection, statement, parameters)}
+            sizes = {record.vector.size for record in batch}
+            rows = self._read("reached_ids", ref, lambda on: on.reached, parameters, sizes=sizes, by_index=True)
+            reached |= {row.id for row in rows}
         return reached
 
     def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
         found: dict[str, StoredVector] = {}
         for batch in batches(list(dict.fromkeys(ids)), BATCH):
-            for id_, vector, text in self._of_ids("fetch" if texts else "fetch_without_texts", ref, batch):
-                found[id_] = StoredVector(_decode(vector), bytes(text or b"").decode())
+            rows = self._read(
+                "fetch", ref, lambda on: on.fetch if texts else on.fetch_without_texts, {"ids": list(batch)}
+            )
+            for id_, vector, text in rows:
+                found[id_] = StoredVector(decode(vector), bytes(text or b"").decode())
         return found
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
         for batch in batches(ids, BATCH):
-            collection = self._find(ref)
-            if collection.dimension is None:
-                return
-            with self._errors("delete"), self._single.connect() as connection:
-                statement = layout.statements(collection.dimension).delete
-                deleted = connection.exec_driver_sql(statement, {"number": collection.number, "ids": batch}).rowcount
-            if not deleted:
-                self._check_exists(ref)
+            self._write("delete", ref, lambda on: on.delete, {"ids": list(batch)})
 
     def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
-        collection = self._find(ref)
-        if collection.dimension is None:
-            return
         parameters: dict[str, Any] = {"after": "", "limit": ID_PAGE}
         where = None if session_id is None else {"session_id": session_id}
-        statement = layout.statements(collection.dimension).page(condition(where, parameters))
-        while page := [row.id for row in self._read("iter_ids", ref, collection, statement, parameters)]:
+        holds = condition(where, parameters)
+        while page := [row.id for row in self._read("iter_ids", ref, lambda on: on.page(holds), parameters)]:
             yield page
             parameters["after"] = page[-1]
 
     def newest_ids(self, ref: CollectionRef, limit: int) -> list[str]:
-        collection = self._find(ref)
-        if collection.dimension is None:
-            return []
-        statement = layout.statements(collection.dimension).newest
-        return [row.id for row in self._read("newest_ids", ref, collection, statement, {"limit": limit})]
+        return [row.id for row in self._read("newest_ids", ref, lambda on: on.newest, {"limit": limit})]
 
     def count(self, ref: CollectionRef) -> int:
-        collection = self._find(ref)
-        if collection.dimension is None:
-            return 0
-        statement = layout.statements(collection.dimension).count
-        count = int(self._rows("count", statement, {"number": collection.number})[0][0])
-        if not count:
-            self._check_exists(ref)
-        return count
+        rows = self._read("count", ref, lambda on: on.count, {})
+        return int(rows[0][0]) if rows else 0
 
     def query(
         self,
@@ -213,15 +183,15 @@ class PgVectorStore:
     ) -> list[VectorHit]:
         if limit < 1:
             return []
-        collection = self._find(ref)
-        if collection.dimension is None:
-            return []
-        _check_dimension(collection, vector)
-        parameters: dict[str, Any] = {"vector": _encode(vector), "limit": limit}
-        statement = layout.statements(collection.dimension).query(condition(where, parameters), texts=texts)
+        parameters: dict[str, Any] = {"vector": encode(vector), "limit": limit, "wanted": 2 * limit}
+        holds = condition(where, parameters) if where else None
+        rows = self._read(
+            "query", ref, lambda on: on.query(holds, texts=texts), parameters, sizes={vector.size},
+            by_index=holds is None,
+        )  # fmt: skip
         return [
             VectorHit(id_, as_score(distance), bytes(text or b"").decode(), metadata or {})
-            for id_, distance, text, metadata in self._read("query", ref, collection, statement, parameters)
+            for id_, distance, text, metadata in rows
         ]
 
     def ping(self) -> None:
@@ -233,14 +203,28 @@ class PgVectorStore:
 
     def check_writes(self) -> None:
         collection = self._of_dimension(self._check_collection(), 1)
-        statements = layout.statements(1)
+        statements = layout.statements(collection)
         # The metadata differ each time: what is unchanged would not be written.
         record = VectorRecord(CHECK_ID, np.ones(1, dtype=np.float32), "", {"checked": uuid4().hex})
-        parameters = self._parameters(collection, [record])
+        parameters = _parameters([record]) | _place(collection)
         with self._check("check_writes") as connection:
             connection.exec_driver_sql(statements.upsert, parameters)
             if connection.exec_driver_sql(statements.stored, parameters).first() is None:
                 raise VectorStoreUnavailable(operation="check_writes", reason="the record could not be read back")
+
+    def needs_index(self, chunks: int) -> bool:
+        """Whether a collection of so many chunks is large enough for an index."""
+        return chunks > self._index_above
+
+    def index(self, ref: CollectionRef) -> bool:
+        """Give the collection a table of its own with an index if it has none and can have one; False while another
+        index is being built. Reads and writes go on meanwhile."""
+        return self._indexes.index(ref.id)
+
+    def maintain(self, *, leave: AnyCollection[UUID] = ()) -> int:
+        """Index what has grown large, build anew what had large deletions, drop what is left over; how many were built.
+        `leave` is the ids of collections that are being filled."""
+        return self._indexes.maintain(leave)
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
@@ -249,7 +233,7 @@ class PgVectorStore:
     @contextmanager
     def _check(self, operation: str) -> Iterator[sa.Connection]:
         # Within a transaction, because a connection pooler gives the connection to others afterwards.
-        with self._errors(operation), self._engine.begin() as connection:
+        with translated_errors(operation), self._engine.begin() as connection:
             connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{CHECK_SECONDS}s'")
             yield connection
 
@@ -265,35 +249,84 @@ class PgVectorStore:
                 continue
         raise VectorStoreUnavailable(operation="check_writes", reason="no collection")
 
-    def _of_ids(self, kind: str, ref: CollectionRef, ids: Sequence[str]) -> Sequence[Any]:
-        collection = self._find(ref)
-        if collection.dimension is None:
-            return []
-        statements = layout.statements(collection.dimension)
-        statement = {
-            "stored_ids": statements.stored,
-            "fetch": statements.fetch,
-            "fetch_without_texts": statements.fetch_without_texts,
-        }[kind]
-        return self._read(kind, ref, collection, statement, {"ids": list(ids)})
-
     def _read(
-        self, operation: str, ref: CollectionRef, collection: _Collection, statement: str, parameters: dict[str, Any]
+        self,
+        operation: str,
+        ref: CollectionRef,
+        statement: Callable[[Statements], str],
+        parameters: Mapping[str, Any],
+        *,
+        sizes: AnyCollection[int] = (),
+        by_index: bool = False,
     ) -> Sequence[Any]:
-        """The rows of one collection. Only if there are none can the collection have been deleted."""
-        rows = self._rows(operation, statement, parameters | {"number": collection.number})
-        if not rows:
-            self._check_exists(ref)
-        return rows
+        """The rows of one collection. Only if there are none can it have moved or been deleted.
 
-    def _rows(self, operation: str, statement: str, parameters: dict[str, Any]) -> Sequence[Any]:
-        with self._errors(operation), self._single.connect() as connection:
-            rows = connection.exec_driver_sql(statement, parameters).all()
+        `sizes`: the dimensions of the given vectors. `by_index`: use the index if there is one.
+        """
+        for _ in range(MAX_MOVES):
+            collection = self._find(ref)
+            if collection.dimension is None:
+                return []
+            for size in sizes:
+                _check_dimension(collection, size)
+            on = layout.statements(collection)
+            settings = on.search_settings if by_index and collection.indexed else None
+            rows = self._rows_at(collection, operation, statement(on), parameters, settings)
+            if (rows and rows[0] != NOTHING) or not self._has_moved(ref, collection):
+                if rows is None:
+                    raise self._missing(ref)
+                return rows
+        raise VectorStoreUnavailable(operation=operation, reason="the collection moves")
+
+    def _write(
+        self,
+        operation: str,
+        ref: CollectionRef,
+        statement: Callable[[Statements], str],
+        parameters: Mapping[str, Any],
+        *,
+        dimension: int | None = None,
+    ) -> None:
+        """Run a statement that returns 0 unless the collection is where it was found; it gets a dimension if given."""
+        for _ in range(MAX_MOVES):
+            collection = self._find(ref) if dimension is None else self._of_dimension(ref, dimension)
+            if collection.dimension is None:
+                return
+            rows = self._rows_at(collection, operation, statement(layout.statements(collection)), parameters)
+            if rows and rows[0] != NOTHING:
+                return
+            if not self._has_moved(ref, collection):
+                raise self._missing(ref)
+        raise VectorStoreUnavailable(operation=operation, reason="the collection moves")
+
+    def _rows_at(
+        self,
+        collection: Collection,
+        operation: str,
+        statement: str,
+        parameters: Mapping[str, Any],
+        settings: str | None = None,
+    ) -> Sequence[Any] | None:
+        """The rows, if the collection is there; None if its table does not exist, as after a move."""
+        try:
+            return self._rows(operation, statement, {**parameters, **_place(collection)}, settings)
+        except CollectionMissing:
+            return None
+
+    def _rows(
+        self, operation: str, statement: str, parameters: Mapping[str, Any], settings: str | None = None
+    ) -> Sequence[Any]:
+        """The rows of a statement, which has a transaction of its own. `settings` is run before it."""
+        engine = self._single if settings is None else self._engine
+        with translated_errors(operation), engine.connect() as connection:
+            if settings is not None:
+                connection.exec_driver_sql(settings, dict(parameters))
+            rows = connection.exec_driver_sql(statement, dict(parameters)).all()
             if postgresql.take_unconfirmed(connection):
                 raise VectorStoreUnavailable(operation=operation, reason="no standby has confirmed the commit")
             return rows
 
-    def _find(self, ref: CollectionRef) -> _Collection:
+    def _find(self, ref: CollectionRef) -> Collection:
         """Raises CollectionMissing. A collection without a dimension is empty."""
         known = self._known.get(ref.id)
         if known is None:
@@ -304,44 +337,35 @@ class PgVectorStore:
                 self._known[ref.id] = known
         return known
 
-    def _look_up(self, ref: CollectionRef) -> _Collection:
+    def _look_up(self, ref: CollectionRef) -> Collection:
         rows = self._rows("find", layout.FIND, {"id": ref.id})
         if not rows:
             raise self._missing(ref)
-        return _Collection(*rows[0])
+        return Collection(*rows[0])
 
-    def _check_exists(self, ref: CollectionRef) -> None:
-        self._look_up(ref)
+    def _has_moved(self, ref: CollectionRef, collection: Collection) -> bool:
+        """Look the collection up again. Raises CollectionMissing."""
+        self._known.pop(ref.id, None)
+        return self._find(ref) != collection
 
     def _missing(self, ref: CollectionRef) -> CollectionMissing:
         self._known.pop(ref.id, None)
         return CollectionMissing()
 
-    def _of_dimension(self, ref: CollectionRef, dimension: int) -> _Collection:
+    def _of_dimension(self, ref: CollectionRef, dimension: int) -> Collection:
         """The collection, which gets its dimension with its first record. Raises DimensionMismatch."""
         collection = self._find(ref)
         if collection.dimension is None:
-            with self._errors("upsert"), self._engine.begin() as connection:
+            with translated_errors("upsert"), self._engine.begin() as connection:
                 layout.lock_layout(connection)
-                layout.create_vectors(connection, dimension)
+                layout.create_vectors(connection, collection._replace(dimension=dimension))
                 connection.exec_driver_sql(layout.SET_DIMENSION, {"id": ref.id, "dimension": dimension})
             collection = self._find(ref)
-        if collection.dimension != dimension:
-            raise DimensionMismatch(expected=collection.dimension, got=dimension)
+        _check_dimension(collection, dimension)
         return collection
 
-    @staticmethod
-    def _parameters(collection: _Collection, records: Sequence[VectorRecord]) -> dict[str, Any]:
-        return {
-            "number": collection.number,
-            "ids": [record.id for record in records],
-            "metadata": [json.dumps(dict(record.metadata)) for record in records],
-            "texts": [record.text.encode() for record in records],
-            "vectors": _encode_all([record.vector for record in records]),
-        }
-
     def _create_layout(self) -> None:
-        with self._errors("create_layout"), self._engine.begin() as connection:
+        with translated_errors("create_layout"), self._engine.begin() as connection:
             layout.lock_layout(connection)
             self._create_extension(connection)
             if connection.exec_driver_sql(layout.SCHEMA_EXISTS).first() is None:
@@ -357,51 +381,20 @@ class PgVectorStore:
             message = "The database lacks pgvector: install it, and as a superuser run CREATE EXTENSION vector"
             raise VectorStoreUnavailable(message, reason=type(error.orig).__name__) from None
 
-    @contextmanager
-    def _errors(self, operation: str) -> Iterator[None]:
-        """Raise the driver's errors as ours, without the chain: PostgreSQL quotes whole rows."""
-        try:
-            yield
-        except sa.exc.DBAPIError as error:
-            raise _error_of(error, operation) from None
-        except sa.exc.SQLAlchemyError as error:
-            raise VectorStoreUnavailable(operation=operation, reason=type(error).__name__) from None
+
+def _check_dimension(collection: Collection, dimension: int) -> None:
+    if collection.dimension != dimension:
+        raise DimensionMismatch(expected=collection.dimension, got=dimension)
 
 
-def _error_of(error: sa.exc.DBAPIError, operation: str) -> MemorybaseError:
-    state = getattr(error.orig, "sqlstate", None) or ""
-    reason = type(error.orig).__name__
-    if state in NOT_CREATED:
-        return CollectionMissing()
-    if isinstance(error, sa.exc.DataError) or state.startswith(DATA_ERRORS) or state == TOO_LARGE:
-        return VectorRejected(operation=operation, reason=reason)
-    return VectorStoreUnavailable(operation=operation, reason=reason)
+def _place(collection: Collection) -> dict[str, Any]:
+    return {"number": collection.number, "home": collection.home}
 
 
-def _check_dimension(collection: _Collection, vector: NDArray[np.float32]) -> None:
-    if collection.dimension != vector.size:
-        raise DimensionMismatch(expected=collection.dimension, got=vector.size)
-
-
-def _encode_all(vectors: Sequence[NDArray[np.float32]]) -> Encoded:
-    # One dimension, no nulls, no type (PostgreSQL takes it from the cast), the number of elements, the first index.
-    return Encoded(struct.pack(">iiIii", 1, 0, 0, len(vectors), 1) + _elements(np.stack(vectors)))
-
-
-def _encode(vector: NDArray[np.float32]) -> Encoded:
-    return Encoded(_elements(vector[np.newaxis])[4:])
-
-
-def _elements(vectors: NDArray[np.float32]) -> bytes:
-    """Each vector with its length in bytes before it, as in an array."""
-    count, dimension = vectors.shape
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, which PostgreSQL refuses
-        halves = vectors.astype(np.float16)
-    fields = [("bytes", ">i4"), ("dimension", ">i2"), ("unused", ">i2"), ("values", ">f2", (dimension,))]
-    elements = np.zeros(count, dtype=fields)
-    elements["bytes"], elements["dimension"], elements["values"] = 4 + 2 * dimension, dimension, halves
-    return elements.tobytes()
-
-
-def _decode(data: bytes) -> NDArray[np.float32]:
-    return np.frombuffer(data, dtype=">f2", offset=4).astype(np.float32)
+def _parameters(records: Sequence[VectorRecord]) -> dict[str, Any]:
+    return {
+        "ids": [record.id for record in records],
+        "metadata": [json.dumps(dict(record.metadata)) for record in records],
+        "texts": [record.text.encode() for record in records],
+        "vectors": encode_all([record.vector for record in records]),
+    }

@@ -1,22 +1,31 @@
 """The tables of the pgvector store, which has a schema of its own, and the statements on them.
 
-All collections with vectors of one dimension share a table: a table of its own would cost each small collection 100 kB
-on disk and every connection memory. A search reads the collection's rows and sorts them, so it misses nothing.
+Small collections with vectors of one dimension share a table: a table of its own would cost each of them 100 kB on disk
+and every connection memory. A search reads the collection's rows and sorts them, so it misses nothing. A large
+collection has a table of its own with an HNSW index. `home` says where a collection is: 0 is the shared table, any
+other number is part of its own table's name. Every statement checks it in its own snapshot, because a collection may
+move while another process remembers its old home.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from string import Template
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 SCHEMA = "memorybase_vectors"
 # A number that no other program uses on this database.
 ADVISORY_LOCK = 0x6D62766563746F72
+BUILD_LOCK = ADVISORY_LOCK + 1
+TURN_LOCK = ADVISORY_LOCK + 2  # and a collection's number: shared by its writers, taken alone by its move
 # Filters on these keys are answered by an index: most searches within a session name its messages.
 INDEXED_KEYS = ("message_id", "session_id")
+SHARED = 0  # the home of a collection in the shared table
+MAX_INDEXED_DIMENSION = 4_000  # of a halfvec in an HNSW index
+EF_SEARCH, EF_SEARCH_OF_LARGE, LARGE_ROWS, MAX_EF_SEARCH = 100, 200, 1_000_000, 1_000
 
 EXTENSION_EXISTS = "SELECT 1 FROM pg_extension WHERE extname = 'vector'"
 CREATE_EXTENSION = "CREATE EXTENSION vector"
@@ -28,31 +37,40 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.collections (
     name text COLLATE "C" NOT NULL UNIQUE,
     metadata jsonb NOT NULL,
     dimension integer,
+    home integer NOT NULL DEFAULT {SHARED},
+    indexed boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT now()
 )"""
 
 # Texts are bytes, because a text of PostgreSQL cannot have the character NUL. A vector stays beside its row (MAIN): a
-# search reads all of them. Deletions and updates are vacuumed early, because searches read what is dead too.
+# search reads all of them. In the shared table deletions and updates are vacuumed early, because searches read what is
+# dead too. With an HNSW index a vacuum costs 4 ms a row, so the store builds a new table before.
 _CREATE_VECTORS = """
 CREATE TABLE $vectors (
     collection bigint NOT NULL,
     id text COLLATE "C" NOT NULL,
-    added bigint GENERATED ALWAYS AS IDENTITY,
+    added bigint $added,
     metadata jsonb NOT NULL,
     text bytea NOT NULL,
     embedding halfvec($dimension) STORAGE MAIN NOT NULL,
     PRIMARY KEY (collection, id)
-) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+) WITH (autovacuum_vacuum_scale_factor = $dead, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX ON $vectors (collection, (metadata ->> 'message_id'));
 CREATE INDEX ON $vectors (collection, (metadata ->> 'session_id'));
 CREATE INDEX ON $vectors (collection, added)
 """
-# The collection's row is locked against its deletion, which takes the vectors along. Sorted by id: two calls with the
-# same ids in different orders would wait for each other. A repeated delivery changes nothing, and so writes nothing.
+# A write locks the collection's row against its deletion, which takes the vectors along, and against its move. Locks
+# that share a row overtake one that waits to have it alone; advisory locks are granted in order.
+_FOUND = f"""turn AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock_shared({TURN_LOCK} + %(number)s)
+), found AS MATERIALIZED (
+    SELECT of_row.number FROM turn, $collections AS of_row
+    WHERE of_row.number = %(number)s AND of_row.home = %(home)s FOR KEY SHARE OF of_row
+)"""  # noqa: S608 - constants
+# Sorted by id: two calls with the same ids in different orders would wait for each other. A repeated delivery changes
+# nothing, and so writes nothing.
 _UPSERT = """
-WITH found AS MATERIALIZED (
-    SELECT number FROM $collections WHERE number = %(number)s FOR KEY SHARE
-), written AS (
+WITH $found, written AS (
     INSERT INTO $vectors AS stored (collection, id, metadata, text, embedding)
     SELECT found.number, given.id, given.metadata::jsonb, given.text, given.embedding
     FROM found, unnest(%(ids)s::text[], %(metadata)s::text[], %(texts)b::bytea[], %(vectors)b::halfvec[])
@@ -66,48 +84,95 @@ WITH found AS MATERIALIZED (
 SELECT count(*) FROM found
 """
 _DELETE = """
-DELETE FROM $vectors WHERE collection = %(number)s AND id IN (
-    SELECT id FROM $vectors WHERE collection = %(number)s AND id = ANY(%(ids)s::text[]) ORDER BY id FOR UPDATE
+WITH $found, deleted AS (
+    DELETE FROM $vectors WHERE collection = (SELECT number FROM found) AND id IN (
+        SELECT id FROM $vectors WHERE collection = (SELECT number FROM found) AND id = ANY(%(ids)s::text[])
+        ORDER BY id FOR UPDATE
+    )
 )
+SELECT count(*) FROM found
 """
+_HERE = "EXISTS (SELECT FROM $collections WHERE number = %(number)s AND home = %(home)s)"
 _FETCH = """
-SELECT id, halfvec_send(embedding), $text FROM $vectors WHERE collection = %(number)s AND id = ANY(%(ids)s::text[])
+SELECT id, halfvec_send(embedding), $text FROM $vectors
+WHERE collection = %(number)s AND id = ANY(%(ids)s::text[]) AND $here
 """
-_STORED = "SELECT id FROM $vectors WHERE collection = %(number)s AND id = ANY(%(ids)s::text[])"
-# Every stored vector is compared with a query's, so a query for the vector that is stored finds it.
+_STORED = "SELECT id FROM $vectors WHERE collection = %(number)s AND id = ANY(%(ids)s::text[]) AND $here"
+# Without an index every stored vector is compared with a query's, so a query for the vector that is stored finds it.
 _REACHED = """
 SELECT stored.id FROM unnest(%(ids)s::text[], %(vectors)b::halfvec[]) AS given (id, embedding)
 JOIN $vectors AS stored ON stored.collection = %(number)s AND stored.id = given.id
-WHERE stored.embedding = given.embedding OR stored.embedding <=> given.embedding < %(distance)s
+WHERE $here AND (stored.embedding = given.embedding OR stored.embedding <=> given.embedding < %(distance)s)
 """
+# An index does not hold vectors without a direction.
+_REACHED_BY_INDEX = f"""{_REACHED} AND (
+    l2_norm(stored.embedding) = 0 OR (
+        SELECT bool_or(near.id = given.id) OR count(*) FILTER (WHERE near.distance < %(distance)s) >= %(twins)s
+        FROM (
+            SELECT id, embedding <=> given.embedding AS distance FROM $vectors
+            ORDER BY embedding <=> given.embedding LIMIT %(twins)s
+        ) AS near
+    )
+)
+"""  # noqa: S608 - constants
 _PAGE = """
-SELECT id FROM $vectors WHERE collection = %(number)s AND id > %(after)s AND $condition ORDER BY id LIMIT %(limit)s
+SELECT id FROM $vectors WHERE collection = %(number)s AND id > %(after)s AND $here AND $condition
+ORDER BY id LIMIT %(limit)s
 """
-_NEWEST = "SELECT id FROM $vectors WHERE collection = %(number)s ORDER BY added DESC LIMIT %(limit)s"
-_COUNT = "SELECT count(*) FROM $vectors WHERE collection = %(number)s"
+_NEWEST = "SELECT id FROM $vectors WHERE collection = %(number)s AND $here ORDER BY added DESC LIMIT %(limit)s"
+_COUNT = "SELECT count(*) FROM $vectors WHERE collection = %(number)s AND $here"
+# "+ 0" keeps an HNSW index out: it would find too few of what a filter selects.
 _QUERY = """
-SELECT id, embedding <=> %(vector)b::halfvec AS distance, $columns FROM $vectors
-WHERE collection = %(number)s AND $condition ORDER BY distance, id LIMIT %(limit)s
+SELECT id, (embedding <=> %(vector)b::halfvec) + 0 AS distance, $columns FROM $vectors
+WHERE collection = %(number)s AND $here AND $condition ORDER BY distance, id LIMIT %(limit)s
 """
+# Relaxed: only nearly in order. "+ 0" again, since PostgreSQL believes the index.
+_QUERY_BY_INDEX = """
+WITH found AS MATERIALIZED (
+    SELECT id, embedding <=> %(vector)b::halfvec AS distance, $columns FROM $vectors
+    WHERE $here ORDER BY embedding <=> %(vector)b::halfvec LIMIT %(limit)s
+)
+SELECT * FROM found ORDER BY distance + 0, id
+"""
+# For this transaction. Iterative scans go on behind dead rows, which would take the places of results. The table has
+# the rows of one collection, and so no other index than HNSW is of use.
+_SEARCH_SETTINGS = f"""
+SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('enable_seqscan', 'off', true),
+    set_config('hnsw.ef_search', least(greatest(%(wanted)s::int, (
+        SELECT CASE WHEN reltuples >= {LARGE_ROWS} THEN {EF_SEARCH_OF_LARGE} ELSE {EF_SEARCH} END FROM pg_class
+        WHERE oid = '$vectors'::regclass
+    )), {MAX_EF_SEARCH})::text, true)
+"""  # noqa: S608
 _DROP_ROWS = "DELETE FROM $vectors WHERE collection = %(number)s"
 
 CREATE = f"""
-INSERT INTO {SCHEMA}.collections (id, name, metadata) VALUES (%(id)s, %(name)s, %(metadata)s::jsonb)
-ON CONFLICT (name) DO NOTHING RETURNING id
+INSERT INTO {SCHEMA}.collections (id, name, metadata, home)
+VALUES (%(id)s, %(name)s, %(metadata)s::jsonb, %(home)s) ON CONFLICT (name) DO NOTHING RETURNING id
 """  # noqa: S608 - constants
-FIND = f"SELECT number, dimension FROM {SCHEMA}.collections WHERE id = %(id)s"  # noqa: S608 - constants
+FIND = f"SELECT number, dimension, home, indexed FROM {SCHEMA}.collections WHERE id = %(id)s"  # noqa: S608 - constants
 FIND_BY_NAME = f"SELECT id FROM {SCHEMA}.collections WHERE name = %(name)s"  # noqa: S608
 EXISTS = f"SELECT 1 FROM {SCHEMA}.collections WHERE id = %(id)s AND name = %(name)s"  # noqa: S608
 LIST = f"SELECT id, name, metadata FROM {SCHEMA}.collections"  # noqa: S608
-REMOVE = f"DELETE FROM {SCHEMA}.collections WHERE name = %(name)s RETURNING number, dimension"  # noqa: S608
+REMOVE = f"""
+DELETE FROM {SCHEMA}.collections WHERE name = %(name)s RETURNING number, dimension, home, indexed
+"""  # noqa: S608
 SET_DIMENSION = f"""
 UPDATE {SCHEMA}.collections SET dimension = %(dimension)s WHERE id = %(id)s AND dimension IS NULL
 """  # noqa: S608
 
 
+class Collection(NamedTuple):
+    """A row of the table of collections. Its home changes when it moves; an empty one has no dimension yet."""
+
+    number: int
+    dimension: int | None
+    home: int
+    indexed: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The statements on the table of one dimension."""
+    """The statements on one table."""
 
     upsert: str
     delete: str
@@ -118,29 +183,41 @@ class Statements:
     newest: str
     count: str
     drop_rows: str
-    dimension: int
+    search_settings: str
+    table: str
+    indexed: bool
 
     def page(self, condition: str) -> str:
-        return _fill(_PAGE, self.dimension, condition=condition)
+        return fill(_PAGE, self.table, condition=condition)
 
-    def query(self, condition: str, *, texts: bool) -> str:
-        return _fill(_QUERY, self.dimension, condition=condition, columns="text, metadata" if texts else "NULL, NULL")
+    def query(self, condition: str | None, *, texts: bool) -> str:
+        """The nearest records that meet a condition, or of all, for which an index is used if there is one."""
+        columns = "text, metadata" if texts else "NULL, NULL"
+        if self.indexed and condition is None:
+            return fill(_QUERY_BY_INDEX, self.table, columns=columns)
+        return fill(_QUERY, self.table, condition=condition or "true", columns=columns)
 
 
-@cache
-def statements(dimension: int) -> Statements:
-    """The statements for vectors of this dimension."""
+def statements(collection: Collection) -> Statements:
+    """The statements on the collection's table. It must have a dimension."""
+    return _statements(table_of(collection), collection.indexed)
+
+
+@lru_cache(maxsize=1_000)
+def _statements(table: str, indexed: bool) -> Statements:
     return Statements(
-        upsert=_fill(_UPSERT, dimension),
-        delete=_fill(_DELETE, dimension),
-        fetch=_fill(_FETCH, dimension, text="text"),
-        fetch_without_texts=_fill(_FETCH, dimension, text="NULL"),
-        stored=_fill(_STORED, dimension),
-        reached=_fill(_REACHED, dimension),
-        newest=_fill(_NEWEST, dimension),
-        count=_fill(_COUNT, dimension),
-        drop_rows=_fill(_DROP_ROWS, dimension),
-        dimension=dimension,
+        upsert=fill(_UPSERT, table),
+        delete=fill(_DELETE, table),
+        fetch=fill(_FETCH, table, text="text"),
+        fetch_without_texts=fill(_FETCH, table, text="NULL"),
+        stored=fill(_STORED, table),
+        reached=fill(_REACHED_BY_INDEX if indexed else _REACHED, table),
+        newest=fill(_NEWEST, table),
+        count=fill(_COUNT, table),
+        drop_rows=fill(_DROP_ROWS, table),
+        search_settings=fill(_SEARCH_SETTINGS, table),
+        table=table,
+        indexed=indexed,
     )
 
 
@@ -149,19 +226,35 @@ def lock_layout(connection: sa.Connection) -> None:
     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(lock)s)", {"lock": ADVISORY_LOCK})
 
 
-def create_vectors(connection: sa.Connection, dimension: int) -> None:
-    """Create the table for vectors of this dimension if there is none."""
-    table = _table(dimension)
+def create_vectors(connection: sa.Connection, collection: Collection) -> None:
+    """Create the collection's table if there is none, and the shared one of its dimension."""
+    shared = shared_table(collection.dimension)
+    _create(connection, shared, collection, "GENERATED ALWAYS AS IDENTITY", dead="0.05")
+    if collection.home != SHARED:
+        added = f"NOT NULL DEFAULT nextval('{shared}_added_seq')"  # the order stays when the collection moves
+        _create(connection, table_of(collection), collection, added, dead="0.3")
+
+
+def _create(connection: sa.Connection, table: str, collection: Collection, added: str, *, dead: str) -> None:
     if connection.exec_driver_sql("SELECT to_regclass(%(table)s)", {"table": table}).scalar() is None:
-        for statement in _fill(_CREATE_VECTORS, dimension).split(";"):
+        filled = fill(_CREATE_VECTORS, table, added=added, dead=dead, dimension=str(collection.dimension))
+        for statement in filled.split(";"):
             connection.exec_driver_sql(statement)
 
 
-def _table(dimension: int) -> str:
+def shared_table(dimension: int | None) -> str:
     return f"{SCHEMA}.vectors_{dimension}"
 
 
-def _fill(template: str, dimension: int, **parts: str) -> str:
-    return Template(template).substitute(
-        parts, vectors=_table(dimension), collections=f"{SCHEMA}.collections", dimension=dimension
-    )
+def table_of(collection: Collection) -> str:
+    """The table that has the collection's rows."""
+    if collection.home == SHARED:
+        return shared_table(collection.dimension)
+    return f"{SCHEMA}.collection_{collection.number}_{collection.home}"
+
+
+def fill(template: str, table: str, **parts: str) -> str:
+    """The statement on this table."""
+    common = {"vectors": table, "collections": f"{SCHEMA}.collections"}
+    common |= {"here": Template(_HERE).substitute(common), "found": Template(_FOUND).substitute(common)}
+    return Template(template).substitute(common, **parts)

@@ -29,6 +29,7 @@ COLLECTION_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")  # 
 # The collection that checks read and write; its name is none of a memory base's or a knowledge base's.
 CHECK_COLLECTION = "memorybase-check"
 CHECK_ID = "check"
+EXPECTED_CHUNKS = "expected_chunks"  # a key of the metadata: how many the collection will get
 CHECK_SECONDS = 2.5  # of each request of a check, whose answer takes milliseconds
 
 

@@ -55,6 +55,10 @@ class VectorStores:
         if guarded := self._guarded.get(server_of(name)):
             guarded.require()
 
+    def all(self) -> list[VectorStore]:
+        """Every server."""
+        return list(self._servers.values())
+
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
         with self._of(name) as store:
             return store.create_collection(name, metadata)

@@ -19,6 +19,7 @@ from memorybase.vectors import pgvector
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.pgvector_filters import condition
 from memorybase.vectors.pgvector_layout import SCHEMA, statements
+from memorybase.vectors.pgvector_values import encode
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 DIMENSION = 4
@@ -159,9 +160,9 @@ class TestQuery:
         connection.commit()
 
         hits = store.query(ref, vectors[7], 10, {key: "k7"})
-        parameters: dict[str, object] = {"vector": pgvector._encode(vectors[7]), "limit": 10}
-        statement = statements(DIMENSION).query(condition({key: {"$in": ["k7", "k8"]}}, parameters), texts=True)
-        parameters["number"] = store._find(ref).number
+        parameters: dict[str, object] = {"vector": encode(vectors[7]), "limit": 10}
+        statement = statements(store._find(ref)).query(condition({key: {"$in": ["k7", "k8"]}}, parameters), texts=True)
+        parameters |= {"number": store._find(ref).number, "home": 0}
         plan = [row[0] for row in store._rows("explain", f"EXPLAIN {statement}", parameters)]
 
         assert [hit.id for hit in hits][:1] == ["r7"]

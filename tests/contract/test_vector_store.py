@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from uuid import uuid4
 
 import numpy as np
 import pytest
+from harness import wait_until
 from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
@@ -20,7 +21,7 @@ from memorybase.vectors.visibility import unreachable_ids
 DIMENSION = 8
 
 
-@pytest.fixture(params=["memory", "several", "chroma", "pgvector"])
+@pytest.fixture(params=["memory", "several", "chroma", "pgvector", "indexed pgvector"])
 def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
     if request.param == "memory":
         yield InMemoryVectors()
@@ -32,9 +33,18 @@ def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
     if request.param == "chroma":
         store = ChromaStore(request.getfixturevalue("chroma_url"), timeout_seconds=20)
     else:
-        store = PgVectorStore(request.getfixturevalue("pgvector_url"))
+        kind = PgVectorStore if request.param == "pgvector" else IndexedPgVectorStore
+        store = kind(request.getfixturevalue("pgvector_url"))
     yield store
     store.close()
+
+
+class IndexedPgVectorStore(PgVectorStore):
+    """Each collection moves into a table of its own with an index after its first records."""
+
+    def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+        super().upsert(ref, records)
+        wait_until(lambda: self.index(ref), 60, "no other process builds an index")
 
 
 @pytest.fixture

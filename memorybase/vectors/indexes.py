@@ -1,0 +1,49 @@
+"""Indexes that are built when a collection is large, in stores that search small collections without one.
+
+A store that does so has these methods beside the protocol's; any other store indexes each record as it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol, runtime_checkable
+from uuid import UUID
+
+from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.store import CollectionRef, VectorStore
+from memorybase.vectors.stores import VectorStores, server_named
+
+
+@runtime_checkable
+class IndexingStore(Protocol):
+    """A store that builds indexes afterwards. Raises VectorStoreUnavailable."""
+
+    def needs_index(self, chunks: int) -> bool:
+        """Whether a collection of so many chunks is large enough for an index."""
+
+    def index(self, ref: CollectionRef) -> bool:
+        """Index the collection unless it is indexed or deleted; False while another index is being built."""
+
+    def maintain(self, *, leave: Collection[UUID] = ()) -> int:
+        """Build the indexes that are due, except of the collections with these ids; how many."""
+
+
+def needs_index(vectors: VectorStore, ref: CollectionRef, chunks: int) -> bool:
+    """Whether this collection, with so many chunks, must be indexed before it is searched."""
+    server = server_named(vectors, server_of(ref.name))
+    return isinstance(server, IndexingStore) and server.needs_index(chunks)
+
+
+def index(vectors: VectorStore, ref: CollectionRef) -> bool:
+    """Index the collection if its store does so afterwards; False while another index is being built.
+
+    Raises VectorStoreUnavailable, and CollectionMissing if the store is not configured.
+    """
+    server = server_named(vectors, server_of(ref.name))
+    return not isinstance(server, IndexingStore) or server.index(ref)
+
+
+def maintain(vectors: VectorStore, *, leave: Collection[UUID]) -> int:
+    """Build the indexes that are due in every store, except of the collections with these ids; how many."""
+    servers = vectors.all() if isinstance(vectors, VectorStores) else [vectors]
+    return sum(server.maintain(leave=leave) for server in servers if isinstance(server, IndexingStore))

@@ -1,0 +1,285 @@
+"""Tables of their own with an HNSW index for large collections of the pgvector store.
+
+One transaction copies a collection into a new table, builds the index, copies what changed meanwhile and makes the new
+table the collection's home. Until it commits nobody sees any of it, so whatever ends it loses nothing. Searches and
+writes go on in the old home; only for the last changes writes wait. The same transaction serves a collection that has
+grown, one that was filled for a regenerate, and one whose table has many dead rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as AnyCollection
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import psycopg
+import sqlalchemy as sa
+
+from memorybase.errors import CollectionMissing, VectorStoreUnavailable
+from memorybase.telemetry import get_logger
+from memorybase.vectors import pgvector_layout as layout
+from memorybase.vectors.pgvector_layout import MAX_INDEXED_DIMENSION, SCHEMA, SHARED, Collection
+from memorybase.vectors.pgvector_values import sqlstate, translated_errors
+
+log = get_logger(__name__)
+
+OLDEST_VERSION = (0, 8)  # of pgvector: iterative scans
+M, EF_CONSTRUCTION = 16, 64
+LINK_BYTES = 600  # of a vector in the graph beside its components, generously
+CATCH_UP_ROUNDS = 5
+FEW_CHANGES = 200  # copied while writers wait, in about half a second
+LEFTOVER_BATCH = 5_000
+DEAD_SHARE = 0.15  # of the living: beyond it a new table costs less than a vacuum
+INSUFFICIENT_RESOURCES = "53"  # the class of SQLSTATEs: disk, shared memory
+
+_VERSION = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s)"
+_COLLECTION = f"SELECT number, dimension, home, indexed FROM {SCHEMA}.collections WHERE id = %(id)s"  # noqa: S608
+_SNAPSHOT = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
+_COLUMNS = "collection, id, added, metadata, text, embedding"
+_COPY = "INSERT INTO $vectors ($columns) SELECT $columns FROM $old WHERE collection = %(number)s"
+_INDEX = f"""
+CREATE INDEX ON $vectors USING hnsw (embedding halfvec_cosine_ops) WITH (m = {M}, ef_construction = {EF_CONSTRUCTION})
+"""
+# What transactions wrote that had not ended when the copy began. An old row may look new once numbers of transactions
+# repeat, which only copies it again.
+_COPY_CHANGED = """
+INSERT INTO $vectors AS stored ($columns) SELECT $columns FROM $old AS changed
+WHERE changed.collection = %(number)s AND age(changed.xmin) <= age(%(since)s::xid8::xid)
+ON CONFLICT (collection, id) DO UPDATE
+SET added = excluded.added, metadata = excluded.metadata, text = excluded.text, embedding = excluded.embedding
+WHERE stored.embedding <> excluded.embedding OR stored.text <> excluded.text OR stored.metadata <> excluded.metadata
+"""
+_DELETE_GONE = """
+DELETE FROM $vectors AS stored WHERE NOT EXISTS (
+    SELECT FROM $old AS old WHERE old.collection = %(number)s AND old.id = stored.id
+)
+"""
+_TURN = f"SELECT pg_advisory_xact_lock({layout.TURN_LOCK} + %(number)s)"
+_LOCK = f"SELECT home FROM {SCHEMA}.collections WHERE number = %(number)s FOR UPDATE"  # noqa: S608
+_MOVE = f"UPDATE {SCHEMA}.collections SET home = %(home)s, indexed = true WHERE number = %(number)s"  # noqa: S608
+_SHARED_TABLES = f"""
+SELECT DISTINCT dimension FROM {SCHEMA}.collections WHERE dimension <= {MAX_INDEXED_DIMENSION}
+"""  # noqa: S608
+_GROWN = f"""
+SELECT each.id FROM {SCHEMA}.collections AS each
+WHERE each.home = {SHARED} AND each.dimension = %(dimension)s AND (
+    SELECT count(*) FROM (SELECT FROM $vectors WHERE collection = each.number LIMIT %(above)s + 1) AS counted
+) > %(above)s
+"""  # noqa: S608
+_OWN_TABLES = f"""
+SELECT each.id FROM {SCHEMA}.collections AS each JOIN pg_stat_user_tables AS of_table
+    ON of_table.schemaname = '{SCHEMA}' AND of_table.relname = 'collection_' || each.number || '_' || each.home
+WHERE each.home <> {SHARED} AND each.dimension <= {MAX_INDEXED_DIMENSION} AND CASE WHEN each.indexed
+    THEN of_table.n_dead_tup > %(least)s AND of_table.n_dead_tup > {DEAD_SHARE} * of_table.n_live_tup
+    ELSE of_table.n_live_tup > %(above)s END
+"""  # noqa: S608
+_LEFT_TABLES = f"""
+SELECT relname FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace AND relkind = 'r'
+    AND relname ~ '^collection_[0-9]+_[0-9]+$' AND relname NOT IN (
+        SELECT 'collection_' || number || '_' || home FROM {SCHEMA}.collections
+    )
+"""  # noqa: S608
+_MOVED = f"SELECT number, dimension, home, indexed FROM {SCHEMA}.collections WHERE home <> {SHARED}"  # noqa: S608
+_DELETE_LEFT_ROWS = """
+DELETE FROM $vectors WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM $vectors WHERE collection = %(number)s LIMIT %(limit)s
+))
+"""
+
+
+class _Gone(Exception):
+    """The collection was deleted while its new table was being filled."""
+
+
+class _Built(NamedTuple):
+    old: Collection
+    rows: int
+
+
+class Indexes:
+    """Builds one index at a time in a database, whatever the number of processes: it takes memory and processors."""
+
+    def __init__(self, engine: sa.Engine, *, above: int, memory_mb: int) -> None:
+        self._engine = engine
+        self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._above = above
+        self._memory_mb = memory_mb
+
+    def index(self, collection_id: UUID, *, anew: bool = False) -> bool:
+        """Move the collection into a new table with an index, if it has none or `anew`; False while another process
+        builds one."""
+        try:
+            with translated_errors("index"), self._engine.begin() as connection:
+                if not connection.exec_driver_sql(_TRY_LOCK, {"lock": layout.BUILD_LOCK}).scalar():
+                    return False
+                built = self._build(connection, collection_id, anew=anew)
+        except (_Gone, CollectionMissing):
+            return True
+        if built is not None:
+            log.info("collection_indexed", number=built.old.number, home=built.old.home + 1, rows=built.rows)
+            self._leave(built.old)
+        return True
+
+    def maintain(self, leave: AnyCollection[UUID]) -> int:
+        """Index what has grown and what has many dead rows, except `leave`; delete what moves left. Returns how many
+        were built."""
+        try:
+            self._clean_up()
+            due = [each for each in self._due() if each not in leave]
+        except CollectionMissing:  # no collection was ever created
+            return 0
+        return sum(self.index(each, anew=True) for each in due)
+
+    def drop_table(self, collection: Collection) -> None:
+        """Drop the own table of a collection that was deleted or has moved. `maintain` does it if that fails."""
+        if collection.home != SHARED:
+            self._drop(layout.table_of(collection))
+
+    def _build(self, connection: sa.Connection, collection_id: UUID, *, anew: bool) -> _Built | None:
+        old = _find(connection, collection_id)
+        if old is None or old.dimension is None or old.dimension > MAX_INDEXED_DIMENSION or (old.indexed and not anew):
+            return None
+        if not _has_iterative_scans(connection):
+            return None
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+        move = _Move(connection, old)
+        move.copy()
+        self._create_index(connection, move)
+        move.catch_up()
+        return _Built(old, move.rows)
+
+    def _create_index(self, connection: sa.Connection, move: _Move) -> None:
+        needed = move.rows * (2 * (move.old.dimension or 0) + LINK_BYTES) // 1_000_000 + 1
+        # 64 MB is what PostgreSQL takes unless it is told otherwise.
+        memory = max(min(needed, self._memory_mb), min(64, self._memory_mb))
+        connection.exec_driver_sql(f"SET LOCAL maintenance_work_mem = '{memory}MB'")
+        try:
+            with _logged_notices(connection, needed_mb=needed, memory_mb=memory), connection.begin_nested():
+                connection.exec_driver_sql(move.fill(_INDEX))
+        except sa.exc.DBAPIError as error:
+            if not sqlstate(error).startswith(INSUFFICIENT_RESOURCES):
+                raise
+            # Parallel workers share memory in /dev/shm, of which a container may have 64 MB.
+            log.warning("index_built_without_workers", number=move.old.number, reason=type(error.orig).__name__)
+            connection.exec_driver_sql("SET LOCAL max_parallel_maintenance_workers = 0")
+            connection.exec_driver_sql(move.fill(_INDEX))
+        connection.exec_driver_sql(move.fill("ANALYZE $vectors"))
+
+    def _due(self) -> list[UUID]:
+        due: list[UUID] = []
+        with translated_errors("maintain"), self._single.connect() as connection:
+            if not _has_iterative_scans(connection):
+                return due
+            for dimension in connection.exec_driver_sql(_SHARED_TABLES).scalars().all():
+                grown = layout.fill(_GROWN, layout.shared_table(dimension))
+                due += connection.exec_driver_sql(grown, {"dimension": dimension, "above": self._above}).scalars()
+            # A few dead rows are no reason to copy thousands.
+            bounds = {"above": self._above, "least": self._above // 10}
+            due += connection.exec_driver_sql(_OWN_TABLES, bounds).scalars()
+        return due
+
+    def _clean_up(self) -> None:
+        """Delete what is left of moves and deletions whose process ended in between."""
+        with translated_errors("maintain"), self._single.connect() as connection:
+            tables = connection.exec_driver_sql(_LEFT_TABLES).scalars().all()
+            moved = [Collection(*row) for row in connection.exec_driver_sql(_MOVED)]
+        for table in tables:
+            self._drop(f"{SCHEMA}.{table}")
+        for collection in moved:
+            if collection.dimension is not None:
+                self._delete_shared_rows(collection)
+
+    def _leave(self, old: Collection) -> None:
+        """Free the old home. `maintain` does it if that fails."""
+        if old.home == SHARED:
+            with suppress(VectorStoreUnavailable):
+                self._delete_shared_rows(old)
+        self.drop_table(old)
+
+    def _delete_shared_rows(self, collection: Collection) -> None:
+        statement = layout.fill(_DELETE_LEFT_ROWS, layout.shared_table(collection.dimension))
+        parameters = {"number": collection.number, "limit": LEFTOVER_BATCH}
+        with translated_errors("maintain"), self._single.connect() as connection:
+            while connection.exec_driver_sql(statement, parameters).rowcount:
+                pass
+
+    def _drop(self, table: str) -> None:
+        # Searches that began before hold it; others would queue behind this one.
+        with suppress(VectorStoreUnavailable), translated_errors("drop_table"), self._engine.begin() as connection:
+            connection.exec_driver_sql("SET LOCAL lock_timeout = '1s'")
+            connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
+
+
+class _Move:
+    """Fills a collection's next table and makes it the home, within the transaction of a connection."""
+
+    def __init__(self, connection: sa.Connection, old: Collection) -> None:
+        self.old: Final = old
+        self.rows = 0
+        self._connection = connection
+        self._new = old._replace(home=old.home + 1)
+        self._since = ""
+        layout.create_vectors(connection, self._new)
+
+    def fill(self, template: str) -> str:
+        return layout.fill(template, layout.table_of(self._new), old=layout.table_of(self.old), columns=_COLUMNS)
+
+    def copy(self) -> None:
+        """Copy every row as it is now."""
+        self._since = self._snapshot()
+        self.rows = self._run(_COPY)
+
+    def catch_up(self) -> None:
+        """Copy what changed since, and move."""
+        for _ in range(CATCH_UP_ROUNDS):
+            if self._copy_changes() <= FEW_CHANGES:
+                break
+        # Writers take both locks, so that nothing changes from here to the commit.
+        self._connection.exec_driver_sql(_TURN, self._parameters())
+        home = self._connection.exec_driver_sql(_LOCK, self._parameters()).scalar()
+        if home != self.old.home:
+            raise _Gone
+        self._copy_changes()
+        self._connection.exec_driver_sql(_MOVE, self._parameters() | {"home": self._new.home})
+
+    def _copy_changes(self) -> int:
+        since, self._since = self._since, self._snapshot()
+        return self._run(_COPY_CHANGED, since=since) + self._run(_DELETE_GONE)
+
+    def _snapshot(self) -> str:
+        return str(self._connection.exec_driver_sql(_SNAPSHOT).scalar())
+
+    def _run(self, template: str, **parameters: Any) -> int:
+        return self._connection.exec_driver_sql(self.fill(template), self._parameters() | parameters).rowcount
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"number": self.old.number}
+
+
+@contextmanager
+def _logged_notices(connection: sa.Connection, **values: int) -> Iterator[None]:
+    """Log the server's notices: pgvector says so when the graph does not fit into memory, and then takes four times as
+    long."""
+    driver: psycopg.Connection = connection.connection.driver_connection  # type: ignore[assignment]
+
+    def handle(notice: psycopg.errors.Diagnostic) -> None:
+        log.warning("index_notice", notice=notice.message_primary, **values)
+
+    driver.add_notice_handler(handle)
+    try:
+        yield
+    finally:
+        driver.remove_notice_handler(handle)
+
+
+def _find(connection: sa.Connection, collection_id: UUID) -> Collection | None:
+    found = connection.exec_driver_sql(_COLLECTION, {"id": collection_id}).first()
+    return None if found is None else Collection(*found)
+
+
+def _has_iterative_scans(connection: sa.Connection) -> bool:
+    version = connection.exec_driver_sql(_VERSION).scalar()
+    return version is not None and tuple(int(part) for part in str(version).split(".")[:2]) >= OLDEST_VERSION
