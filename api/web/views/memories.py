@@ -22,6 +22,7 @@ from memorybase.read_models import memory_bases, sessions
 from memorybase.read_models.condition import ConditionName, condition, condition_labels
 from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.settings import VectorStoreName
 
 router = APIRouter(include_in_schema=False)
 
@@ -51,12 +52,16 @@ async def create(
     capture: Annotated[Capture, Form()] = Capture.ALL,
     on: Annotated[bool, Form()] = False,
     start: Annotated[str, Form()] = "all",
+    vector_store: Annotated[VectorStoreName | None, Form()] = None,
 ) -> Response:
-    given = {"name": name, "flow": flow, "threshold": threshold, "capture": capture, "on": on, "start": start}
+    given = {
+        "name": name, "flow": flow, "threshold": threshold, "capture": capture, "on": on, "start": start,
+        "vector_store": vector_store,
+    }  # fmt: skip
     try:
         new = NewMemoryBase(
             name=name.strip(), flow_id=ids.flow_id(visit.principal.user_id, flow), threshold=threshold, capture=capture,
-            auto_capture=on, start="all" if start == "all" else "now",
+            auto_capture=on, start="all" if start == "all" else "now", vector_store=vector_store,
         )  # fmt: skip
         base_id = await visit.write(manage.create_memory_base, new)
     except errors.Forbidden:  # such a key is shown no form that could say so
@@ -98,7 +103,8 @@ async def _page(
     asked = given or {"flow": visit.request.query_params.get("flow", "")}
     return visit.page(
         "memories.html", place="memories", title="Memories", flows=flows, given=asked, error=error, version="",
-        orders=ORDERS, opens="new-memory" if error or "new" in visit.request.query_params else "", **await _list(visit),
+        stores=visit.services.settings.known_vector_stores, orders=ORDERS,
+        opens="new-memory" if error or "new" in visit.request.query_params else "", **await _list(visit),
     )  # fmt: skip
 
 
