@@ -14,11 +14,12 @@ T ?=
 HOST ?= 127.0.0.1
 PORT ?= 8000
 DATA_DIR ?= memorybase-data
-# Options of `make chaos`, `make chaos-net` and `make soak`: seconds with faults, their seed (empty: a new one); of chaos also sqlite,
-# postgresql or replicated, target messages per second.
+# Options of `make chaos`, `make chaos-net` and `make soak`: seconds with faults, their seed (empty: a new one); of chaos
+# also sqlite, postgresql or replicated, chroma or pgvector (not on sqlite), target messages per second.
 DURATION ?= 60
 SEED ?=
 DATABASE ?= sqlite
+VECTORS ?= chroma
 RATE ?= 50
 
 # Options of the benchmarks: DATA=file ARGS="--only bulk".
@@ -47,7 +48,7 @@ INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  variables: PYTHON, TORCH_INDEX (the CPU build of torch), T (tests to run), HOST, PORT, DATA_DIR, DURATION, SEED, DATABASE, RATE"
+	@echo "  variables: PYTHON, TORCH_INDEX (the CPU build of torch), T (tests to run), HOST, PORT, DATA_DIR, DURATION, SEED, DATABASE, VECTORS, RATE"
 
 demo: $(INSTALLED) ## capture a conversation, kill the worker during a job, check that nothing is lost
 	$(BIN)/memorybase demo --data-dir $(DATA_DIR)/demo
@@ -104,10 +105,10 @@ check-langflow: $(INSTALLED_DEV) ## test the components for Langflow with its ru
 		--langflow-python=$(LANGFLOW)/bin/python
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7
-	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE)
+	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE)
 
 chaos-net: $(INSTALLED_DEV) ## the same with every process on a network that is cut, delayed, lossy: DURATION=600 SEED=7 (Linux, root, cc)
-	PYTHONPATH=tests $(BIN)/python -m harness.chaos --network --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE) $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m harness.chaos --network --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE) $(ARGS)
 
 soak: $(INSTALLED_DEV) ## mixed load with full disks, a stepped clock, malformed messages: DURATION=3600 (root and cc)
 	PYTHONPATH=tests $(BIN)/python -m harness.soak --duration $(DURATION) $(if $(SEED),--seed $(SEED))

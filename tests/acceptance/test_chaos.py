@@ -17,10 +17,14 @@ PLANS = (
     Plan(seed=1, seconds=5, fault_every_seconds=0.8, operator_every_seconds=2),
     Plan(seed=2, seconds=5, database="postgresql", workers=2, fault_every_seconds=0.8, operator_every_seconds=2),
     Plan(seed=3, seconds=8, database="replicated", workers=2, fault_every_seconds=0.8, operator_every_seconds=2),
-)
+    Plan(
+        seed=4, seconds=5, database="postgresql", vectors="pgvector", workers=2, fault_every_seconds=0.8,
+        operator_every_seconds=2,
+    ),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.database)
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.database} {plan.vectors}")
 def test_whatever_is_killed_nothing_is_lost_and_nothing_doubled(plan: Plan, tmp_path: Path) -> None:
     assert_exact(run(plan, tmp_path))
 

@@ -18,12 +18,15 @@ def main() -> int:
     parser.add_argument("--duration", type=float, default=60.0, help="seconds of faults")
     parser.add_argument("--seed", type=int, default=None, help="repeats the choices of a run, not its timing")
     parser.add_argument("--database", choices=("sqlite", "postgresql", "replicated"), default="sqlite")
+    parser.add_argument("--vectors", choices=("chroma", "pgvector"), default="chroma", help="pgvector: not on sqlite")
     parser.add_argument("--workers", type=int, default=None, help="3, on SQLite 2")
     parser.add_argument("--rate", type=float, default=50.0, help="messages a second that the clients aim at")
     parser.add_argument("--network", action="store_true", help="every process in a network namespace; root and Linux")
     parser.add_argument("--keep", action="store_true", help="keep logs, faults and history also of a run that is fine")
     parser.add_argument("--report", type=Path, default=None, help="where to write the report as JSON")
     options = parser.parse_args()
+    if options.vectors == "pgvector" and options.database == "sqlite":
+        parser.error("--vectors pgvector needs --database postgresql or replicated")
     # Ctrl-C and SIGTERM end every process that was started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
@@ -39,6 +42,7 @@ def main() -> int:
             seed,
             options.duration,
             options.database,
+            vectors=options.vectors,
             workers=workers,
             messages_per_second=options.rate,
             network=options.network,

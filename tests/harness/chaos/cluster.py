@@ -22,7 +22,7 @@ from memorybase import wiring
 from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.embedding import Embedders
-from memorybase.settings import Settings, embedded
+from memorybase.settings import Settings, VectorStoreName, embedded
 
 KEY = "mb_key_of_the_chaos_run"
 DatabaseKind = Literal["sqlite", "postgresql", "replicated"]
@@ -49,6 +49,9 @@ QUICK = {
     "heartbeat_stale_seconds": 5.0,
     "job_max_messages": 48,  # many jobs, many advances
     "embedding_threads": 1,
+    # Collections move all the time.
+    "pgvector_index_above": 100,
+    "pgvector_index_seconds": 1.0,
 }
 
 
@@ -59,6 +62,7 @@ class Plan:
     seed: int
     seconds: float
     database: DatabaseKind = "sqlite"
+    vectors: VectorStoreName = "chroma"  # pgvector: in the database, which is PostgreSQL
     workers: int = 2
     sweepers: int = 2
     clients: int = 4
@@ -75,7 +79,11 @@ class Plan:
         """The names of what has a place on the network."""
         counts = {"api": self.apis, "worker": self.workers, "sweeper": self.sweepers, "client": self.clients}
         numbered = [f"{name}-{number}" for name, count in counts.items() for number in range(count)]
-        stores = ["redis", "chroma", *(["postgres"] if self.database == "postgresql" else [])]
+        stores = [
+            "redis",
+            *(["chroma"] if self.vectors == "chroma" else []),
+            *(["postgres"] if self.database == "postgresql" else []),
+        ]
         return [OBSERVER, OPERATOR, *stores, *numbered]
 
 
@@ -92,7 +100,7 @@ class Cluster:
         MODEL_DIR.mkdir(mode=0o700, exist_ok=True)
         Embedders(Settings(data_dir=MODEL_DIR, model_dir=MODEL_DIR)).get()
         self.redis = RedisServer(self._folder("redis"))
-        self.chroma = ChromaServer(self._folder("chroma"))
+        self.chroma = ChromaServer(self._folder("chroma")) if plan.vectors == "chroma" else None
         self.postgres = PostgresServer() if plan.database == "postgresql" else None
         self.replicated = self._replicated() if plan.database == "replicated" else None
         for server in (self.redis, self.chroma, self.postgres):
@@ -129,8 +137,9 @@ class Cluster:
     def _settings(self) -> Settings:
         url = self.postgres.url(self.postgres.create_database()) if self.postgres else ""
         url = self.replicated.url(self.replicated.create_database()) if self.replicated else url
-        return embedded(self._folder("data"), redis_url=self.redis.url, chroma_url=self.chroma.url, database_url=url,
-                        model_dir=MODEL_DIR, **QUICK)  # fmt: skip
+        return embedded(self._folder("data"), redis_url=self.redis.url, database_url=url, model_dir=MODEL_DIR,
+                        chroma_url=self.chroma.url if self.chroma else "", vector_store=self.plan.vectors,
+                        **QUICK)  # fmt: skip
 
     def _start_others(self) -> None:
         for number, api in enumerate(self.apis):

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 import httpx
@@ -38,12 +38,14 @@ from memorybase.models import (
     TokenVectors,
 )
 from memorybase.queries import token_vectors
-from memorybase.vectors import chunk_ids
+from memorybase.vectors import chunk_ids, indexes
+from memorybase.vectors.pgvector_layout import SCHEMA
 from memorybase.vectors.store import CollectionRef, VectorStore
 
 SAMPLE_SECONDS = 0.1
 SHOWN = 5  # of each kind of violation
 ID_PAGE = 5_000
+TABLES_OF_VECTORS = f"SELECT tablename FROM pg_tables WHERE schemaname = '{SCHEMA}' AND tablename <> 'collections'"
 
 OF_A_BASE = {
     "memory_bases": MemoryBase.id,
@@ -98,6 +100,39 @@ class Chroma:
 
     def readable(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
         return self._vectors.stored_ids(ref, ids)
+
+
+class PgVector:
+    """PostgreSQL asked for the rows of every table: a collection that moved must have left none."""
+
+    def __init__(self, url: str, vectors: VectorStore) -> None:
+        self._database = Database(url, pool_size=1)
+        self._vectors = vectors
+        indexes.maintain(vectors, leave=())
+
+    def names(self) -> set[str]:
+        return {each.ref.name for each in self._vectors.list_collections()}
+
+    def ids(self, ref: CollectionRef) -> list[str]:
+        found = self._rows(f"SELECT number FROM {SCHEMA}.collections WHERE id = '{ref.id}'")
+        if not found:
+            raise errors.CollectionMissing
+        ids: list[str] = []
+        for (table,) in self._rows(TABLES_OF_VECTORS):
+            rows = self._rows(f"SELECT id FROM {SCHEMA}.{table} WHERE collection = {found[0].number}")
+            ids += [row.id for row in rows]
+        return ids
+
+    def readable(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+        return self._vectors.stored_ids(ref, ids)
+
+    def moved(self) -> int:
+        """How many collections have left the shared table."""
+        return len(self._rows(f"SELECT FROM {SCHEMA}.collections WHERE home > 0"))
+
+    def _rows(self, statement: str) -> Sequence[Any]:
+        with self._database.reading() as db:
+            return db.execute(sa.text(statement)).all()
 
 
 class Sampler(threading.Thread):
@@ -201,7 +236,7 @@ class Findings:
 
 
 def check(database: Database, store: Store, kept: Mapping[str, Kept], deleted_bases: Sequence[str]) -> Findings:
-    """Everything at rest: what was acknowledged against SQL, SQL against the ledger, the ledger against Chroma."""
+    """Everything at rest: what was acknowledged against SQL, SQL against the ledger, the ledger against the store."""
     findings = Findings()
     with database.reading() as db:
         _check_messages(db, kept, findings)
@@ -354,11 +389,11 @@ def _check_store(
         findings.lost += len(expected)
         return
     findings.chunks += len(stored)
-    findings.lost += findings.must_be_empty(f"{name}: chunks missing in Chroma", expected - set(stored))
+    findings.lost += findings.must_be_empty(f"{name}: chunks missing in the store", expected - set(stored))
     findings.lost += findings.must_be_empty(f"{name}: chunks without an embedding", set(stored) - readable)
-    findings.doubled += findings.must_be_empty(f"{name}: chunks of nothing in Chroma", set(stored) - expected)
+    findings.doubled += findings.must_be_empty(f"{name}: chunks of nothing in the store", set(stored) - expected)
     twice = [chunk for chunk, times in Counter(stored).items() if times > 1]
-    findings.doubled += findings.must_be_empty(f"{name}: chunks twice in Chroma", twice)
+    findings.doubled += findings.must_be_empty(f"{name}: chunks twice in the store", twice)
 
 
 def _check_deleted(store: Store, db: OrmSession, deleted: Sequence[str], findings: Findings) -> None:

@@ -25,12 +25,18 @@ from harness.process import Server
 from memorybase import errors
 from memorybase.ingestion import scheduler
 from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState, Message, SessionProgress
+from memorybase.vectors import indexes
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import CollectionRef
 from worker.queue import QUEUE
 
 AIM_SECONDS = 1.5  # how long a named point of the flow is waited for
 TICK_SECONDS = 0.02
+CUT_INDEX = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state <> 'idle'
+    AND xact_start < clock_timestamp() - interval '20 milliseconds'
+    AND (query LIKE '%INTO memorybase_vectors.collection_%' OR query LIKE '%USING hnsw%')
+"""
 STOP_SECONDS = 20.0  # SIGTERM: then kill -9
 
 
@@ -86,9 +92,11 @@ class Nemesis:
             self._flush_redis: 4,
             self._ring_again: 6,
             self._double_the_queue: 4,
-            self._kill_chroma: 6,
-            self._freeze_chroma: 5,
         }
+        if self.cluster.chroma:
+            kinds |= {self._kill_chroma: 6, self._freeze_chroma: 5}
+        else:
+            kinds |= {self._cut_index: 8, self._index: 5}
         if self.cluster.postgres:
             more = {self._crash_database: 3, self._kill_database: 2, self._freeze_database: 3, self._cut_database: 4}
         elif self.cluster.replicated:
@@ -333,6 +341,28 @@ class Nemesis:
         assert self.cluster.replicated
         self.cluster.replicated.rejoin()
         self._hurt.discard("database")
+
+    def _cut_index(self) -> bool:
+        """End the connection that builds an index, at any step of the move."""
+        if self.cluster.postgres is None or self._pick("postgres") is None:
+            return False
+        end = time.monotonic() + AIM_SECONDS
+        while time.monotonic() < end:
+            if self.cluster.postgres.execute(CUT_INDEX):
+                return True
+        return False
+
+    def _index(self) -> bool:
+        """Move a collection that any generation has, however small, while everything goes on."""
+        if self._database_hurt():
+            return False
+        with self.cluster.services.database.reading() as db:
+            generations = db.scalars(sa.select(Generation)).all()
+        if not generations:
+            return False
+        chosen = self._rng.choice(generations)
+        indexes.index(self.cluster.services.vectors, CollectionRef(chosen.collection_name, chosen.collection_id))
+        return True
 
     def _block_database(self) -> bool:
         """Hold SQLite's one write lock for a while."""

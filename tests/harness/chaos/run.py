@@ -17,7 +17,7 @@ import httpx
 from harness.chaos.clients import Client, Kept, Operator, Orders
 from harness.chaos.cluster import KEY, OPERATOR, Cluster, Plan
 from harness.chaos.history import History, check_history, read_history
-from harness.chaos.invariants import Chroma, Sampler, check, unrest
+from harness.chaos.invariants import Chroma, PgVector, Sampler, check, unrest
 from harness.chaos.nemesis import Nemesis
 from harness.chaos.readiness import Readiness
 
@@ -41,8 +41,9 @@ class Report:
     doubled: int = 0
     dead_letters: int = 0
     messages_in_ledgers: int = 0
-    chunks_in_chroma: int = 0
+    chunks_in_store: int = 0
     stray_collections: int = 0
+    collections_moved: int = 0
     samples: int = 0
     readiness: dict[str, int] = field(default_factory=dict)
     skewed_clocks: str = ""
@@ -55,8 +56,8 @@ class Report:
 
     def __str__(self) -> str:
         plan = (
-            "{seconds:g} s on {database}, seed {seed}, {apis} APIs, {workers} workers, {sweepers} sweepers, "
-            "{clients} clients"
+            "{seconds:g} s on {database} with {vectors}, seed {seed}, {apis} APIs, {workers} workers, "
+            "{sweepers} sweepers, {clients} clients"
         )
         lines = [
             plan.format(**self.plan),
@@ -64,8 +65,9 @@ class Report:
             f"processes that ended by themselves: {listed(self.exits)}",
             f"{self.acknowledged} messages acknowledged, {self.deleted} of them deleted again; {listed(self.calls)}",
             f"{self.lost} lost, {self.doubled} doubled, {self.dead_letters} dead letters",
-            f"{self.messages_in_ledgers} messages in the ledgers, {self.chunks_in_chroma} chunks in Chroma",
-            f"{self.stray_collections} stray collections; {self.samples} samples of cursors and jobs",
+            f"{self.messages_in_ledgers} messages in the ledgers, {self.chunks_in_store} chunks in the store",
+            f"{self.stray_collections} stray collections, {self.collections_moved} that moved",
+            f"{self.samples} samples of cursors and jobs",
             *([f"readiness: {listed(self.readiness)}"] if self.readiness else []),
             *([f"clocks: {self.skewed_clocks}"] if self.skewed_clocks else []),
             f"at rest {self.heal_seconds:.1f} s after the last fault",
@@ -122,7 +124,9 @@ def _run(cluster: Cluster, report: Report) -> None:
     kept: dict[str, Kept] = {}
     for client in clients:
         kept |= client.kept
-    store = Chroma(cluster.settings.chroma_url, cluster.services.vectors)
+    vectors = cluster.services.vectors
+    url = cluster.settings.resolved_pgvector_url
+    store = Chroma(cluster.settings.chroma_url, vectors) if cluster.chroma else PgVector(url, vectors)
     findings = check(cluster.services.database, store, kept, operator.deleted)
     report.violations += [*orders.complaints, *calm, *sampler.violations, *findings.violations]
     report.faults, report.exits = dict(nemesis.faults), dict(nemesis.exits)
@@ -131,8 +135,9 @@ def _run(cluster: Cluster, report: Report) -> None:
     report.calls = dict(orders.counts)
     report.lost, report.doubled = findings.lost, findings.doubled
     report.dead_letters, report.messages_in_ledgers = findings.dead_letters, findings.in_ledgers
-    report.chunks_in_chroma, report.stray_collections = findings.chunks, findings.stray_collections
+    report.chunks_in_store, report.stray_collections = findings.chunks, findings.stray_collections
     report.samples = sampler.samples
+    report.collections_moved = store.moved() if isinstance(store, PgVector) else 0
 
 
 def _readiness(cluster: Cluster, nemesis: Nemesis) -> list[Readiness]:

@@ -176,10 +176,10 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...], int, int]] = {
         lambda rest: rest.count("two", 0, -1),
         ("total_chunks is not what the ledger holds: 1, such as two: 0 for 1",), 0, 0,
     ),
-    "lost in the store": (lost_in_the_store, ("chunks missing in Chroma: 2",), 2, 0),
-    "stray in the store": (stray_in_the_store, ("chunks of nothing in Chroma: 1",), 0, 1),
+    "lost in the store": (lost_in_the_store, ("chunks missing in the store: 2",), 2, 0),
+    "stray in the store": (stray_in_the_store, ("chunks of nothing in the store: 1",), 0, 1),
     "unreadable": (unreadable, ("chunks without an embedding: 1",), 1, 0),
-    "twice in the store": (twice_in_the_store, ("chunks twice in Chroma: 1",), 0, 1),
+    "twice in the store": (twice_in_the_store, ("chunks twice in the store: 1",), 0, 1),
     "no collection": (
         lambda rest: rest.world.vectors.delete_collection(rest.ref.name),
         ("the collection is gone",), 7, 0,
