@@ -7,14 +7,19 @@
 
 The session id is hashed because it is free text. All other keys in that Redis belong to the broker.
 
-The lock only saves work: the claim in SQL decides. While Redis is unavailable, workers go on without it.
+The lock only saves work: the claim in SQL decides. While Redis is unavailable, workers go on without it. One call in
+`PAUSE_SECONDS` finds out whether it is back: a worker that holds many locks would wait for each, and its leases would
+expire meanwhile.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
@@ -25,6 +30,9 @@ from memorybase.errors import LockUnavailable
 
 if TYPE_CHECKING:
     from redis import Redis
+
+
+PAUSE_SECONDS = 5.0  # without calls after one that failed
 
 
 class HeldLock(Protocol):
@@ -54,25 +62,27 @@ class RedisSessionLocks:
     """SessionLocks in Redis. A holder that dies blocks others for `ttl_seconds` at most.
 
     The client must have timeouts and no retries: a SET NX repeated after a lost answer would fail on its own lock.
+    After a call that failed, calls fail at once for PAUSE_SECONDS.
     """
 
-    def __init__(self, client: Redis, *, ttl_seconds: float) -> None:
+    def __init__(self, client: Redis, *, ttl_seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._ttl_seconds = ttl_seconds
+        self._calls = _Calls(monotonic)
 
     def acquire(self, memory_base_id: UUID, session_id: str) -> RedisHeldLock | None:
         # thread_local=False: the thread that renews the lock is not the one that took it.
         lock = Lock(self._client, lock_key(memory_base_id, session_id), timeout=self._ttl_seconds, thread_local=False)
-        with _redis_errors("acquire"):
-            return RedisHeldLock(lock) if lock.acquire(blocking=False) else None
+        with self._calls.bounded("acquire"):
+            return RedisHeldLock(lock, self._calls) if lock.acquire(blocking=False) else None
 
     def held(self, memory_base_id: UUID, session_id: str) -> bool:
-        with _redis_errors("held"):
+        with self._calls.bounded("held"):
             return bool(self._client.exists(lock_key(memory_base_id, session_id)))
 
     def free(self, memory_base_id: UUID, session_id: str) -> None:
         # If a live worker has taken it by now, two workers try one job, and the claim in SQL lets one of them have it.
-        with contextlib.suppress(RedisError):
+        with contextlib.suppress(LockUnavailable), self._calls.bounded("free"):
             self._client.delete(lock_key(memory_base_id, session_id))
 
     def close(self) -> None:
@@ -83,19 +93,23 @@ class RedisSessionLocks:
 class RedisHeldLock:
     """A held lock. A Redis script checks its token when it is extended or released."""
 
-    def __init__(self, lock: Lock) -> None:
+    def __init__(self, lock: Lock, calls: _Calls) -> None:
         self._lock = lock
+        self._calls = calls
 
     def extend(self) -> bool:
-        with _redis_errors("extend"):
+        with self._calls.bounded("extend"):
             try:
                 return bool(self._lock.reacquire())
             except LockError:
                 return False
 
     def release(self) -> None:
-        with contextlib.suppress(RedisError):  # LockError is one: lost, or released before
-            self._lock.release()
+        try:
+            with self._calls.bounded("release"):
+                _release(self._lock)
+        except LockUnavailable:
+            self._calls.release_later(self._lock)
 
 
 def lock_key(memory_base_id: UUID, session_id: str) -> str:
@@ -104,9 +118,42 @@ def lock_key(memory_base_id: UUID, session_id: str) -> str:
     return f"memorybase:lock:{memory_base_id}:{digest[:32]}"
 
 
-@contextlib.contextmanager
-def _redis_errors(operation: str) -> Iterator[None]:
+def _release(lock: Lock) -> None:
+    token = lock.local.token
     try:
-        yield
-    except RedisError as error:
-        raise LockUnavailable(operation=operation, reason=type(error).__name__) from error
+        lock.release()
+    except LockError:
+        return  # lost, or released before
+    except RedisError:
+        lock.local.token = token  # the library forgets it before it asks
+        raise
+
+
+class _Calls:
+    """The calls to one Redis: after one that failed, the next ones fail at once for a while."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._paused_until = -math.inf
+        self._to_release: deque[Lock] = deque()
+
+    def release_later(self, lock: Lock) -> None:
+        """Release it after the next call that Redis answers, so that its session need not wait until it expires."""
+        self._to_release.append(lock)
+
+    @contextlib.contextmanager
+    def bounded(self, operation: str) -> Iterator[None]:
+        """For one call. Raises LockUnavailable."""
+        if self._monotonic() < self._paused_until:
+            raise LockUnavailable(operation=operation, reason="paused")
+        try:
+            yield
+            self._release_waiting()
+        except RedisError as error:
+            self._paused_until = self._monotonic() + PAUSE_SECONDS
+            raise LockUnavailable(operation=operation, reason=type(error).__name__) from error
+
+    def _release_waiting(self) -> None:
+        for _ in range(len(self._to_release)):
+            with contextlib.suppress(IndexError):  # another thread has released it
+                _release(self._to_release.popleft())
