@@ -83,10 +83,9 @@ def loading(url: sa.URL) -> Iterator[Loader]:
             index.create(connection)
             connection.commit()
     with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
-        # What autovacuum does meanwhile.
-        connection.exec_driver_sql("ANALYZE" if engine.dialect.name == "sqlite" else "VACUUM ANALYZE")
-        if engine.dialect.name == "sqlite":
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        # What autovacuum does meanwhile; nothing gives SQLite statistics.
+        is_sqlite = engine.dialect.name == "sqlite"
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)" if is_sqlite else "VACUUM ANALYZE")
     engine.dispose()
 
 

@@ -153,7 +153,8 @@ def messages_page(
     db: OrmSession, user_id: UUID, query: MessageQuery, base: MemoryBase | None, request: PageRequest
 ) -> Found:
     conditions = _message_conditions(user_id, query, base)
-    statement = sa.select(Message, Session.end_user_id, _ingested(base).label("ingested")).join(
+    # Each message has a session; with an inner join and statistics SQLite may sort the messages of every session.
+    statement = sa.select(Message, Session.end_user_id, _ingested(base).label("ingested")).outerjoin(
         Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
     )
     counting = sa.select(Message.id).where(*conditions)

@@ -1,0 +1,173 @@
+"""With the statistics of a large store, no statement of a hot path reads a large table from its beginning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from harness import million
+from harness.world import World
+
+from memorybase.conversation.context import ContextRequest, build_context
+from memorybase.database.paging import PageRequest
+from memorybase.read_models import end_users, memory_bases, overview, runs, sessions
+from memorybase.read_models.run_queries import RunFilter
+from memorybase.read_models.search_states import SearchState
+from memorybase.read_models.session_queries import MessageQuery, SessionFilter
+from memorybase.search import search
+from memorybase.search.request import SearchRequest
+
+pytestmark = pytest.mark.slow
+LARGE = {"messages", "sessions", "runs", "postings", "ledger", "session_progress", "token_vectors", "ingestion_jobs"}
+# Partial indexes that have as many rows as there is work: reading all of one is cheap.
+SMALL = {
+    "ix_session_progress_pending", "ix_session_progress_dirty", "ix_session_progress_unbuilt", "ix_sessions_behind",
+    "ix_sessions_deleted", "ix_ingestion_jobs_queued", "ix_ingestion_jobs_order", "ix_ingestion_jobs_running",
+    "ix_ingestion_jobs_last", "ix_ingestion_jobs_failed", "uq_ingestion_jobs_active",
+}  # fmt: skip
+Sent = list[tuple[str, Any]]
+
+
+@contextmanager
+def recorded(world: World) -> Iterator[Sent]:
+    """Every statement meanwhile that reads or changes rows, with its parameters."""
+    sent: Sent = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        if statement.lstrip().startswith(("SELECT", "UPDATE", "DELETE", "WITH")) and parameters not in sent:
+            sent.append((statement, parameters))
+
+    engine = world.services.database.engine
+    sa.event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", note)
+
+
+def steps(world: World, statement: str, parameters: Any) -> list[str]:
+    """The steps of the plan that read a large table otherwise than by an index, or prepare for that."""
+    with world.services.database.engine.connect() as connection:
+        if world.services.database.is_sqlite:
+            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+            return [step for step in plan if _is_whole(step)]
+        # The file is small: a row costs what it would if 13 of them were in a page.
+        connection.exec_driver_sql("SET LOCAL cpu_tuple_cost = 0.09")
+        explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
+        connection.rollback()
+    nodes = list(_nodes(explained[0]["Plan"]))
+    whole = [node for node in nodes if node["Node Type"] == "Seq Scan" and node["Relation Name"] in LARGE]
+    return [json.dumps({name: node[name] for name in ("Node Type", "Relation Name")}) for node in whole]
+
+
+def _is_whole(step: str) -> bool:
+    if step.startswith("BLOOM FILTER ON"):  # it is filled with the whole table
+        return step.split()[3] in LARGE
+    words = step.split()
+    return words[0] == "SCAN" and words[1] in LARGE and words[-1] not in SMALL
+
+
+def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", []):
+        yield from _nodes(child)
+
+
+# (sessions, length) as multiples of 1,200 sessions of ten messages. None: no statistics, as SQLite has until somebody
+# runs ANALYZE.
+@pytest.fixture(params=[(100, 1), (10, 1), (1, 3), None], ids=["million", "100000", "long-sessions", "unknown"])
+def large(world: World, request: pytest.FixtureRequest) -> Iterator[tuple[World, UUID]]:
+    """A world whose planner believes in many messages, and its memory base."""
+    for _ in range(19):
+        world.new_flow()
+    base = world.new_base(threshold=2)  # among several flows, as a list of all of them has
+    for number in range(12):
+        for topic in ("harbour crane", "winter storage", "mooring rope"):
+            question = {"role": "user", "content": f"what about the {topic}?"}
+            world.say(f"session {number}", question, f"the {topic} {number}", end_user_id=f"person {number % 3}")
+    world.settle()
+    world.say("session 1", "pending")
+    if request.param is not None:
+        times_sessions, times_length = request.param
+        million.pretend(world.services.database, sessions=times_sessions, length=times_length)
+    elif not world.services.database.is_sqlite:
+        pytest.skip("PostgreSQL knows the size of its files")
+    yield world, base
+    million.forget(world.services.database)
+
+
+def pages(world: World, base: UUID) -> dict[str, Callable[[], object]]:
+    services, user_id, flow_id = world.services, world.user_id, world.flow_id
+    page = PageRequest()
+
+    def list_sessions(**wanted: Any) -> Callable[[], object]:
+        chosen = SessionFilter(**{"order": "recent", "flow_id": flow_id} | wanted)
+        return lambda: sessions.list_sessions(services, user_id, chosen, page)
+
+    def list_runs(**wanted: Any) -> Callable[[], object]:
+        return lambda: runs.list_runs(services, user_id, RunFilter(flow_id=flow_id, **wanted), page)
+
+    def list_messages(**wanted: Any) -> Callable[[], object]:
+        return lambda: sessions.list_messages(services, user_id, MessageQuery(flow_id=flow_id, **wanted), page)
+
+    found: dict[str, Callable[[], object]] = {
+        "capture": lambda: world.say("session 2", "harbour", "rope"),
+        "job": world.drain,
+        "search": lambda: search.search(services, user_id, SearchRequest(memory_base_id=base, query="harbour rope")),
+        "search in a session": lambda: search.search(
+            services, user_id, SearchRequest(memory_base_id=base, query="harbour", session_id="session 3")
+        ),
+        "context": lambda: build_context(services, user_id, ContextRequest(
+            flow_id=flow_id, session_id="session 3", token_budget=500, query="winter crane"
+        )),
+        "memories": lambda: memory_bases.list_memory_bases(services, user_id, page),
+        "overview": lambda: overview.compute(services, user_id, overview.Window.WEEK),
+        "sessions": list_sessions(), "sessions, oldest first": list_sessions(order="created"),
+        "sessions with words": list_sessions(text="harbour crane", flow_id=None),
+        "sessions of a person": list_sessions(end_user_id="person 1"),
+        "sessions that wait": list_sessions(state=SearchState.WAITING),
+        "runs": list_runs(), "runs with words": list_runs(text="harbour crane"),
+        "messages of a flow": list_messages(), "newest messages of a flow": list_messages(order="desc"),
+        "messages of a session": list_messages(session_id="session 3"),
+        "messages of a memory base": list_messages(memory_base_id=base),
+        "end users": lambda: end_users.list_end_users(services, user_id, page),
+        "sweep": world.sweep,
+    }  # fmt: skip
+    return found
+
+
+def test_no_hot_statement_reads_a_large_table_from_its_beginning(large: tuple[World, UUID]) -> None:
+    world, base = large
+    found: dict[str, list[str]] = {}
+    for name, call in pages(world, base).items():
+        with recorded(world) as sent:
+            call()
+        for statement, parameters in sent:
+            if "LIKE" in statement:  # a part of an id is looked for in every id: no index has those
+                continue
+            for step in steps(world, statement, parameters):
+                found.setdefault(name, []).append(f"{step}: {statement}")
+    assert not found, json.dumps(found, indent=1)
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_a_page_of_a_flows_messages_does_not_sort_all_of_them(large: tuple[World, UUID], order: Any) -> None:
+    world, _ = large
+    wanted = MessageQuery(flow_id=world.flow_id, order=order)
+    with recorded(world) as sent:
+        found = sessions.list_messages(world.services, world.user_id, wanted, PageRequest(size=5))
+    assert len(found.items) == 5
+    ((statement, parameters),) = [each for each in sent if "ORDER BY messages.captured_at" in each[0]]
+    with world.services.database.engine.connect() as connection:
+        if world.services.database.is_sqlite:
+            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+            assert "USE TEMP B-TREE FOR ORDER BY" not in plan, plan
+        else:
+            explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
+            kinds = [node["Node Type"] for node in _nodes(explained[0]["Plan"])]
+            assert "Sort" not in kinds, kinds
