@@ -44,7 +44,7 @@ INSTALLED_GENERATORS := $(GENERATORS)/.installed
 MCP_CLIENTS := .mcp-clients
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 
-.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-typescript chaos chaos-net up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-page bench-peers bench-recall bench-scale bench-scores bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-typescript chaos chaos-net up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-page bench-peers bench-recall bench-scale bench-scores bench-tokens bench-workers migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,11 @@ test: $(INSTALLED_DEV) ## run all tests except the slow ones, in five to eight m
 
 test-slow: $(INSTALLED_DEV) ## run the slow tests, in a quarter of an hour: faults in real processes, long property runs, fuzzing
 	$(BIN)/python -m pytest -m "slow and not tools" $(T)
+
+check-pgbouncer: $(INSTALLED_DEV) ## run the tests of the flow on PostgreSQL through PgBouncer (needs pgbouncer; PGBOUNCER=path of another one)
+	$(BIN)/python -m pytest -n0 --pgbouncer -k "postgresql or pgvector or bouncer or both" tests/contract/test_vector_store.py \
+		tests/integration/database/test_engine.py tests/integration/database/test_pgbouncer.py \
+		tests/integration/ingestion tests/integration/sessions tests/integration/memory_bases
 
 check-generators: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## generate clients in TypeScript and Python and use them (needs npm of Node 20 or later)
 	$(BIN)/python -m pytest -n0 tests/acceptance/test_generators.py

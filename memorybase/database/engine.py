@@ -98,6 +98,13 @@ class Database:
         with self.reading() as db:
             db.execute(sa.text("SELECT 1"))
 
+    def missing_timeouts(self) -> list[str]:
+        """Timeouts that PostgreSQL does not apply to our statements. Raises DatabaseUnavailable."""
+        if self.is_sqlite:
+            return []
+        with self.reading() as db:
+            return postgresql.missing_timeouts(connection(db))
+
     def dispose(self) -> None:
         self.engine.dispose()
 

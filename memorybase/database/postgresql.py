@@ -1,6 +1,7 @@
 """The engine for PostgreSQL: a cut link is an error within seconds, a commit that no standby confirms too.
 
-Each default gives way to the same parameter in the URL.
+Each default gives way to the same parameter in the URL. `pooler=transaction` in it says that PgBouncer or another
+pooler stands in between: nothing may depend on the session then.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ CONNECTION_DEFAULTS: dict[str, Any] = {
     "keepalives_count": 3,
     "application_name": "memorybase",
 }
-SESSION_SETTINGS = {
+TIMEOUTS = {  # milliseconds
     "statement_timeout": STATEMENT_TIMEOUT_MILLISECONDS,
     "lock_timeout": LOCK_TIMEOUT_MILLISECONDS,
     "idle_in_transaction_session_timeout": STATEMENT_TIMEOUT_MILLISECONDS,
-    "timezone": "UTC",
 }
+# Parameters of a URL that the driver does not know; settings.py checks their values.
+OWN_PARAMETERS = ("pooler", "prepared_statements")
 # SQLSTATEs of a write on a standby: the write itself, or the beginning of its transaction.
 REFUSED_BY_STANDBY = frozenset({"25006", "0A000"})
 
@@ -47,7 +49,7 @@ def create_engine(url: sa.URL, pool_size: int) -> sa.Engine:
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
     engine = sa.create_engine(
-        url,
+        url.difference_update_query(OWN_PARAMETERS),
         hide_parameters=True,
         poolclass=QueuePool,
         pool_size=pool_size,
@@ -66,13 +68,29 @@ def take_unconfirmed(connection: sa.Connection) -> bool:
     return connection.info.pop(_UNCONFIRMED, None) is not None
 
 
+def is_pooled(url: sa.URL) -> bool:
+    """Whether a pooler hands the server's connections from client to client after each transaction."""
+    return "pooler" in url.query
+
+
+def missing_timeouts(connection: sa.Connection) -> list[str]:
+    """Those of our timeouts that no connection has, such as a pooler's."""
+    names = ", ".join(f"'{name}'" for name in TIMEOUTS)
+    found = connection.exec_driver_sql(f"SELECT name FROM pg_settings WHERE setting = '0' AND name IN ({names})")  # noqa: S608 - constants
+    return sorted(row.name for row in found)
+
+
 def connect_arguments(url: sa.URL) -> dict[str, Any]:
     """What the URL does not say itself; SQLAlchemy lets these win over the URL."""
     arguments = {name: value for name, value in CONNECTION_DEFAULTS.items() if name not in url.query}
     if _has_several_hosts(url) and "target_session_attrs" not in url.query:
         arguments["target_session_attrs"] = "read-write"  # the one that is the primary now
+    if url.query.get("prepared_statements") == "off":
+        arguments["prepare_threshold"] = None
+    if is_pooled(url):
+        return arguments  # a pooler refuses options, or ignores them
     given = url.query.get("options", "")
-    options = [f"-c {name}={value}" for name, value in SESSION_SETTINGS.items()]
+    options = [f"-c {name}={value}" for name, value in {**TIMEOUTS, "timezone": "UTC"}.items()]
     return arguments | {"options": " ".join([*options, *([given] if isinstance(given, str) else given)]).strip()}
 
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from importlib.util import find_spec
@@ -59,6 +60,7 @@ class PostgresServer(Server):
         # Not below pytest's directory: that is closed to other accounts, and a socket's path may have 107 bytes.
         super().__init__(Path(tempfile.mkdtemp(prefix="memorybase-pg-", dir="/tmp")))
         self.settings = SETTINGS | settings
+        self.url_through_pooler: Callable[[str], str] | None = None
         self._empty: list[str] = []
         self.account = _account()
         if self.account is not None:
@@ -76,7 +78,10 @@ class PostgresServer(Server):
         return self.directory / "data"
 
     def url(self, dbname: str = "postgres") -> str:
-        """SQLAlchemy's URL of a database."""
+        """SQLAlchemy's URL of a database, through the pooler if there is one."""
+        return self.url_through_pooler(dbname) if self.url_through_pooler else self.direct_url(dbname)
+
+    def direct_url(self, dbname: str = "postgres") -> str:
         if self.namespace:
             return f"postgresql+psycopg://{USER}@{self.host}/{dbname}"
         return f"postgresql+psycopg://{USER}@/{dbname}?host={self.directory}"
@@ -120,7 +125,7 @@ class PostgresServer(Server):
     def template(self) -> str:
         """A database with the tables that the migrations make, to which nobody stays connected."""
         name = self.create_database()
-        migrate.upgrade(self.url(name))
+        migrate.upgrade(self.direct_url(name))
         return name
 
     def create_database(self, *, template: str = "template0") -> str:

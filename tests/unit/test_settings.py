@@ -1,7 +1,8 @@
-"""Settings that depend on each other: the vector stores."""
+"""Settings that depend on each other: the vector stores, and the ways to the database."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,3 +74,21 @@ def test_a_child_process_uses_the_same_stores(monkeypatch: pytest.MonkeyPatch) -
 
     assert Settings().vector_servers == ("pgvector", "chroma-east")
     assert (Settings().chroma_urls, Settings().chroma_closed) == (urls, ["chroma-east"])
+
+
+@pytest.mark.parametrize("name", ["database_url", "database_direct_url", "pgvector_url"])
+@pytest.mark.parametrize("parameter", ["pooler=session", "prepared_statements=no"])
+def test_a_url_names_a_pooler_that_is_known(name: str, parameter: str) -> None:
+    with pytest.raises(ValidationError, match=f"{parameter} in the URL must be"):
+        Settings(**{name: f"postgresql://u@db/memorybase?{parameter}"})
+
+
+def test_migrations_run_past_a_pooler() -> None:
+    pooled, direct = "postgresql://u@pooler/memorybase?pooler=transaction", "postgresql://u@db/memorybase"
+    assert Settings(database_url=pooled, database_direct_url=direct).migration_url == direct
+    assert Settings(database_url=direct).migration_url == direct
+
+
+def test_a_sqlite_is_migrated_where_it_is(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, database_direct_url="postgresql://u@db/memorybase")
+    assert settings.migration_url == settings.resolved_database_url

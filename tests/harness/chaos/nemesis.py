@@ -100,7 +100,7 @@ class Nemesis:
         if self.cluster.postgres:
             more = {self._crash_database: 3, self._kill_database: 2, self._freeze_database: 3, self._cut_database: 4}
         elif self.cluster.replicated:
-            more = {self._fail_over: 40, self._cut_database: 4}
+            more = {self._fail_over: 25, self._cut_database: 4}
         else:
             more = {self._block_database: 5, self._kill_holder_before_commit: 5}
         return kinds | more

@@ -40,3 +40,14 @@ def test_of_several_hosts_the_one_that_takes_writes_is_used(url: str) -> None:
 @pytest.mark.parametrize("url", [ONE, f"{ONE}?host=a", f"{SEVERAL[1]}&target_session_attrs=any"])
 def test_a_single_host_or_the_url_decides_itself(url: str) -> None:
     assert "target_session_attrs" not in arguments(url)
+
+
+def test_a_pooler_gets_no_options() -> None:
+    given = arguments(f"{ONE}?pooler=transaction")
+    assert "options" not in given
+    assert "prepare_threshold" not in given
+
+
+def test_prepared_statements_can_be_switched_off() -> None:
+    given = arguments(f"{ONE}?pooler=transaction&prepared_statements=off")
+    assert given["prepare_threshold"] is None
