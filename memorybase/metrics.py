@@ -23,3 +23,9 @@ CAPTURE_SECONDS = Histogram(
     buckets=CAPTURE_BUCKETS,
     registry=_OF_THIS_PROCESS,
 )
+REPLICA_READS = Counter(
+    "memorybase_replica_reads",
+    "Reads that a standby may serve: by the replica, or by the primary because it was behind, away, or skipped.",
+    ["server"],
+    registry=_OF_THIS_PROCESS,
+)

@@ -36,6 +36,9 @@ class Settings(BaseSettings):
     database_direct_url: str = Field(
         "", description="SQLAlchemy URL of PostgreSQL without a pooler, for migrations; empty: database_url."
     )
+    database_read_url: str = Field(
+        "", description="SQLAlchemy URL of a PostgreSQL standby, for lists and searches; empty: database_url."
+    )
     redis_url: str = Field("redis://127.0.0.1:6379/0", description="Redis: task broker and session locks.")
     vector_store: VectorStoreName = Field(
         "chroma", description="Vector store of new memory bases, generations and knowledge bases."
@@ -244,7 +247,7 @@ class Settings(BaseSettings):
                 raise ValueError(message)
         return values
 
-    @field_validator("database_url", "database_direct_url", "pgvector_url")
+    @field_validator("database_url", "database_direct_url", "database_read_url", "pgvector_url")
     @classmethod
     def _has_known_pooler(cls, url: str) -> str:
         query = parse_qs(urlsplit(url).query)
@@ -283,6 +286,11 @@ class Settings(BaseSettings):
                 message = f"{lower}={low:g} must be less than {upper}={high:g}"
                 raise ValueError(message)
         self._check_vector_store()
+        if self.database_read_url and not (
+            self.database_url.startswith("postgresql") and self.database_read_url.startswith("postgresql")
+        ):
+            message = "database_read_url and database_url must start with postgresql: it is a standby of that server"
+            raise ValueError(message)
         least = -(-self.max_body_bytes * 4 // 3)  # a quarter is for small bodies
         if 0 < self.max_body_bytes_in_flight < least:
             message = (

@@ -38,7 +38,7 @@ def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
     settings = settings or Settings()
     return Services(
         settings=settings,
-        database=Database(settings.resolved_database_url, pool_size=POOL_SIZES[role]),
+        database=_database(settings, role),
         vectors=_vector_stores(settings, role),
         embedders=Embedders(settings, background=role == "worker"),
         locks=RedisSessionLocks(redis_client(settings), ttl_seconds=settings.lock_seconds),
@@ -73,6 +73,12 @@ def redis_client(settings: Settings) -> redis.Redis:
         retry=Retry(NoBackoff(), 0),
     )
     return client
+
+
+def _database(settings: Settings, role: Role) -> Database:
+    # Workers and sweepers show nothing: everything that they read decides.
+    read_url = settings.database_read_url if role in ("api", "cli") else ""
+    return Database(settings.resolved_database_url, pool_size=POOL_SIZES[role], read_url=read_url)
 
 
 def _vector_stores(settings: Settings, role: Role) -> VectorStores:

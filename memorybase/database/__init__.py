@@ -2,6 +2,7 @@
 
     engine     Database: transaction() writes and commits, reading() sees one snapshot; callbacks after a commit
     postgresql its engine for PostgreSQL: timeouts, standbys, broken connections
+    replica    reads on a standby that has replayed what was committed before
     upsert     INSERT ... ON CONFLICT for both dialects; how many rows a statement wrote
     lookup     a row by its primary key, with a cached statement
     records    rows as NamedTuples and dataclasses, for what every capture and job reads

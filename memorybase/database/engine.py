@@ -15,6 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from memorybase import errors
 from memorybase.database import postgresql
+from memorybase.database.replica import Replica
 
 AfterCommit = Callable[[], object]
 
@@ -32,9 +33,10 @@ class Database:
 
     sqlite_sync: ClassVar = {True: "FULL", False: "NORMAL"}  # by `durable`
 
-    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+    def __init__(self, url: str, *, pool_size: int = 10, read_url: str = "") -> None:
         self.url = sa.make_url(url)
         self.engine = (_sqlite_engine if self.is_sqlite else postgresql.create_engine)(self.url, pool_size)
+        self.replica = Replica(read_url, pool_size=pool_size) if read_url else None
         self._writing = threading.Lock()  # SQLite has one writer: threads of this process wait here without polling
 
     @property
@@ -50,21 +52,13 @@ class Database:
         """
         # On SQLite take the write lock at the start: under WAL a reader that starts to write fails at once.
         options = {"begin_immediate": self.sqlite_sync[durable]} if self.is_sqlite else {}
-        with _translate_errors(), self._writer_lock(), self._session(options) as db:
+        with _translate_errors(), self._writer_lock(), self.engine.connect() as opened, _session(opened, options) as db:
             yield db
             db.flush()
             _commit(connection(db))
             callbacks = _callbacks(db)
         for callback in callbacks:
             callback()
-
-    @contextmanager
-    def _session(self, options: Mapping[str, Any]) -> Iterator[OrmSession]:
-        """A session on a connection that has begun a transaction; it is rolled back at the end unless committed."""
-        with self.engine.connect() as opened:
-            opened.execution_options(**options).begin()
-            with OrmSession(opened, expire_on_commit=False) as db:
-                yield db
 
     @contextmanager
     def _writer_lock(self) -> Iterator[None]:
@@ -79,19 +73,41 @@ class Database:
             self._writing.release()
 
     @contextmanager
-    def reading(self, *, snapshot: bool = True) -> Iterator[OrmSession]:
+    def reading(self, *, snapshot: bool = True, on_replica: bool = False) -> Iterator[OrmSession]:
         """A read transaction on one snapshot.
 
         Without `snapshot` each statement sees what is committed by then. A single statement then takes one round trip
-        to the server instead of three.
+        to the server instead of three. `on_replica`: on the standby, if there is one that has replayed all that was
+        committed before; only for what is shown, never for what decides.
         """
         options: dict[str, Any] = {"isolation_level": "AUTOCOMMIT"}
         if self.is_sqlite:
             options = {"begin": snapshot}
         elif snapshot:
             options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        with _translate_errors(), self._session(options) as db:
+        with (
+            _translate_errors(),
+            self._read_connection(on_replica=on_replica) as opened,
+            _session(opened, options) as db,
+        ):
             yield db
+
+    @contextmanager
+    def _read_connection(self, *, on_replica: bool) -> Iterator[sa.Connection]:
+        replica = self.replica if on_replica else None
+        opened = None if replica is None else replica.connect(self.engine)
+        if replica is None or opened is None:
+            with self.engine.connect() as connection:
+                yield connection
+            return
+        with opened:
+            try:
+                yield opened
+            except sa.exc.DBAPIError:
+                # The caller's repetition reads the primary: the standby may have ended, or cancelled a statement whose
+                # rows it had to remove.
+                replica.leave()
+                raise
 
     def ping(self) -> None:
         """Raises DatabaseUnavailable."""
@@ -105,8 +121,28 @@ class Database:
         with self.reading() as db:
             return postgresql.missing_timeouts(connection(db))
 
+    def replica_bytes_behind(self) -> int | None:
+        """How far the standby is behind; None without one. Raises DatabaseUnavailable, also if it is no standby."""
+        if self.replica is None:
+            return None
+        with _translate_errors():
+            behind = self.replica.bytes_behind(self.engine)
+        if behind is None:
+            raise errors.DatabaseUnavailable("The server for reads is no standby")
+        return behind
+
     def dispose(self) -> None:
         self.engine.dispose()
+        if self.replica is not None:
+            self.replica.engine.dispose()
+
+
+@contextmanager
+def _session(opened: sa.Connection, options: Mapping[str, Any]) -> Iterator[OrmSession]:
+    """A session on the connection, in a transaction that is rolled back at the end unless it was committed."""
+    opened.execution_options(**options).begin()
+    with OrmSession(opened, expire_on_commit=False) as db:
+        yield db
 
 
 def connection(db: OrmSession) -> sa.Connection:

@@ -44,8 +44,8 @@ _WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 _UNCONFIRMED = "unconfirmed"
 
 
-def create_engine(url: sa.URL, pool_size: int) -> sa.Engine:
-    """An engine that replaces broken connections before use."""
+def create_engine(url: sa.URL, pool_size: int, *, target: str = "read-write") -> sa.Engine:
+    """An engine that replaces broken connections before use; `target` is sought if the URL has several hosts."""
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
     engine = sa.create_engine(
@@ -55,7 +55,7 @@ def create_engine(url: sa.URL, pool_size: int) -> sa.Engine:
         pool_size=pool_size,
         max_overflow=MAX_OVERFLOW,
         pool_timeout=10,
-        connect_args=connect_arguments(url),
+        connect_args=connect_arguments(url, target),
     )
     sa.event.listen(engine, "connect", _note_unconfirmed_commits)
     sa.event.listen(engine, "handle_error", _leave_standby)
@@ -80,11 +80,11 @@ def missing_timeouts(connection: sa.Connection) -> list[str]:
     return sorted(row.name for row in found)
 
 
-def connect_arguments(url: sa.URL) -> dict[str, Any]:
+def connect_arguments(url: sa.URL, target: str = "read-write") -> dict[str, Any]:
     """What the URL does not say itself; SQLAlchemy lets these win over the URL."""
     arguments = {name: value for name, value in CONNECTION_DEFAULTS.items() if name not in url.query}
     if _has_several_hosts(url) and "target_session_attrs" not in url.query:
-        arguments["target_session_attrs"] = "read-write"  # the one that is the primary now
+        arguments["target_session_attrs"] = target
     if url.query.get("prepared_statements") == "off":
         arguments["prepare_threshold"] = None
     if is_pooled(url):

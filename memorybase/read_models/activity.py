@@ -60,7 +60,7 @@ def activity(
     `until` is at most now. Buckets start at multiples of their length, so that a moving window keeps its buckets; there
     may be one or two more buckets than requested. Raises NotFound, InvalidRequest.
     """
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         base = require_memory_base(db, user_id, base_id)
         now = clock.now(db)
         window = _window(since, now if until is None else min(until, now), buckets)

@@ -44,7 +44,7 @@ def branches(
     One statement looks through the messages from the page on for the latest thread, without their content; everything
     else costs as much as the page is long.
     """
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         require_flow(db, user_id, flow_id)
         seqs = {message.seq for message in messages}
         page = threads.links_at(db, flow_id, session_id, seqs)

@@ -64,7 +64,7 @@ class RetriedMessage:
 
 def group_dead_letters(services: Services, user_id: UUID, wanted: DeadLetterFilter) -> DeadLetterGroups:
     """Causes with most messages first, and within each the texts with most messages first; raises NotFound."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         if wanted.memory_base_id is not None:
             require_memory_base(db, user_id, wanted.memory_base_id)
         causes = queries.dead_letter_causes(db, user_id, wanted)
@@ -80,7 +80,7 @@ def group_dead_letters(services: Services, user_id: UUID, wanted: DeadLetterFilt
 def dead_letter_states(services: Services, user_id: UUID, ids: Collection[UUID]) -> dict[UUID, DeadLetterView]:
     """The dead letters of these ids that are left: one that was embedded, deleted or discarded is gone."""
     left: dict[UUID, DeadLetterView] = {}
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         for some in pages(ids):
             rows = queries.dead_letters_of_ids(db, user_id, some)
             left.update({row.DeadLetter.id: dead_letter_view(row) for row in rows})
@@ -91,7 +91,7 @@ def outcomes(services: Services, user_id: UUID, retried: Sequence[tuple[UUID, UU
     """What became of retried dead letters, given as pairs of dead letter and message, in their order."""
     left = dead_letter_states(services, user_id, [letter_id for letter_id, _ in retried])
     stored: dict[UUID, MessageView] = {}
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         for some in pages([message_id for _, message_id in retried]):
             rows = queries.messages_of_ids(db, user_id, some)
             stored.update({row.Message.id: message_view(row) for row in rows})

@@ -76,7 +76,7 @@ def list_end_users(
     order: EndUserOrder = "recent",
 ) -> Page[EndUserView]:
     """Last seen first, or most sessions first. `text`: part of the id. Raises NotFound for the flow."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         if flow_id is not None:
             require_flow(db, user_id, flow_id)
         wanted = None if text is None else text.strip() or None

@@ -25,7 +25,7 @@ class FirstSteps:
 
 def first_steps(services: Services, user_id: UUID) -> FirstSteps:
     """Of the flow with the latest capture, or the latest flow."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         found = queries.flows(db, user_id, 1)
         if not found:
             return FirstSteps()

@@ -77,7 +77,7 @@ class MessageIngestion:
 
 def message_ingestion(services: Services, user_id: UUID, message_id: UUID) -> MessageIngestion:
     """Raises NotFound."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         row = require(session_queries.fetch_message(db, user_id, message_id), "message", message_id)
         flow_id = row.Message.flow_id
         found = queries.ingestion_by_base(db, flow_id, message_id=message_id)

@@ -97,7 +97,7 @@ def list_memory_bases(
     services: Services, user_id: UUID, request: PageRequest, query: MemoryBaseQuery = ALL_MEMORY_BASES
 ) -> Page[MemoryBaseView]:
     """Oldest first unless the query says otherwise; raises NotFound for the flow."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         if query.flow_id is not None:
             require_flow(db, user_id, query.flow_id)
         failing = failing_stores(db, services.settings, clock.now(db))
@@ -133,7 +133,7 @@ def views_of_flows(
 
 def only_flow(services: Services, user_id: UUID, base_ids: Collection[UUID]) -> str | None:
     """The external id, or the UUID, of the flow that all these memory bases, or all of the user's, belong to."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         found = queries.flows_of_bases(db, user_id, base_ids, limit=2)
     return found[0].external_id or str(found[0].id) if len(found) == 1 else None
 
@@ -142,7 +142,7 @@ def list_base_sessions(
     services: Services, user_id: UUID, base_id: UUID, request: PageRequest, query: BaseSessionQuery = ALL_SESSIONS
 ) -> Page[BaseSessionView]:
     """The sessions of the flow, tracked or not, oldest first unless the query says otherwise; raises NotFound."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         base = require_memory_base(db, user_id, base_id)
         capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
         return page_of(base_session_queries.base_sessions_page(db, base, capture, query, request), _session)

@@ -31,7 +31,7 @@ def find_named(services: Services, user_id: UUID, text: str) -> list[Named]:
     """At most five of each kind, each kind by name; nothing for an empty text."""
     if not text.strip():
         return []
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         return [*_flows(db, user_id, text), *_memory_bases(db, user_id, text), *_sessions(db, user_id, text)]
 
 

@@ -150,7 +150,7 @@ def overview(services: Services, user_id: UUID, window: Window = Window.DAY) -> 
 
 def compute(services: Services, user_id: UUID, window: Window) -> Overview:
     """The overview as it is now."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         spans = _spans(clock.now(db), window)
         since = spans[0].since
         flows = queries.flows(db, user_id, MAX_FLOWS)

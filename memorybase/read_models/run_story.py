@@ -134,7 +134,7 @@ class MessageUse:
 def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId | UUID) -> RunStory:
     """Raises NotFound if the run is not captured and no memory of it is recorded."""
     memory = record.run_memory(services, user_id, flow_id, given)
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         row = run_queries.fetch_run(db, user_id, memory.run_id)
         row = row if row is not None and row.Run.flow_id == flow_id else None
         nodes = _nodes(db, flow_id, memory.run_id, memory.session_id, memory.nodes)
@@ -165,7 +165,7 @@ def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId 
 
 def uses_of_message(services: Services, user_id: UUID, message_id: UUID, request: PageRequest) -> Page[MessageUse]:
     """The runs whose models were given a message, latest first. Raises NotFound."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         row = require(session_queries.fetch_message(db, user_id, message_id), "message", message_id)
         found = queries.uses_page(db, row.Message.flow_id, message_id, request)
     return page_of(found, lambda use: _use(use, message_id))

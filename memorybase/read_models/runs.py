@@ -51,7 +51,7 @@ class RunView:
 
 def list_runs(services: Services, user_id: UUID, wanted: RunFilter, request: PageRequest) -> Page[RunView]:
     """Newest first; raises NotFound for the flow, InvalidRequest."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         if wanted.flow_id is not None:
             require_flow(db, user_id, wanted.flow_id)
         text = text_filter(services, db, user_id, wanted.flow_id, wanted.text)

@@ -85,7 +85,7 @@ class MessageView:
 
 def list_flows(services: Services, user_id: UUID, request: PageRequest) -> Page[FlowView]:
     """Oldest first."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         return page_of(queries.flows_page(db, user_id, request), lambda row: flow_view(row.Flow))
 
 
@@ -103,7 +103,7 @@ def get_flows(services: Services, user_id: UUID, flow_ids: Collection[UUID]) -> 
 
 def list_sessions(services: Services, user_id: UUID, wanted: SessionFilter, request: PageRequest) -> Page[SessionView]:
     """Raises NotFound for the flow, InvalidRequest."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         if wanted.flow_id is not None:
             require_flow(db, user_id, wanted.flow_id)
         text = text_filter(services, db, user_id, wanted.flow_id, wanted.text)
@@ -125,7 +125,7 @@ def states_of(
     services: Services, user_id: UUID, chosen: Collection[tuple[UUID, str]]
 ) -> list[tuple[UUID, str, SearchState | None]]:
     """(flow, session id, state) of each, in the given order; without a state it does not exist."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         found = {
             flow_id: queries.states_of(db, user_id, flow_id, [name for flow, name in chosen if flow == flow_id])
             for flow_id in {flow for flow, _ in chosen}
@@ -144,7 +144,7 @@ def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: st
 
 def list_messages(services: Services, user_id: UUID, query: MessageQuery, request: PageRequest) -> Page[MessageView]:
     """By seq within one session, by time of capture across sessions; raises NotFound and InvalidRequest."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         query, base = _resolved(db, services, user_id, query)
         return page_of(queries.messages_page(db, user_id, query, base, request), message_view)
 
@@ -157,14 +157,14 @@ def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageV
 
 def find_message(services: Services, user_id: UUID, flow_id: UUID, given: CallerId) -> MessageView:
     """The flow's message by an id that its caller chose. Raises NotFound."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         message_id = caller_ids.locate(db, given, flow_id)
         return message_view(require(queries.fetch_message(db, user_id, message_id), "message", message_id))
 
 
 def failed_among(services: Services, user_id: UUID, base_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Those of these messages that the memory base could not embed in their version. Raises NotFound."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         return queries.failed_among(db, require_memory_base(db, user_id, base_id), ids)
 
 

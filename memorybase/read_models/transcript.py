@@ -63,7 +63,7 @@ def read_transcript(
     services: Services, user_id: UUID, flow_id: UUID, session_id: str, place: Place, *, limit: int = GROUP
 ) -> Transcript:
     """One group of a session's messages. Raises NotFound for a flow of another user; an unknown session has none."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         require_flow(db, user_id, flow_id)
         through, ranges = _thread(db, flow_id, session_id, place)
         messages, older, newer = _group(db, flow_id, session_id, place, ranges, limit)
@@ -79,7 +79,7 @@ def holdings_of(
     services: Services, user_id: UUID, flow_id: UUID, session_id: str, messages: Sequence[MessageView]
 ) -> dict[UUID, Holding]:
     """Which memory bases hold these messages of a session. Raises NotFound."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         require_flow(db, user_id, flow_id)
         return _holdings(db, flow_id, session_id, messages)
 
@@ -87,7 +87,7 @@ def holdings_of(
 def find(services: Services, user_id: UUID, flow_id: UUID, session_id: str, text: str) -> list[int]:
     """The seqs of the newest messages that contain a text, in order, whatever its letter case. Raises NotFound."""
     wanted, found = text.casefold(), []
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         require_flow(db, user_id, flow_id)
         for seq, content in queries.contents(db, flow_id, session_id, limit=MOST_SEARCHED):
             if wanted in message_text(content).casefold():
@@ -99,7 +99,7 @@ def find(services: Services, user_id: UUID, flow_id: UUID, session_id: str, text
 
 def first_since(services: Services, user_id: UUID, flow_id: UUID, session_id: str, since: datetime) -> int | None:
     """The seq of the first message that was written then or later, or of the newest. Raises NotFound."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         require_flow(db, user_id, flow_id)
         seq = queries.first_seq_since(db, flow_id, session_id, since)
         return seq or queries.newest_seq(db, flow_id, session_id) or None

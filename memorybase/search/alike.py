@@ -26,7 +26,7 @@ def fold(services: Services, candidates: Sequence[Candidate], top_k: int) -> lis
     compared = candidates[:COMPARED]
     if not compared:
         return []
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         messages = queries.fetch_messages(
             db, compared[0].target.flow_id, [candidate.message_id for candidate in compared]
         )

@@ -142,7 +142,7 @@ def score(
         return []
     facts = [message for _, message in pairs]
     target = pairs[0][0].target
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         terms.complete(db, np.array([message.position for message in facts], dtype=np.int64))
         turns = queries.turns_at(db, target.flow_id, signals.positions_around(facts))
         dense = np.array([scoring.DENSE_UNKNOWN if found.score < 0 else found.score for found, _ in pairs])

@@ -43,7 +43,7 @@ def find_knowledge(services: Services, user_id: UUID, knowledge_id: str) -> Know
         check_text(part, FIELD)
     if len(rest) > 1 or not all(part.strip() and len(part) <= NAME_LENGTH for part in (name, *rest)):
         raise not_found("knowledge", knowledge_id)
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         base_id, flow_id = _named(db, user_id, name)
         flow = None if flow_id is None else sessions.fetch_flow(db, user_id, flow_id)
         flow = require(flow, "knowledge", knowledge_id)

@@ -49,7 +49,7 @@ def rerank(
 def _texts(services: Services, chosen: Sequence[Candidate]) -> dict[UUID, str]:
     """The text of each message to score: the chunk that its vector found, else its beginning."""
     without_text = [candidate.message_id for candidate in chosen if not candidate.text]
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         messages = queries.fetch_messages(db, chosen[0].target.flow_id, without_text) if without_text else {}
     beginnings = {id_: message_text(message.content)[:CHARS] for id_, message in messages.items()}
     return beginnings | {candidate.message_id: candidate.text for candidate in chosen if candidate.text}

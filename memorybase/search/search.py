@@ -13,6 +13,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.replica import moment
 from memorybase.ids import CallerId
 from memorybase.keyword_index import queries as postings
 from memorybase.models import Message
@@ -82,10 +83,11 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
     started = time.perf_counter()
     request = narrowed(request)
     check(services.settings, request)
-    request = _with_rows(services, user_id, request)
-    find = _dense if request.mode == "dense" else _reranked
-    chosen = _top(services, find(services, user_id, request), request)
-    results = _hits(services, request, chosen)
+    with moment():
+        request = _with_rows(services, user_id, request)
+        find = _dense if request.mode == "dense" else _reranked
+        chosen = _top(services, find(services, user_id, request), request)
+        results = _hits(services, request, chosen)
     return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
 
 
@@ -94,7 +96,7 @@ def _with_rows(services: Services, user_id: UUID, request: SearchRequest) -> Sea
     given = [each for each in request.exclude_message_ids if isinstance(each, CallerId)]
     if not given:
         return request
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         flow_id = request.flow_id
         if request.memory_base_id is not None:
             flow_id = require_memory_base(db, user_id, request.memory_base_id).flow_id
@@ -106,7 +108,7 @@ def _with_rows(services: Services, user_id: UUID, request: SearchRequest) -> Sea
 def _dense(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
     """Candidates by vectors alone."""
     now = datetime.now(UTC)
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         targets = _targets(db, user_id, request)
         if not targets:
             return []
@@ -133,7 +135,7 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
     now = datetime.now(UTC)
     wider = replace(request, top_k=max(hybrid.MIN_VECTOR_CANDIDATES, request.top_k), min_score=None)
     vector_results: Future[list[Nearest]] | None = None
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         targets = _targets(db, user_id, request)
         if not targets:
             return []
@@ -197,7 +199,7 @@ def turns_around(
 ) -> list[tuple[Hit, list[dict[str, Any]]]]:
     """The `request.neighbors` turns before and after each hit, nearest first; on ties the later turn, because an answer
     follows its question."""
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         positions = [(hit.session_id, hit.seq) for hit in hits]
         turns = queries.neighbours(db, flow_id, positions, count=request.neighbors)
     around = _turns_by_message(turns, request)
@@ -215,7 +217,7 @@ def _hits(services: Services, request: SearchRequest, chosen: Sequence[Candidate
     by_target: dict[Target, list[UUID]] = {}
     for candidate in chosen:
         by_target.setdefault(candidate.target, []).append(candidate.message_id)
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         messages = queries.fetch_messages(db, flow_id, [candidate.message_id for candidate in chosen])
         held = {target: queries.held_of(db, target, ids) for target, ids in by_target.items()}
         positions = [(m.session_id, m.seq) for m in messages.values()] if request.neighbors else []

@@ -69,7 +69,7 @@ def _by_flow(services: Services, user_id: UUID, memory_base_ids: Sequence[UUID] 
             f"memory_base_ids must hold 1 to {MAX_MEMORY_BASES} ids (got {len(wanted)})",
             field="memory_base_ids", value=len(wanted), limit=MAX_MEMORY_BASES,
         )  # fmt: skip
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         found = queries.flows_of_bases(db, user_id, wanted, limit=MAX_MEMORY_BASES + 1)
     if len(found) > MAX_MEMORY_BASES:
         raise errors.InvalidRequest(

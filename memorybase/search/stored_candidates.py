@@ -118,7 +118,7 @@ def _attempts(
 
 
 def _small_selection(services: Services, target: Target, request: SearchRequest) -> list[str] | None:
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         ids = queries.small_selection(
             db, target, session_id=request.session_id, end_user_id=request.end_user_id, at_most=SMALL_SELECTION
         )
@@ -167,7 +167,7 @@ def _verified(
         return []
     batch_size = max(VERIFY_BATCH, 2 * request.top_k)
     verified: list[Candidate] = []
-    with services.database.reading() as db:
+    with services.database.reading(on_replica=True) as db:
         for start in range(0, len(good_enough), batch_size):
             verified += _verify_batch(db, target, good_enough[start : start + batch_size], request)
             if len(verified) >= request.top_k:

@@ -317,6 +317,17 @@ def environment_readers(module: Module) -> Iterator[str]:
             )
 
 
+def replica_readers(module: Module) -> Iterator[str]:
+    if module.name.startswith(("memorybase.read_models.", "memorybase.search.", "memorybase.database.")):
+        return
+    for node in module.nodes:
+        if isinstance(node, ast.Call) and any(keyword.arg == "on_replica" for keyword in node.keywords):
+            yield (
+                f"{module.at(node)}: only memorybase/read_models and memorybase/search read on a standby. What decides "
+                f"reads the primary: `with services.database.reading() as db`."
+            )
+
+
 def committers(module: Module) -> Iterator[str]:
     if module.name == "memorybase.database.engine":
         return
@@ -381,6 +392,7 @@ RULES = {
     "libraries stay behind their adapters": misplaced_libraries,
     "only settings reads the environment": environment_readers,
     "only database commits": committers,
+    "only what is shown reads on a standby": replica_readers,
     "tasks are doorways": long_tasks,
     "modules and functions fit a reader": oversized,
     "log events are static": changing_events,
@@ -441,6 +453,11 @@ PLANTED = [
     ("worker.app", "only settings reads the environment", "import os\nx = os.environ['A']"),
     ("api.app", "only settings reads the environment", "from os import getenv"),
     ("memorybase.auth.api_keys", "only database commits", "def f(session):\n    session.commit()"),
+    (
+        "memorybase.ingestion.claim",
+        "only what is shown reads on a standby",
+        "with services.database.reading(on_replica=True) as db:\n    pass",
+    ),
     ("worker.tasks", "tasks are doorways", "@app.task(name='t')\ndef f():\n" + "    g()\n" * 13),
     ("memorybase.auth.api_keys", "modules and functions fit a reader", "def f():\n" + "    g()\n" * 60),
     ("memorybase.auth.api_keys", "modules and functions fit a reader", "x = 1\n" * 501),
@@ -468,6 +485,7 @@ ALLOWED = [
     ("memorybase.cli.search", "from memorybase_client import errors"),
     ("worker.tasks", "@app.task(name='t')\ndef f():\n    '''What\n    it\n    does.'''\n" + "    g()\n" * 12),
     ("memorybase.database.engine", "def f(session):\n    session.commit()"),
+    ("memorybase.search.search", "with services.database.reading(on_replica=True) as db:\n    pass"),
     ("memorybase.settings", "import os\nx = os.environ"),
     ("memorybase.auth.api_keys", "log.info('key_made', key_id=1)"),
 ]

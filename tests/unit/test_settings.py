@@ -92,3 +92,15 @@ def test_migrations_run_past_a_pooler() -> None:
 def test_a_sqlite_is_migrated_where_it_is(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, database_direct_url="postgresql://u@db/memorybase")
     assert settings.migration_url == settings.resolved_database_url
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"database_read_url": "postgresql://u@db2/memorybase"},
+        {"database_read_url": "sqlite:///other.db", "database_url": "postgresql://u@db/memorybase"},
+    ],
+)
+def test_a_standby_is_one_of_a_postgresql(given: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="database_read_url and database_url must start with postgresql"):
+        Settings(**given)
