@@ -44,11 +44,13 @@ class Meter:
     walls: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     own: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     servers: dict[str, float] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     @contextmanager
     def call(self, name: str) -> Iterator[None]:
-        wall, own = time.perf_counter(), time.process_time()
+        steps, wall, own = self.stage.sqlite_steps, time.perf_counter(), time.process_time()
         yield
+        self.steps[name] += self.stage.sqlite_steps - steps
         self.own[name] += time.process_time() - own
         self.walls[name].append(time.perf_counter() - wall)
 
@@ -56,6 +58,7 @@ class Meter:
         for name in names:
             self.walls.pop(name, None)
             self.own.pop(name, None)
+            self.steps.pop(name, None)
 
     def repeat(self, name: str, calls: int, call: Callable[[], object]) -> None:
         for _ in range(WARM_UP):
@@ -78,6 +81,7 @@ class Meter:
             "p95_ms": round(1_000 * percentile(walls, 0.95), 2),
             "own_ms": round(1_000 * self.own[name] / count, 2),
             "server_ms": None if servers is None else round(1_000 * servers / count, 2),
+            "sqlite_steps": self.steps[name] // count,
         }
 
 

@@ -39,7 +39,13 @@ def markdown(found: Figures) -> str:
     parts = [f"`{about['command']}`", f"{where}, load before {about['load_before']}."]
     for (store, sessions), cells in _groups(found).items():
         parts.append(f"### {store}, {sessions:,} sessions")
-        parts += [_table(cells, "operations"), _long_table(cells), _bytes_table(cells), _process_table(cells)]
+        parts += [
+            _table(cells, "operations"),
+            _steps_table(cells),
+            _long_table(cells),
+            _bytes_table(cells),
+            _process_table(cells),
+        ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -63,6 +69,14 @@ def _table(cells: Sequence[Figures], part: str) -> str:
         growth = f"{costs[-1] / costs[0]:.2f}" if costs[0] else ""
         rows.append([name, *(f"{value:.2f}" for value in costs), growth, each[-1]["p50_ms"], each[-1]["p95_ms"]])
     return _lines(["milliseconds", *head], rows)
+
+
+def _steps_table(cells: Sequence[Figures]) -> str:
+    """Of SQLite's virtual machine."""
+    names = list(cells[0].get("operations", {}))
+    rows = [[name, *(f"{cell['operations'][name]['sqlite_steps']:,}" for cell in cells)] for name in names]
+    is_sqlite = any(cell["operations"][name]["sqlite_steps"] for cell in cells for name in names)
+    return _lines(["steps of SQLite", *(f"{cell['messages']:,}" for cell in cells)], rows) if is_sqlite else ""
 
 
 def _long_table(cells: Sequence[Figures]) -> str:

@@ -37,6 +37,7 @@ from scaling.texts import Vocabulary
 
 StoreName = Literal["sqlite-chroma", "postgresql-chroma", "postgresql-pgvector"]
 STORES: tuple[StoreName, ...] = ("sqlite-chroma", "postgresql-chroma", "postgresql-pgvector")
+COUNTED_STEPS = 1_000  # at a time: counting each would cost more than the steps
 KEY = "the-key-of-the-benchmark"
 THRESHOLD = 10
 OTHER_FLOWS = 19  # each with a memory base and a few messages
@@ -67,10 +68,25 @@ class Stage:
     flow_id: UUID
     base_id: UUID
     filled_seconds: float = 0.0
+    sqlite_steps: int = 0  # of its virtual machine so far: the same in every run, on any machine
 
     def server_seconds(self) -> float:
         """The processor time that the servers have taken so far."""
         return sum(sum(_times(process)) for process in self.server_processes())
+
+    def count_steps(self) -> None:
+        """Count SQLite's steps from now on."""
+        database = self.services.database
+        database.dispose()  # the connections that are open do not count
+
+        def count() -> int:
+            self.sqlite_steps += COUNTED_STEPS
+            return 0
+
+        if database.is_sqlite:
+            sa.event.listen(
+                database.engine, "connect", lambda opened, _: opened.set_progress_handler(count, COUNTED_STEPS)
+            )
 
     def server_processes(self) -> list[psutil.Process]:
         parents = [psutil.Process(server.pid) for server in self.servers.values()]
@@ -107,6 +123,7 @@ def filled(name: StoreName, size: Size, *, embed: bool) -> Iterator[Stage]:
         found = consistency.check_mismatch(stage.services, stage.user_id, stage.base_id)
         if found.state != "ok" or not found.expected:
             raise AssertionError(f"the filled store is not consistent: {found}")
+        stage.count_steps()
         yield stage
 
 

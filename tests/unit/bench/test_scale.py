@@ -83,7 +83,14 @@ def test_an_unknown_store_is_refused(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def cell(messages: int, own_ms: float, server_ms: float | None) -> dict[str, Any]:
-    operation = {"calls": 5, "p50_ms": 3.0, "p95_ms": 4.0, "own_ms": own_ms, "server_ms": server_ms}
+    operation = {
+        "calls": 5,
+        "p50_ms": 3.0,
+        "p95_ms": 4.0,
+        "own_ms": own_ms,
+        "server_ms": server_ms,
+        "sqlite_steps": 1_000 * messages,
+    }
     once = {"seconds": 2.0, "own_seconds": 1.0, "server_seconds": 0.5, "note": "ok"}
     return {
         "store": "sqlite-chroma", "messages": messages, "sessions": 10, "filled_seconds": 1.0,
@@ -103,6 +110,7 @@ def test_the_table_adds_up_the_processors_and_says_how_much_it_grew() -> None:
     table = report.markdown(FOUND)
     assert "| milliseconds | 10,000 | 100,000 | growth | p50 | p95 |" in table
     assert "| capture | 3.00 | 4.50 | 1.50 | 3.0 | 4.0 |" in table
+    assert "| capture | 10,000,000 | 100,000,000 |" in table
     assert "| export | 1.50 | 1.50 |" in table
 
 
