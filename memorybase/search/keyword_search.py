@@ -35,7 +35,10 @@ MAX_TERMS = 32  # the rarest words of a question
 # are looked up only for the candidates that rarer terms and vectors find.
 POSTINGS_READ = 4_000
 CACHE_ABOVE = 1_000  # sessions of a flow, or messages of a term: larger counts are cached
+# Of a count of up to 10,000. A larger one takes longer to count and changes as much more slowly, so it is kept for as
+# much longer.
 CACHE_SECONDS = 10.0
+MOST_CACHE_SECONDS = 300.0
 
 
 @dataclass(slots=True)
@@ -189,20 +192,21 @@ def _message_counts(db: OrmSession, keys: Sequence[int]) -> dict[int, int]:
 
 
 class _CountCache:
-    """Large counts, cached for a few seconds: they change slowly, and counting takes longer as the store grows."""
+    """Large counts, cached for seconds to minutes: they change slowly, and counting takes longer as the store grows."""
 
     def __init__(self) -> None:
         self._cached: dict[Hashable, tuple[float, Any]] = {}
 
     def get(self, key: Hashable) -> Any:
-        cached_at, value = self._cached.get(key, (-math.inf, None))
-        return value if time.monotonic() - cached_at < CACHE_SECONDS else None
+        until, value = self._cached.get(key, (-math.inf, None))
+        return value if time.monotonic() < until else None
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
         if size > CACHE_ABOVE:
             if len(self._cached) > CACHE_ABOVE:
                 self._cached.clear()
-            self._cached[key] = (time.monotonic(), value)
+            seconds = min(CACHE_SECONDS * max(1.0, size / 10_000), MOST_CACHE_SECONDS)
+            self._cached[key] = (time.monotonic() + seconds, value)
 
 
 _counts = _CountCache()
