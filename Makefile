@@ -44,7 +44,7 @@ INSTALLED_GENERATORS := $(GENERATORS)/.installed
 MCP_CLIENTS := .mcp-clients
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 
-.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-typescript chaos chaos-net up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-page bench-peers bench-recall bench-scale bench-scores bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-typescript chaos chaos-net up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-lag bench-page bench-peers bench-recall bench-scale bench-scores bench-tokens bench-workers migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -174,7 +174,10 @@ bench-page: $(INSTALLED) ## measure one page of every list with 200 memories and
 bench-scale: $(INSTALLED_DEV) ## measure what operations cost as the store grows: ARGS="--stores sqlite-chroma --sizes 10000,1000000"
 	PYTHONPATH=tests $(BIN)/python bench/scale.py $(ARGS)
 
-bench-workers: $(INSTALLED_DEV) ## measure how workers add up, and a quiet memory base beside a backlog: ARGS="--workers 1,4"
+bench-lag: $(INSTALLED_DEV) ## predict how long messages wait until they are searchable: ARGS="--runs 20 --workers 4 --real"
+	PYTHONPATH=tests $(BIN)/python bench/ingestion_lag.py $(ARGS)
+
+bench-workers: $(INSTALLED_DEV) ## measure how workers add up, and a quiet memory base beside a backlog: ARGS="--workers 1,4 --due 10000"
 	PYTHONPATH=tests $(BIN)/python bench/workers.py $(ARGS)
 
 migrate: $(INSTALLED) ## migrate the database to this version's schema
