@@ -21,6 +21,7 @@ from memorybase import errors
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 VectorStoreName = Literal["chroma", "pgvector"]
+TokenHeader = Literal["authorization", "x-chroma-token"]
 SERVER_NAME = re.compile("[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?")
 LOCAL_CHROMA = "http://127.0.0.1:8001"
 
@@ -55,7 +56,15 @@ class Settings(BaseSettings):
         default_factory=list,
         description="Chroma servers without new collections, by the names of their parts, such as chroma-east.",
     )
-    chroma_token: str | None = Field(None, description="Bearer token for a proxy in front of Chroma.")
+    chroma_token: str | None = Field(None, description="Token for Chroma Cloud, or for a proxy in front of Chroma.")
+    chroma_token_header: TokenHeader = Field(
+        "authorization", description="Header of chroma_token: authorization (a bearer token) or x-chroma-token."
+    )
+    chroma_tenant: str = Field("", description="Chroma's tenant; empty: default_tenant.")
+    chroma_database: str = Field("", description="Chroma's database; empty: default_database.")
+    chroma_limits: Literal["none", "cloud"] = Field(
+        "none", description="cloud: keep to the quotas of Chroma Cloud in every request."
+    )
     pgvector_url: str = Field(
         "", description="SQLAlchemy URL of a PostgreSQL with pgvector; empty: database_url if that is PostgreSQL."
     )

@@ -15,6 +15,7 @@ from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
 from memorybase.settings import Settings
 from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.chroma_limits import CLOUD, UNLIMITED
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import VectorStore
 from memorybase.vectors.stores import VectorStores
@@ -83,7 +84,15 @@ def _database(settings: Settings, role: Role) -> Database:
 
 def _vector_stores(settings: Settings, role: Role) -> VectorStores:
     servers: dict[str, VectorStore] = {
-        name: ChromaStore(url, timeout_seconds=settings.chroma_timeout_seconds, token=settings.chroma_token)
+        name: ChromaStore(
+            url,
+            timeout_seconds=settings.chroma_timeout_seconds,
+            token=settings.chroma_token,
+            token_header=settings.chroma_token_header,
+            tenant=settings.chroma_tenant,
+            database=settings.chroma_database,
+            limits=CLOUD if settings.chroma_limits == "cloud" else UNLIMITED,
+        )
         for name, url in settings.chroma_servers.items()
     }
     if url := settings.resolved_pgvector_url:

@@ -2,6 +2,7 @@
 
     store             the VectorStore protocol, its records and hits
     chroma            the adapter for a Chroma server; the only import of chromadb
+    chroma_limits     what one request to Chroma may hold
     pgvector          the adapter for PostgreSQL; pgvector_layout has its tables and statements, pgvector_filters the
                       conditions of a query
     collection_names  names that are never used twice

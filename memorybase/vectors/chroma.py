@@ -21,6 +21,8 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
+from memorybase.settings import TokenHeader
+from memorybase.vectors.chroma_limits import UNLIMITED, Limits
 from memorybase.vectors.store import (
     CHECK_COLLECTION,
     CHECK_ID,
@@ -65,10 +67,22 @@ class VectorUnreadable(VectorStoreUnavailable):
 class ChromaStore:
     """A Chroma server over HTTP. The constructor does not connect; calls are independent and reconnect."""
 
-    def __init__(self, url: str, *, timeout_seconds: float, token: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout_seconds: float,
+        token: str | None = None,
+        token_header: TokenHeader = "authorization",  # noqa: S107 - a header's name
+        tenant: str = "",
+        database: str = "",
+        limits: Limits = UNLIMITED,
+    ) -> None:
         self._url = url
         self._timeout_seconds = timeout_seconds
-        self._token = token
+        self._token, self._token_header = token, token_header
+        self._tenant, self._database = tenant or "default_tenant", database or "default_database"
+        self._limits = limits
         self._connecting = threading.Lock()
         self._connected: FastAPI | None = None
         self._checks: ChromaStore | None = None
@@ -78,38 +92,44 @@ class ChromaStore:
             model = api.create_collection(
                 name,
                 configuration={"hnsw": {"space": "cosine"}},
-                metadata=dict(metadata) or None,  # Chroma rejects an empty one
+                metadata=self._limits.collection_metadata(metadata) or None,  # Chroma rejects an empty one
                 get_or_create=False,
+                tenant=self._tenant,
+                database=self._database,
             )
         return CollectionRef(name=model.name, id=UUID(str(model.id)))
 
     def delete_collection(self, name: str) -> None:
         try:
             with self._api("delete_collection") as api:
-                api.delete_collection(name)
+                api.delete_collection(name, tenant=self._tenant, database=self._database)
         except CollectionMissing:
             return
 
     def collection_exists(self, ref: CollectionRef) -> bool:
         try:
             with self._api("collection_exists") as api:
-                return bool(api.get_collection_by_id(ref.id).name == ref.name)
+                return bool(
+                    api.get_collection_by_id(ref.id, tenant=self._tenant, database=self._database).name == ref.name
+                )
         except CollectionMissing:
             return False
 
     def list_collections(self) -> list[StoredCollection]:
         found: dict[UUID, StoredCollection] = {}
+        size = min(COLLECTION_PAGE, self._limits.records)
         while True:
             with self._api("list_collections") as api:
-                page = api.list_collections(limit=COLLECTION_PAGE, offset=len(found))
+                page = api.list_collections(limit=size, offset=len(found), tenant=self._tenant, database=self._database)
             for model in page:
                 ref = CollectionRef(name=model.name, id=UUID(str(model.id)))
                 found[ref.id] = StoredCollection(ref, dict(model.metadata or {}))
-            if len(page) < COLLECTION_PAGE:
+            if len(page) < size:
                 return list(found.values())
 
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
         check_records(records)
+        self._limits.check(records)
         for batch in batches(records, UPSERT_BATCH):
             vectors: list[Any] = [np.asarray(record.vector, dtype=np.float32) for record in batch]
             with self._collection(ref, "upsert") as collection:
@@ -117,7 +137,7 @@ class ChromaStore:
                     ids=[record.id for record in batch],
                     embeddings=vectors,
                     metadatas=[dict(record.metadata) for record in batch],
-                    documents=[record.text for record in batch],
+                    documents=[self._limits.document_of(record.text) for record in batch],
                 )
 
     def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
@@ -128,7 +148,7 @@ class ChromaStore:
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
         reached: set[str] = set()
-        for batch in batches(records, READ_BATCH):
+        for batch in batches(records, min(READ_BATCH, self._limits.records // TWINS)):  # in all so many results
             vectors: list[Any] = [np.asarray(record.vector, dtype=np.float32) for record in batch]
             try:
                 with self._collection(ref, "reached_ids") as collection:
@@ -153,7 +173,7 @@ class ChromaStore:
         return found
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
-        for batch in batches(ids, ID_BATCH):
+        for batch in batches(ids, min(ID_BATCH, self._limits.records)):
             with self._collection(ref, "delete") as collection:
                 collection.delete(ids=batch)
 
@@ -162,22 +182,23 @@ class ChromaStore:
         # starts one early: if its first id was not seen yet, ids were skipped, and we step back.
         where = None if session_id is None else {"session_id": session_id}
         seen: set[str] = set()
-        offset = 0
+        offset, size = 0, min(ID_PAGE, self._limits.records)
         while True:
-            page = self._page_of_ids(ref, where, offset)
+            page = self._page_of_ids(ref, where, offset, size)
             if offset and (not page or page[0] not in seen):
-                offset = max(0, offset - ID_PAGE)
+                offset = max(0, offset - size)
                 continue
             fresh = [id_ for id_ in page if id_ not in seen]
             seen.update(fresh)
             if fresh:
                 yield fresh
-            if len(page) < ID_PAGE:
+            if len(page) < size:
                 return
             offset += len(page) - 1
 
     def newest_ids(self, ref: CollectionRef, limit: int) -> list[str]:
         with self._collection(ref, "newest_ids") as collection:
+            limit = min(limit, self._limits.records)
             offset = max(0, collection.count() - limit)  # in order of insertion
             return list(collection.get(limit=limit, offset=offset, include=[])["ids"])
 
@@ -196,11 +217,12 @@ class ChromaStore:
     ) -> list[VectorHit]:
         if limit < 1:
             return []
+        self._limits.check_where(where)
         vectors: list[Any] = [np.asarray(vector, dtype=np.float32)]
         with self._collection(ref, "query") as collection:
             answer: Mapping[str, Any] = collection.query(
                 query_embeddings=vectors,
-                n_results=limit,
+                n_results=min(limit, self._limits.records),
                 where=all_of(where),
                 include=["documents", "metadatas", "distances"] if texts else ["distances"],
             )
@@ -232,7 +254,7 @@ class ChromaStore:
     def read_check_record(self, operation: str) -> CollectionRef:
         """Read the record of the checks. Raises CollectionMissing, and VectorStoreUnavailable."""
         with self._api(operation) as api:
-            model = api.get_collection(CHECK_COLLECTION)
+            model = api.get_collection(CHECK_COLLECTION, tenant=self._tenant, database=self._database)
         ref = CollectionRef(model.name, UUID(str(model.id)))
         with self._collection(ref, operation) as collection:
             collection.get(ids=[CHECK_ID], include=["embeddings"])
@@ -243,7 +265,10 @@ class ChromaStore:
         with self._connecting:
             if self._checks is None:
                 seconds = min(CHECK_SECONDS, self._timeout_seconds)
-                self._checks = ChromaStore(self._url, timeout_seconds=seconds, token=self._token)
+                self._checks = ChromaStore(
+                    self._url, timeout_seconds=seconds, token=self._token, token_header=self._token_header,
+                    tenant=self._tenant, database=self._database, limits=self._limits,
+                )  # fmt: skip
             return self._checks
 
     def close(self) -> None:
@@ -274,9 +299,9 @@ class ChromaStore:
             found |= self._readable(ref, part, include)
         return found
 
-    def _page_of_ids(self, ref: CollectionRef, where: dict[str, Any] | None, offset: int) -> list[str]:
+    def _page_of_ids(self, ref: CollectionRef, where: dict[str, Any] | None, offset: int, size: int) -> list[str]:
         with self._collection(ref, "iter_ids") as collection:
-            return list(collection.get(where=where, limit=ID_PAGE, offset=offset, include=[])["ids"])
+            return list(collection.get(where=where, limit=size, offset=offset, include=[])["ids"])
 
     @contextmanager
     def _api(self, operation: str) -> Iterator[FastAPI]:
@@ -296,10 +321,9 @@ class ChromaStore:
         """The collection of this id, for one call; sends no request to get it."""
         load_client()
         from chromadb import Collection
-        from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT
         from chromadb.types import Collection as Model
 
-        model = Model(ref.id, ref.name, {}, None, None, None, DEFAULT_TENANT, DEFAULT_DATABASE)
+        model = Model(ref.id, ref.name, {}, None, None, None, self._tenant, self._database)
         with self._api(operation) as api:
             yield Collection(client=api, model=model, embedding_function=None)
 
@@ -321,7 +345,7 @@ class ChromaStore:
             _env_file=None,  # ignore a .env of the host application
             chroma_server_host=self._url,
             chroma_server_http_port=0,  # the URL has it; Chroma only requires a value
-            chroma_server_headers={"Authorization": f"Bearer {self._token}"} if self._token else None,
+            chroma_server_headers=_token_headers(self._token, self._token_header),
             anonymized_telemetry=False,
         )
         try:
@@ -332,6 +356,12 @@ class ChromaStore:
         session.timeout = httpx.Timeout(self._timeout_seconds)  # the default waits forever
         session.event_hooks = {"response": [_raise_for_status]}
         return api
+
+
+def _token_headers(token: str | None, header: TokenHeader) -> dict[str, str] | None:
+    if not token:
+        return None
+    return {"Authorization": f"Bearer {token}"} if header == "authorization" else {"X-Chroma-Token": token}
 
 
 def load_client() -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from uuid import uuid4
 
 import numpy as np
 import pytest
-from harness import wait_until
+from harness import chroma_cloud, wait_until
+from harness.chroma_cloud import TOKEN
 from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
 from memorybase.testing import InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.chroma_limits import CLOUD
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
 from memorybase.vectors.stores import VectorStores
@@ -21,13 +24,26 @@ from memorybase.vectors.visibility import unreachable_ids
 DIMENSION = 8
 
 
-@pytest.fixture(params=["memory", "several", "chroma", "pgvector", "indexed pgvector"])
+CLOUD_PARAM = pytest.param("chroma-cloud", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=["memory", "several", "chroma", CLOUD_PARAM, "pgvector", "indexed pgvector"])
 def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
     if request.param == "memory":
         yield InMemoryVectors()
         return
     if request.param == "several":
         yield VectorStores({"chroma": InMemoryVectors(), "pgvector": InMemoryVectors()}, ("chroma",))
+        return
+    if request.param == "chroma-cloud":
+        with chroma_cloud.cloud(request.getfixturevalue("chroma_url")) as cloud:
+            place = {"tenant": cloud.tenant, "database": cloud.database}
+            with closing(
+                ChromaStore(
+                    cloud.url, timeout_seconds=20, token=TOKEN, token_header="x-chroma-token", limits=CLOUD, **place
+                )
+            ) as behind:
+                yield behind
         return
     store: ChromaStore | PgVectorStore
     if request.param == "chroma":
@@ -203,7 +219,11 @@ class TestUpsert:
         assert store.count(ref) == 0
 
     @pytest.mark.parametrize("text", ["", "a\0b", "line\nline", "日本語 🙂", "x" * 100_000])
-    def test_texts_are_stored_unchanged(self, store: VectorStore, ref: CollectionRef, text: str) -> None:
+    def test_texts_are_stored_unchanged(
+        self, store: VectorStore, ref: CollectionRef, text: str, request: pytest.FixtureRequest
+    ) -> None:
+        if "chroma-cloud" in request.node.name:
+            text = text[: CLOUD.document]
         store.upsert(ref, [record("a", text=text)])
 
         assert [hit.text for hit in store.query(ref, unit(1), 1)] == [text]
