@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from memorybase.database import migrate
 from memorybase.database.engine import Database
+from memorybase.database.postgresql import OWN_PARAMETERS
 
 
 def make_sqlite(path: Path) -> None:
@@ -37,7 +38,7 @@ class LentDatabase(Database):
             sa.event.listen(self.engine, "connect", lambda connection, _: self._opened.append(connection))
 
     def _direct(self, dialect: sa.Dialect, _record: Any, args: list[Any], options: dict[str, Any]) -> None:
-        args[:], more = dialect.create_connect_args(self.url)
+        args[:], more = dialect.create_connect_args(self.url.difference_update_query(OWN_PARAMETERS))
         options.update(more)
 
     def close(self) -> None:
