@@ -160,7 +160,8 @@ class JobRunner:
         return works
 
     def _claim_waiting(self) -> list[JobWork]:
-        """Claim and read waiting jobs, as many as are embedded in BATCH_SECONDS; at least one."""
+        """Claim and read waiting jobs, as many as are embedded in BATCH_SECONDS; at least one. Those with nothing to
+        embed, as when a regenerate copies its vectors, take none of that time."""
         works: list[JobWork] = []
         if not self._may_continue():
             return works
@@ -176,7 +177,7 @@ class JobRunner:
                 works.append(work := self._read(claim))
                 messages += len(work.messages)
                 size += pipeline.size_to_embed(work.items)
-                if messages >= MAX_BATCH_MESSAGES or size >= at_most:
+                if messages >= MAX_BATCH_MESSAGES or (size and size >= at_most):
                     break
         except errors.DatabaseUnavailable:
             log.warning("claiming_failed")  # jobs that are claimed already go on

@@ -53,6 +53,19 @@ def test_waiting_jobs_of_many_sessions_are_embedded_and_stored_in_one_batch(worl
     world.assert_all_ingested(base)
 
 
+def test_jobs_with_nothing_to_embed_are_one_batch(world: World) -> None:
+    base = ready(world)
+    world.settle()
+    world.queue.enqueued.clear()
+    world.embedder.embedded.clear()
+    upserted: list[int] = []
+    world.vectors.before_upsert = lambda _, records: upserted.append(len(records))
+    regenerate.regenerate(world.services, world.user_id, base)
+    assert shift(world) is JobOutcome.DONE
+    assert (world.embedder.embedded, upserted) == ([], [2, 10])  # all vectors are copied
+    world.assert_all_ingested(base)
+
+
 def test_a_batch_is_bounded_by_the_time_that_embedding_it_takes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "BATCH_SECONDS", 0.0)
     base = ready(world)
