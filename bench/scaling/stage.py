@@ -32,7 +32,7 @@ from memorybase.testing import InMemoryLocks, InMemoryQueue
 from memorybase.vectors.store import CollectionRef
 from scaling.bulk import loading
 from scaling.embedder import MadeEmbedders
-from scaling.rows import RowMaker, Target
+from scaling.rows import LEAVING_MESSAGES, LEAVING_SESSIONS, RowMaker, Target
 from scaling.texts import Vocabulary
 
 StoreName = Literal["sqlite-chroma", "postgresql-chroma", "postgresql-pgvector"]
@@ -69,6 +69,11 @@ class Stage:
     base_id: UUID
     filled_seconds: float = 0.0
     sqlite_steps: int = 0  # of its virtual machine so far: the same in every run, on any machine
+
+    @property
+    def messages(self) -> int:
+        """Of all flows, as they were filled."""
+        return self.size.messages + OTHER_FLOWS * OTHER_SIZE.messages + LEAVING_SESSIONS * LEAVING_MESSAGES
 
     def server_seconds(self) -> float:
         """The processor time that the servers have taken so far."""
