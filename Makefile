@@ -44,7 +44,7 @@ INSTALLED_GENERATORS := $(GENERATORS)/.installed
 MCP_CLIENTS := .mcp-clients
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 
-.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-typescript chaos chaos-net up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-lag bench-page bench-peers bench-recall bench-scale bench-scores bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-typescript chaos chaos-net up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-lag bench-many bench-page bench-peers bench-recall bench-scale bench-scores bench-tokens bench-workers migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -167,6 +167,9 @@ bench-client: $(INSTALLED) ## measure the size and the import time of the Python
 
 bench-history: $(INSTALLED) ## measure the cost of a view for histories of several lengths: ARGS="--sizes 100,10000"
 	$(BIN)/python bench/history.py $(ARGS)
+
+bench-many: $(INSTALLED_DEV) ## measure many small memory bases in pgvector and Chroma, and an index: ARGS="--bases 10,1000 --chroma 10"
+	PYTHONPATH=tests $(BIN)/python bench/many_bases.py $(ARGS)
 
 bench-page: $(INSTALLED) ## measure one page of every list with 200 memories and 100,000 sessions: ARGS="--sessions 20000"
 	$(BIN)/python bench/page_lists.py $(ARGS)

@@ -7,6 +7,7 @@ import itertools
 import random
 import signal
 import sqlite3
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,16 +26,17 @@ from harness.process import Server
 from memorybase import errors
 from memorybase.ingestion import scheduler
 from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState, Message, SessionProgress
-from memorybase.vectors import indexes
 from memorybase.vectors.chunk_ids import chunk_id
+from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import CollectionRef
+from memorybase.vectors.stores import server_named
 from worker.queue import QUEUE
 
 AIM_SECONDS = 1.5  # how long a named point of the flow is waited for
 TICK_SECONDS = 0.02
 CUT_INDEX = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state <> 'idle'
-    AND xact_start < clock_timestamp() - interval '20 milliseconds'
+    AND xact_start < clock_timestamp() - random() * interval '200 milliseconds'
     AND (query LIKE '%INTO memorybase_vectors.collection_%' OR query LIKE '%USING hnsw%')
 """
 STOP_SECONDS = 20.0  # SIGTERM: then kill -9
@@ -343,11 +345,12 @@ class Nemesis:
         self._hurt.discard("database")
 
     def _cut_index(self) -> bool:
-        """End the connection that builds an index, at any step of the move."""
+        """End the connection that moves a collection, at any step of the move."""
         if self.cluster.postgres is None or self._pick("postgres") is None:
             return False
-        end = time.monotonic() + AIM_SECONDS
-        while time.monotonic() < end:
+        moving = threading.Thread(target=self._index, daemon=True)
+        moving.start()
+        while moving.is_alive():
             if self.cluster.postgres.execute(CUT_INDEX):
                 return True
         return False
@@ -356,13 +359,14 @@ class Nemesis:
         """Move a collection that any generation has, however small, while everything goes on."""
         if self._database_hurt():
             return False
-        with self.cluster.services.database.reading() as db:
-            generations = db.scalars(sa.select(Generation)).all()
-        if not generations:
-            return False
-        chosen = self._rng.choice(generations)
-        indexes.index(self.cluster.services.vectors, CollectionRef(chosen.collection_name, chosen.collection_id))
-        return True
+        store = server_named(self.cluster.services.vectors, "pgvector")
+        assert isinstance(store, PgVectorStore)
+        with suppress(errors.EnvironmentFailure):
+            with self.cluster.services.database.reading() as db:
+                collections = db.scalars(sa.select(Generation.collection_id)).all()
+            if collections:
+                return store._indexes.index(self._rng.choice(collections), anew=True)
+        return False
 
     def _block_database(self) -> bool:
         """Hold SQLite's one write lock for a while."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from harness.index import assert_index_exact
+from harness.pgvectors import HookedPgVectors
 from harness.stage import POINTS, Stage
 from harness.world import World, build_world
 from hypothesis import HealthCheck, event, settings
@@ -36,7 +37,7 @@ from memorybase.ingestion import recovery, scheduler
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
-from memorybase.operations import sweeper
+from memorybase.operations import sweeper, vector_indexes
 from memorybase.services import JobMessage
 from memorybase.sessions import edits, restoring
 from memorybase.vectors import chunk_ids
@@ -51,6 +52,7 @@ QUICK = {
     # No renewal falls into an example, so that a frozen worker's lease ends when the machine says so.
     "lease_seconds": LEASE, "lock_seconds": 80, "lease_renew_seconds": 79,
     "job_max_messages": 3, "max_lost_workers": 2, "chunk_tokens": 16, "chunk_overlap": 0,
+    "pgvector_index_seconds": 1e-6,
 }  # fmt: skip
 # Enough for a test run; --hypothesis-profile=long goes on for as long as one likes.
 BOUNDED = settings(max_examples=20, stateful_step_count=40, derandomize=True, database=None)
@@ -97,7 +99,7 @@ class Protocol(RuleBasedStateMachine):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         path = folder / "memorybase.db"
-        self.world: World = build_world(f"sqlite:///{path}", folder, **QUICK)
+        self.world: World = self.new_world(path)
         self.stage = Stage(self.world)
         self.sql = sqlite3.connect(path, isolation_level=None)
         self.alive: dict[UUID, Known] = {}
@@ -107,6 +109,9 @@ class Protocol(RuleBasedStateMachine):
         self.requests: list[Request] = []
         self.marks = Marks()
         self.texts = self.made = 0
+
+    def new_world(self, path: Path) -> World:
+        return build_world(f"sqlite:///{path}", path.parent, **QUICK)
 
     # What is captured, and what becomes of it.
 
@@ -581,13 +586,56 @@ def refused(*errors_: type[Exception]) -> Iterator[None]:
         event(f"refused: {type(error).__name__}")
 
 
-def test_nothing_is_lost_or_duplicated_in_any_order_of_events(tmp_path: Path) -> None:
+class PgVectorProtocol(Protocol):
+    """The same with the vectors in pgvector, where collections of three records move into a table of their own."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.url = url
+        super().__init__(folder)
+
+    def new_world(self, path: Path) -> World:
+        world = super().new_world(path)
+        vectors = HookedPgVectors(self.url)
+        world.services = replace(world.services, vectors=vectors)
+        world.vectors = vectors  # type: ignore[assignment]
+        return world
+
+    @rule()
+    def build_indexes(self) -> None:
+        event(f"indexes built: {self._build_indexes()}")
+
+    def _swept(self) -> int:
+        return super()._swept() + self._build_indexes()
+
+    def _build_indexes(self) -> int:
+        with refused(errors.VectorStoreUnavailable):
+            return vector_indexes.build_indexes(self.world.services)
+        return 0
+
+    @contextmanager
+    def _closing(self) -> Iterator[bool]:
+        with super()._closing() as failed:
+            try:
+                yield failed
+            finally:
+                self.world.services.vectors.close()  # type: ignore[attr-defined]
+
+
+def in_any_order(machine: Callable[[], Protocol]) -> None:
     long = settings.get_current_profile_name() == "long"
     run_state_machine_as_test(
-        lambda: Protocol(tmp_path / "world"),
+        machine,
         settings=settings(
             settings.default if long else BOUNDED,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )
+
+
+def test_nothing_is_lost_or_duplicated_in_any_order_of_events(tmp_path: Path) -> None:
+    in_any_order(lambda: Protocol(tmp_path / "world"))
+
+
+def test_nothing_is_lost_or_duplicated_with_pgvector(tmp_path: Path, postgres_url: str) -> None:
+    in_any_order(lambda: PgVectorProtocol(tmp_path / "world", postgres_url))
