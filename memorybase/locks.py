@@ -148,12 +148,24 @@ class _Calls:
             raise LockUnavailable(operation=operation, reason="paused")
         try:
             yield
-            self._release_waiting()
         except RedisError as error:
-            self._paused_until = self._monotonic() + PAUSE_SECONDS
+            self._pause()
             raise LockUnavailable(operation=operation, reason=type(error).__name__) from error
+        self._release_waiting()
+
+    def _pause(self) -> None:
+        self._paused_until = self._monotonic() + PAUSE_SECONDS
 
     def _release_waiting(self) -> None:
+        """Release what waits; if Redis fails meanwhile, the call before it has succeeded all the same."""
         for _ in range(len(self._to_release)):
-            with contextlib.suppress(IndexError):  # another thread has released it
-                _release(self._to_release.popleft())
+            try:
+                lock = self._to_release.popleft()
+            except IndexError:  # another thread has released it
+                return
+            try:
+                _release(lock)
+            except RedisError:
+                self._to_release.append(lock)
+                self._pause()
+                return

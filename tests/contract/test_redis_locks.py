@@ -145,6 +145,27 @@ def test_a_lock_that_was_to_be_released_meanwhile_is_released_afterwards(
     assert not any(locks.held(BASE, f"s{n}") for n in range(3))
 
 
+def test_a_lock_is_acquired_although_one_from_before_cannot_be_released(
+    own_redis: RedisServer, locks: RedisSessionLocks, moment: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = locks.acquire(BASE, "s1")
+    assert earlier is not None
+    own_redis.freeze()
+    earlier.release()
+    own_redis.thaw()
+    moment.pass_pause()
+
+    def fail(_: Lock) -> None:
+        raise redis.ConnectionError
+
+    with monkeypatch.context() as failing:
+        failing.setattr("memorybase.locks._release", fail)
+        assert locks.acquire(BASE, "s2") is not None  # otherwise nobody would hold it until it expires
+    moment.pass_pause()
+    assert locks.held(BASE, "s2")
+    assert not locks.held(BASE, "s1")
+
+
 def _held(client: redis.Redis, locks: RedisSessionLocks, session_id: str) -> RedisHeldLock:
     """As if it had been acquired."""
     lock = Lock(client, lock_key(BASE, session_id), timeout=60, thread_local=False)
