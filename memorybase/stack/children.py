@@ -21,8 +21,14 @@ DISPENSABLE = frozenset({"worker", "sweeper"})
 
 # Workers coordinate through the database; with mingle and gossip a start would wait a second for other workers.
 QUIET = ("--without-mingle", "--without-gossip")
-# The same as the script `chroma`, which may not be on the PATH, but without the second to import the client.
-CHROMA = "import sys, chromadb_rust_bindings; chromadb_rust_bindings.cli(['chroma', *sys.argv[1:]])"
+# The same as the script `chroma`, which may not be on the PATH, but without the second to import the client. It opens
+# four files for each collection in use; the usual limit of 1,024 would end it at some 250 memory bases.
+CHROMA = """
+import resource, sys, chromadb_rust_bindings
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard >= 0 else 65_536, hard))
+chromadb_rust_bindings.cli(["chroma", *sys.argv[1:]])
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -109,6 +111,26 @@ class TestAway:
     def test_an_invalid_url_is_unavailable(self, make_store: MakeStore) -> None:
         with pytest.raises(VectorStoreUnavailable):
             make_store("http://[not-a-host").ping()
+
+
+class LowLimit(ChromaServer):
+    """Started with few open files allowed, as a shell does; more are permitted."""
+
+    def popen_options(self) -> dict[str, Any]:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))}
+
+
+def test_the_server_opens_as_many_files_as_it_may(tmp_path: Path) -> None:
+    """It keeps four open for each collection in use."""
+    server = LowLimit(tmp_path)
+    server.start()
+    try:
+        soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+    finally:
+        server.close()
+
+    assert soft == hard > 256
 
 
 class TestFrozen:
