@@ -186,15 +186,20 @@ def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[
 def small_selection(
     db: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
 ) -> list[UUID] | None:
-    """The counted messages of a session or an end user; None if there are more than `at_most`."""
-    ids = list(
-        db.scalars(
-            sa.select(Message.id)
-            .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
-            .where(Session.flow_id == target.flow_id, counted(target.capture), *_session_scope(session_id, end_user_id))
-            .limit(at_most + 1)
+    """The counted messages of a session or an end user; None if there are more than `at_most`, or more sessions."""
+    # The sessions first: in one statement SQLite might read every message of the flow.
+    session_ids: Sequence[str | None] = [session_id]
+    if end_user_id is not None:
+        of_user = sa.select(Session.session_id).where(
+            Session.flow_id == target.flow_id, *_session_scope(session_id, end_user_id)
         )
+        session_ids = db.scalars(of_user.limit(at_most + 1)).all()
+    if len(session_ids) > at_most:
+        return None
+    of_sessions = sa.select(Message.id).where(
+        Message.flow_id == target.flow_id, Message.session_id.in_(session_ids), counted(target.capture)
     )
+    ids = list(db.scalars(of_sessions.limit(at_most + 1)))
     return ids if len(ids) <= at_most else None
 
 

@@ -22,7 +22,7 @@ from memorybase.queries import jobs
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, overview_queries, sessions
 from memorybase.read_models.session_queries import MessageQuery
-from memorybase.search import search
+from memorybase.search import search, stored_candidates
 from memorybase.search.request import SearchRequest
 
 THRESHOLD = 20
@@ -144,6 +144,26 @@ def test_a_capture_sends_the_same_statements_for_any_session_length(world: World
             world.say(session_id, "hello again")
         counts.append(len(sent))
     assert counts[0] >= counts[1] - 1  # the long one looks up its active job
+
+
+def test_a_search_for_one_end_user_reads_only_their_messages(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_candidates, "FIRST_FETCH", 1)  # which is of somebody else
+    monkeypatch.setattr(stored_candidates, "CHUNKS_PER_MESSAGE", 0)
+    base = world.new_base(threshold=1)
+    world.say("theirs", "a zebra", end_user_id="ada")
+    world.say("another's", "zebra", end_user_id="bob")
+    world.settle()
+    fill(world, "long", HISTORY)
+    wanted = SearchRequest(memory_base_id=base, query="zebra", mode="dense", end_user_id="ada", top_k=5)
+    with recorded(world) as sent:
+        assert len(search.search(world.services, world.user_id, wanted).results) == 1
+    ((statement, parameters),) = [each for each in sent if each[0].startswith("SELECT messages.id \nFROM messages")]
+    if world.services.database.is_sqlite:
+        with world.services.database.engine.connect() as connection:
+            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+        assert all("session_id=?" in step for step in plan), plan
+    else:
+        assert rows_touched(world, statement, parameters) <= 5
 
 
 def test_a_keyword_search_reads_only_the_messages_at_its_positions(world: World) -> None:
