@@ -96,11 +96,14 @@ def words_of(name: str) -> PartWords:
     return PartWords(f"{words.label} {name.removeprefix('chroma-')}", words.purpose, stops)
 
 
-def look(services: Services, *, seconds: float = ANSWER_SECONDS) -> list[PartView]:
-    """Every part, after at most `seconds`. One that has not answered by then is not ok. Raises no MemorybaseError."""
+def look(services: Services, *, seconds: float = ANSWER_SECONDS, fresh: float | None = None) -> list[PartView]:
+    """Every part, after at most `seconds`. One that has not answered by then is not ok. Raises no MemorybaseError.
+
+    A check that ended up to `fresh` seconds ago counts; by default `FRESH`.
+    """
     with _watches_lock:
         watch = _watches.setdefault(services.vectors, _Watch())
-    return watch.look(services, seconds)
+    return watch.look(services, seconds, FRESH if fresh is None else fresh)
 
 
 def command_for(settings: Settings, name: str) -> str:
@@ -141,10 +144,10 @@ class _Watch:
         self._checks: dict[str, tuple[Future[_Seen], datetime]] = {}
         self._away_since: dict[str, datetime] = {}
 
-    def look(self, services: Services, seconds: float) -> list[PartView]:
+    def look(self, services: Services, seconds: float, fresh: float) -> list[PartView]:
         with self._lock:
             for name in part_names(services.settings):
-                if self._is_due(name):
+                if self._is_due(name, fresh):
                     context = contextvars.copy_context()
                     check = health.threads.submit(context.run, _check, services, name)
                     self._checks[name] = (check, datetime.now(UTC))
@@ -155,11 +158,11 @@ class _Watch:
         wait_for([check for check, _ in checks.values()], timeout=min(BACK_SECONDS, seconds))
         return [self._view(services, name, *checks[name], seconds) for name in checks]
 
-    def _is_due(self, name: str) -> bool:
+    def _is_due(self, name: str, fresh: float) -> bool:
         if name not in self._checks:
             return True
         check, _ = self._checks[name]
-        return check.done() and time.monotonic() - check.result().at > FRESH
+        return check.done() and time.monotonic() - check.result().at > fresh
 
     def _view(self, services: Services, name: str, check: Future[_Seen], started: datetime, seconds: float) -> PartView:
         if check.done():

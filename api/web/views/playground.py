@@ -293,7 +293,8 @@ async def _failure(visit: Visit, error: Exception) -> dict[str, Any]:
 
 
 def _look(services: Services, _user_id: UUID) -> list[PartView]:
-    return parts.look(services, seconds=LOOK_SECONDS)
+    # A check from before the search does not say why it failed.
+    return parts.look(services, seconds=LOOK_SECONDS, fresh=0)
 
 
 def _query_of(path: str) -> QueryParams:

@@ -40,6 +40,9 @@ def harbour(web_stack: EmbeddedStack) -> None:
                 "harbour", session_id=f"s{number}", end_user_id=f"person-{number % 2}", messages=messages
             )
         client.flush_memory_base(base.id, wait=60)
+        client.search_memory_base(
+            base.id, query="gate code"
+        )  # loads the model: the page waits for a search no longer than 1.5 s
 
 
 class TestResults:

@@ -64,6 +64,8 @@ def test_a_recent_answer_is_not_asked_for_again(world: World, chroma: Hanging, m
     chroma.answer.set()
     assert away(world) == away(world) == {}
     assert chroma.checks == 1
+    parts.look(world.services, fresh=0)
+    assert chroma.checks == 2
 
 
 def test_a_worker_is_away_since_its_last_heartbeat(world: World) -> None:
