@@ -131,8 +131,11 @@ class PgVector:
         return len(self._rows(f"SELECT FROM {SCHEMA}.collections WHERE home > 0"))
 
     def _rows(self, statement: str) -> Sequence[Any]:
-        with self._database.reading() as db:
-            return db.execute(sa.text(statement)).all()
+        try:
+            with self._database.reading() as db:
+                return db.execute(sa.text(statement)).all()
+        finally:
+            self._database.dispose()  # nobody closes this object
 
 
 class Sampler(threading.Thread):
