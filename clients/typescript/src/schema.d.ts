@@ -12169,53 +12169,33 @@ export interface operations {
                      * @example {
                      *       "problems": [
                      *         {
-                     *           "kind": "part",
-                     *           "title": "No worker is running",
-                     *           "text": "No heartbeat from a worker for 22 s. New messages are captured and wait; searches by words find them.",
+                     *           "kind": "failed",
+                     *           "title": "1 message is not searchable",
+                     *           "text": "support notes: the model gave no valid vector for 1 text, in 1 session.",
                      *           "since": "2026-01-15T09:30:00Z",
-                     *           "part": "worker",
-                     *           "memory_base_id": null,
-                     *           "memory_base_name": null,
-                     *           "messages": null,
-                     *           "texts": null,
-                     *           "sessions": null,
+                     *           "part": null,
+                     *           "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6",
+                     *           "memory_base_name": "support notes",
+                     *           "messages": 1,
+                     *           "texts": 1,
+                     *           "sessions": 1,
                      *           "fixes": [
                      *             {
-                     *               "action": "run_command",
-                     *               "label": "Copy the command",
-                     *               "method": null,
-                     *               "path": null,
-                     *               "body": null,
-                     *               "command": "memorybase up --data-dir /tmp/tmplf2io8zt",
-                     *               "available": true
-                     *             }
-                     *           ]
-                     *         },
-                     *         {
-                     *           "kind": "part",
-                     *           "title": "No sweeper is running",
-                     *           "text": "No heartbeat from a sweeper for 22 s. Idle sessions and lost jobs wait; lost vectors go unnoticed.",
-                     *           "since": "2026-01-15T09:30:00Z",
-                     *           "part": "sweeper",
-                     *           "memory_base_id": null,
-                     *           "memory_base_name": null,
-                     *           "messages": null,
-                     *           "texts": null,
-                     *           "sessions": null,
-                     *           "fixes": [
-                     *             {
-                     *               "action": "run_command",
-                     *               "label": "Copy the command",
-                     *               "method": null,
-                     *               "path": null,
-                     *               "body": null,
-                     *               "command": "memorybase up --data-dir /tmp/tmplf2io8zt",
+                     *               "action": "retry",
+                     *               "label": "Retry 1",
+                     *               "method": "POST",
+                     *               "path": "/v1/dead-letters/actions",
+                     *               "body": {
+                     *                 "action": "retry",
+                     *                 "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6"
+                     *               },
+                     *               "command": null,
                      *               "available": true
                      *             }
                      *           ]
                      *         }
                      *       ],
-                     *       "total": 3
+                     *       "total": 1
                      *     }
                      */
                     "application/json": components["schemas"]["Problems"];
