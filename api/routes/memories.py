@@ -140,7 +140,8 @@ async def flush_memory_base(
     """Ingest pending messages of one session, of several or of all, whatever the threshold.
 
     202 with the jobs; 200 if nothing was pending or all jobs ended within `wait` seconds. With `session_ids` every
-    session has a result: a job, a conflict with an active one, or why it was skipped.
+    session has a result: a job, a conflict with an active one, or why it was skipped. Without, at most 200 jobs are
+    queued at once; `deferred` more sessions are due and get theirs within seconds.
     """
     chosen = body or FlushBody()
     result = await admission_of(request)[Work.CHANGE].run(
@@ -153,7 +154,7 @@ async def flush_memory_base(
     ended = not result.jobs
     if result.jobs and wait:
         result, ended = await _ended(request, services, caller, memory_base_id, result, wait)
-    response.status_code = 200 if ended else 202
+    response.status_code = 200 if ended and not result.deferred else 202
     return result
 
 

@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,6 +27,7 @@ from memorybase.ingestion.capture import CaptureRequest
 from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
 from memorybase.messages import normalise
 from memorybase.models import Heartbeat, LedgerEntry, Message, User
+from memorybase.operations.sweeper import sweep
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
@@ -117,6 +120,23 @@ class Stage:
             yield
         with self.services.database.transaction() as db:
             db.execute(sa.delete(Heartbeat))
+
+    @contextmanager
+    def sweeper(self) -> Iterator[None]:
+        """One that passes as often as the settings say, in a thread."""
+        ended = threading.Event()
+
+        def passes() -> None:
+            while not ended.wait(self.services.settings.sweep_seconds):
+                sweep(self.services)
+
+        with ThreadPoolExecutor(1) as thread:
+            passing = thread.submit(passes)
+            try:
+                yield
+            finally:
+                ended.set()
+            passing.result()
 
     def _alive(self) -> int:
         with self.services.database.reading() as db:

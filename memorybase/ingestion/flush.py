@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -15,7 +15,7 @@ from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
 from memorybase.models import JobState
 from memorybase.queries import cursors, jobs, memory_bases, sessions
-from memorybase.queries.cursors import ProgressRow
+from memorybase.queries.cursors import ProgressRow, SessionToFlush
 from memorybase.queries.jobs import AnyJob, JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.ownership import require_memory_base, require_session
@@ -48,25 +48,31 @@ class SkippedSession:
     reason: Literal["nothing_pending", "not_found"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FlushResult:
-    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others."""
+    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others.
+
+    `deferred`: how many more sessions are due, whose jobs the sweeper queues.
+    """
 
     jobs: list[JobBrief]
     conflicts: list[JobConflict]
     skipped: list[SkippedSession] = field(default_factory=list)
+    deferred: int = 0
 
 
 MAX_SESSIONS = 1000  # in one list of sessions to flush
 FLUSH_PAGE = 50  # sessions in one transaction, which holds all their locks
+MAX_JOBS = 200  # queued by one flush of a flow, about a second's work
+DEFERRED_PAGE = 500  # sessions in one transaction that only sets their targets
 
 
 def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | None = None) -> FlushResult:
     """Queue all pending messages of the session, or of every session of the flow, whatever the threshold.
 
-    A session with an active job is reported as a conflict and not changed, unless its lease has expired. Raises
-    NotFound; if active jobs kept every job from starting IngestionActive, or QueueUnavailable if they are queued and no
-    worker can be notified.
+    Of a flow with very many sessions all become due at once, and the sweeper queues the jobs of most. A session with an
+    active job is reported as a conflict and not changed, unless its lease has expired. Raises NotFound; if active jobs
+    kept every job from starting IngestionActive, or QueueUnavailable if they are queued and no worker can be notified.
     """
     result = FlushResult([], [])
     with services.database.reading() as db:
@@ -76,8 +82,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     if session_id is not None:
         _flush_page(services, base_id, [session_id], result)
     else:
-        for page in _pages_of_sessions(services, base_id):
-            _flush_page(services, base_id, page, result)
+        _flush_flow(services, base_id, result)
     if result.conflicts and not result.jobs:
         conflicts = [{"session_id": c.session_id, "job_id": str(c.job_id), "state": c.state} for c in result.conflicts]
         if any(c.state == JobState.QUEUED for c in result.conflicts) and services.queue.backlog() is None:
@@ -107,20 +112,43 @@ def flush_sessions(services: Services, user_id: UUID, base_id: UUID, session_ids
     return result
 
 
-def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[str]]:
+def _flush_flow(services: Services, base_id: UUID, result: FlushResult) -> None:
     after = ""
     while True:
-        with services.database.reading() as db:
-            base = memory_bases.fetch_any_base(db, base_id)
-            if base is None:
-                return
-            generation = memory_bases.fetch_generation(db, base_id, scheduler.write_generation(base))
-            page = cursors.sessions_to_flush(db, base, generation, after=after, limit=FLUSH_PAGE)
-        if page:
-            yield page
-            after = page[-1]
-        if len(page) < FLUSH_PAGE:
+        deferring = len(result.jobs) >= MAX_JOBS
+        size = DEFERRED_PAGE if deferring else FLUSH_PAGE
+        page = _sessions_to_flush(services, base_id, after, size)
+        if deferring:
+            result.conflicts += [
+                JobConflict(each.session_id, each.job_id, str(each.job_state))
+                for each in page
+                if each.job_id is not None and each.is_pending
+            ]
+            result.deferred += _set_targets(services, base_id, [each.session_id for each in page if not each.job_id])
+        else:
+            _flush_page(services, base_id, [each.session_id for each in page], result)
+        if len(page) < size:
             return
+        after = page[-1].session_id
+
+
+def _sessions_to_flush(services: Services, base_id: UUID, after: str, size: int) -> Sequence[SessionToFlush]:
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
+        if base is None:
+            return []
+        generation = memory_bases.fetch_generation(db, base_id, scheduler.write_generation(base))
+        return cursors.sessions_to_flush(db, base, generation, after=after, limit=size)
+
+
+def _set_targets(services: Services, base_id: UUID, session_ids: Sequence[str]) -> int:
+    """Make these sessions due without queuing jobs; how many still exist."""
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, base_id)
+        if base is None or base.deleting_at is not None:
+            return 0
+        living = sessions.lock_sessions(db, base.flow_id, session_ids)
+        return cursors.set_targets(db, base.id, scheduler.write_generation(base), base.flow_id, living)
 
 
 def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], result: FlushResult) -> None:

@@ -12,6 +12,7 @@ from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import Services
 
 SWEEP_LIMIT = 200  # rows of each kind in one pass; the next pass follows in seconds
+SESSIONS_WITHOUT_JOB = 1000  # in one pass, about two seconds' work: a flush of many sessions leaves most of them to it
 
 
 def requeue_expired(services: Services) -> int:
@@ -95,7 +96,7 @@ def _flush_session(services: Services, base_id: UUID, progress_id: UUID) -> bool
 def schedule_missing(services: Services) -> int:
     """Insert a job for every session with pending work and no active job."""
     with services.database.reading() as db:
-        pending = cursors.sessions_with_pending_work(db, clock.now(db), limit=SWEEP_LIMIT)
+        pending = cursors.sessions_with_pending_work(db, clock.now(db), limit=SESSIONS_WITHOUT_JOB)
     scheduled = 0
     for base_id, session_id in pending:
         with services.database.transaction() as db:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
@@ -22,13 +22,13 @@ from memorybase.models import (
     DeletedMessage,
     Generation,
     IngestionJob,
+    JobState,
     LedgerEntry,
     MemoryBase,
     Message,
     Session,
     SessionProgress,
 )
-from memorybase.queries import jobs
 from memorybase.queries.sessions import counted
 
 Progress = SessionProgress
@@ -61,6 +61,16 @@ class ProgressRow:
 
 
 AnyProgress = Progress | ProgressRow
+
+
+class SessionToFlush(NamedTuple):
+    """A session with pending messages or an active job."""
+
+    session_id: str
+    is_pending: bool
+    job_id: UUID | None
+    job_state: JobState | None
+
 
 # Statements of every capture and job are built once, on tables: database/records.py says why.
 _COLUMNS, _BASES = core(Progress).c, core(MemoryBase).c
@@ -173,15 +183,28 @@ def _insert_rows(
     idle_due_at: datetime | None,
 ) -> None:
     """One statement, since it runs under the flow's lock."""
+    due = sa.literal(idle_due_at, Progress.idle_due_at.type)
+    db.execute(_new_rows(db, base.id, base.serving, which, start_seq=start_seq, idle_due_at=due))
+
+
+def _new_rows(
+    db: OrmSession,
+    base_id: UUID,
+    generation: int,
+    which: sa.ColumnElement[bool],
+    *,
+    start_seq: sa.SQLColumnExpression[int],
+    idle_due_at: sa.SQLColumnExpression[datetime | None],
+) -> postgresql.Insert:
+    """An INSERT of rows for these sessions, with the cursor at `start_seq` and the target at the last message."""
     zero = sa.literal(0)
     values: dict[str, Any] = {
-        "id": new_id(db), "memory_base_id": sa.literal(base.id), "generation": sa.literal(base.serving),
+        "id": new_id(db), "memory_base_id": sa.literal(base_id), "generation": sa.literal(generation),
         "flow_id": Session.flow_id, "session_id": Session.session_id, "start_seq": start_seq, "cursor_seq": start_seq,
         "target_seq": Session.last_seq, "build_seq": zero, "total_processed": zero, "total_chunks": zero,
-        "epoch": zero, "dirty": zero, "repaired": zero,
-        "idle_due_at": sa.literal(idle_due_at, Progress.idle_due_at.type),
+        "epoch": zero, "dirty": zero, "repaired": zero, "idle_due_at": idle_due_at,
     }  # fmt: skip
-    db.execute(insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(which)))
+    return insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(which))
 
 
 def sessions_behind(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[Progress]:
@@ -430,7 +453,7 @@ def _has_active_job() -> sa.Exists:
 
 def sessions_to_flush(
     db: OrmSession, base: MemoryBase, generation: Generation, *, after: str, limit: int
-) -> Sequence[str]:
+) -> list[SessionToFlush]:
     """Sessions of the flow with pending messages in that generation or an active job of the base, by session id.
 
     Filtered in SQL: thousands of sessions may have zero pending.
@@ -440,20 +463,41 @@ def sessions_to_flush(
         Progress.generation == generation.generation,
         Progress.session_id == Session.session_id,
     )
+    active = (
+        IngestionJob.memory_base_id == base.id, IngestionJob.session_id == Session.session_id, IS_ACTIVE
+    )  # fmt: skip
     pending = sa.exists().where(
         Message.flow_id == Session.flow_id,
         Message.session_id == Session.session_id,
         counted(generation.capture),
         Message.seq > sa.func.coalesce(Progress.cursor_seq, 0),
     )
-    return db.scalars(
-        sa.select(Session.session_id)
+    rows = db.execute(
+        sa.select(Session.session_id, pending, IngestionJob.id, IngestionJob.state)
         .outerjoin(Progress, sa.and_(*of_generation))
+        .outerjoin(IngestionJob, sa.and_(*active))
         .where(Session.flow_id == base.flow_id, Session.deleted_at.is_(None), Session.session_id > after)
-        .where(pending | jobs.is_active_in_session(base.id))
+        .where(pending | IngestionJob.id.is_not(None))
         .order_by(Session.session_id)
         .limit(limit)
-    ).all()
+    )
+    return [SessionToFlush(*row) for row in rows]
+
+
+def set_targets(db: OrmSession, base_id: UUID, generation: int, flow_id: UUID, session_ids: Sequence[str]) -> int:
+    """Move the targets of these sessions to their last messages; how many. The caller has locked the sessions."""
+    which = sa.and_(Session.flow_id == flow_id, Session.session_id.in_(session_ids))
+    never_idle = sa.null().cast(Progress.idle_due_at.type)
+    new = _new_rows(db, base_id, generation, which, start_seq=sa.literal(0), idle_due_at=never_idle)
+    last = new.excluded.target_seq
+    statement = new.on_conflict_do_update(
+        index_elements=["memory_base_id", "session_id", "generation"],
+        set_={
+            "target_seq": sa.case((last > Progress.target_seq, last), else_=Progress.target_seq),
+            "idle_due_at": new.excluded.idle_due_at,
+        },
+    )
+    return rows_affected(db, statement.execution_options(preserve_rowcount=True))
 
 
 def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[Progress]:

@@ -177,6 +177,19 @@ def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | No
     return db.scalar(_SESSION_FOR_UPDATE, {"flow_id": flow_id, "session_id": session_id})
 
 
+def lock_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> list[str]:
+    """Lock these sessions in the order in which Python sorts them; those that are not deleted."""
+    order = Session.session_id.collate("C" if db.get_bind().dialect.name == "postgresql" else "BINARY")
+    return list(
+        db.scalars(
+            sa.select(Session.session_id)
+            .where(Session.flow_id == flow_id, Session.session_id.in_(session_ids), Session.deleted_at.is_(None))
+            .order_by(order)
+            .with_for_update(key_share=True)
+        )
+    )
+
+
 def share_session(db: OrmSession, flow_id: UUID, session_id: str) -> bool:
     """Share-lock the session; False if there is none."""
     return db.scalar(_SESSION_FOR_SHARE, {"flow_id": flow_id, "session_id": session_id}) is not None

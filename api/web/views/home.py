@@ -105,7 +105,7 @@ async def _sync(visit: Visit, base_id: UUID) -> str:
         done = await visit.write(flush.flush, base_id)
     except errors.IngestionActive:
         return "It is ingesting already."
-    return f"{plural(len(done.jobs), 'session')} being ingested."
+    return f"{plural(len(done.jobs) + done.deferred, 'session')} being ingested."
 
 
 async def _turn_on(visit: Visit, base_id: UUID) -> str:

@@ -68,7 +68,7 @@ async def sync(visit: Visitor, memory_base_id: UUID) -> Response:
         result = await visit.write(flush.flush, memory_base_id)
     except errors.IngestionActive:
         return visit.done(f"/memories/{memory_base_id}", "Every waiting session is being ingested already.")
-    sessions = len(result.jobs)
+    sessions = len(result.jobs) + result.deferred
     text = f"{sessions:,} {'session is' if sessions == 1 else 'sessions are'} being ingested."
     return visit.done(f"/memories/{memory_base_id}", text if sessions else "Nothing waits.")
 
@@ -132,7 +132,8 @@ async def act(visit: Visit, action: str, base_id: UUID) -> str:
     try:
         if action == "sync":
             result = await visit.write(flush.flush, base_id)
-            return f"{len(result.jobs):,} sessions are being ingested." if result.jobs else "Nothing waits."
+            sessions = len(result.jobs) + result.deferred
+            return f"{plural(sessions, 'session')} being ingested." if sessions else "Nothing waits."
         await visit.write(regenerate.regenerate, base_id)
     except errors.MemorybaseError as error:
         return sentence(error)

@@ -243,7 +243,8 @@ export class Operations extends Transport {
    * Ingest pending messages of one session, of several or of all, whatever the threshold.
    *
    * 202 with the jobs; 200 if nothing was pending or all jobs ended within `wait` seconds. With `session_ids` every
-   * session has a result: a job, a conflict with an active one, or why it was skipped.
+   * session has a result: a job, a conflict with an active one, or why it was skipped. Without, at most 200 jobs are
+   * queued at once; `deferred` more sessions are due and get theirs within seconds.
    */
   flushMemoryBase(
     memoryBaseId: string,

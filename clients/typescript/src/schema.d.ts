@@ -334,7 +334,8 @@ export interface paths {
          * @description Ingest pending messages of one session, of several or of all, whatever the threshold.
          *
          *     202 with the jobs; 200 if nothing was pending or all jobs ended within `wait` seconds. With `session_ids` every
-         *     session has a result: a job, a conflict with an active one, or why it was skipped.
+         *     session has a result: a job, a conflict with an active one, or why it was skipped. Without, at most 200 jobs are
+         *     queued at once; `deferred` more sessions are due and get theirs within seconds.
          */
         post: operations["flush_memory_base"];
         delete?: never;
@@ -4030,6 +4031,8 @@ export interface components {
         /**
          * FlushResult
          * @description The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others.
+         *
+         *     `deferred`: how many more sessions are due, whose jobs the sweeper queues.
          */
         FlushResult: {
             /**
@@ -4047,6 +4050,11 @@ export interface components {
              * @description Of the sessions in `session_ids`: those that need no job.
              */
             skipped?: components["schemas"]["SkippedSession"][];
+            /**
+             * Deferred
+             * @default 0
+             */
+            deferred?: number;
         };
         /**
          * Further
@@ -13598,7 +13606,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "conflicts": [],
-                     *       "skipped": []
+                     *       "skipped": [],
+                     *       "deferred": 0
                      *     }
                      */
                     "application/json": components["schemas"]["FlushResult"];
@@ -13672,7 +13681,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "conflicts": [],
-                     *       "skipped": []
+                     *       "skipped": [],
+                     *       "deferred": 0
                      *     }
                      */
                     "application/json": components["schemas"]["FlushResult"];

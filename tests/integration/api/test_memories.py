@@ -11,9 +11,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-import sqlalchemy as sa
 from harness.api import Api
 from harness.chroma import delete_collections_of
+from harness.statements import recorded
 from harness.waiting import wait_until
 
 from api import waiting
@@ -26,21 +26,6 @@ CONTRACT = {
     "mismatch", "mismatch_checked_at", "dead_letters", "sessions_near_threshold", "condition",
     "mismatch_since", "chunks_missing",
 }  # fmt: skip
-
-
-@contextmanager
-def statements(api: Api) -> Iterator[list[str]]:
-    """Every SQL statement inside the block."""
-    seen: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        seen.append(statement)
-
-    sa.event.listen(api.services.database.engine, "before_cursor_execute", note)
-    try:
-        yield seen
-    finally:
-        sa.event.remove(api.services.database.engine, "before_cursor_execute", note)
 
 
 @contextmanager
@@ -180,14 +165,14 @@ class TestProgress:
             base = api.memory(f"m{number}", flow=f"f{number}", threshold=1)["id"]
             for session in range(number + 1):
                 api.capture("x", flow=f"f{number}", session=f"s{session}")
-            with statements(api) as seen:
+            with recorded(api.services.database.engine) as sent:
                 api.get("/memories")
                 api.get(f"/memories/{base}/sessions")
                 api.get("/messages", memory_base_id=base)
                 api.get("/sessions")
                 api.get(f"/flows/f{number}/runs")
                 api.get(f"/memories/{base}/jobs")
-            counts.add(len(seen))
+            counts.add(len(sent))
         assert len(counts) == 1
 
 
@@ -280,7 +265,21 @@ class TestFlush:
     def test_flush_with_nothing_pending_is_200(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
-        assert api.post(f"/memories/{base}/flush", {}) == {"jobs": [], "conflicts": [], "skipped": []}
+        nothing = {"jobs": [], "conflicts": [], "skipped": [], "deferred": 0}
+        assert api.post(f"/memories/{base}/flush", {}) == nothing
+
+    def test_a_flush_that_defers_sessions_is_202_even_after_its_jobs_ended(
+        self, api: Api, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memorybase.ingestion.flush.MAX_JOBS", 1)
+        monkeypatch.setattr("memorybase.ingestion.flush.FLUSH_PAGE", 1)
+        api.flow()
+        base = api.memory()["id"]
+        for session in ("a", "b", "c"):
+            api.capture("x", session=session)
+        with worker(api):
+            answer = api.call("POST", f"/memories/{base}/flush?wait=30", expect=202).json()
+        assert ([job["state"] for job in answer["jobs"]], answer["deferred"]) == (["done"], 2)
 
     def test_flush_with_only_active_jobs_is_409_with_retry_after(self, api: Api) -> None:
         api.flow()

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.statements import recorded
 from harness.world import World, build_world
 
 from memorybase.database import clock
@@ -126,18 +127,10 @@ class TestDeletion:
 @contextmanager
 def rows_written_by_one(world: World) -> Iterator[list[str]]:
     """Each INSERT or UPDATE of session rows meanwhile; one of many rows from outside stands there many times."""
-    sent: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, many: bool) -> None:
-        if statement.startswith(("INSERT INTO session_progress", "UPDATE session_progress")):
-            sent.extend([statement] * (len(parameters) if many else 1))
-
-    engine = world.services.database.engine
-    sa.event.listen(engine, "before_cursor_execute", note)
-    try:
-        yield sent
-    finally:
-        sa.event.remove(engine, "before_cursor_execute", note)
+    with recorded(world.services.database.engine, "INSERT INTO session_progress", "UPDATE session_progress") as sent:
+        written: list[str] = []
+        yield written
+    written += [text for text, values in sent for _ in range(len(values) if isinstance(values, list) else 1)]
 
 
 class TestBuilds:
@@ -201,6 +194,34 @@ class TestFlushes:
         for number in range(SESSIONS):
             world.say(f"s{number}", "pending")
         assert len(world.flush(base).jobs) == SESSIONS
+        world.settle()
+        world.assert_all_ingested(base)
+
+    def test_a_flush_leaves_the_jobs_of_most_sessions_to_the_sweeper(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(flush, "FLUSH_PAGE", 2)
+        monkeypatch.setattr(flush, "DEFERRED_PAGE", 3)
+        monkeypatch.setattr(flush, "MAX_JOBS", 2)
+        base = world.new_base(threshold=2)
+        names = ["B", "a", "ä", *(f"s{number}" for number in range(SESSIONS))]
+        for name in names:
+            world.say(name, "pending")
+        busy = max(names)
+        world.say(busy, "and one more, which makes a job")
+        world.say(busy, "after it")
+        with world.services.database.transaction() as db:  # of a session that no capture has looked at since
+            some = cursors.lock_session_progress(db, [base], "s1")
+            db.delete(some[0])
+        flushed = world.flush(base)
+        assert len(flushed.jobs) == 2
+        assert [each.session_id for each in flushed.conflicts] == [busy]
+        assert flushed.deferred == len(names) - 3
+        again = world.flush(base)
+        assert len(again.jobs) == 2
+        assert again.deferred == len(names) - 5
+        world.settle()
+        assert [job.session_id for job in world.flush(base).jobs] == [busy]
         world.settle()
         world.assert_all_ingested(base)
 

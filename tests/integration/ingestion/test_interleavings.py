@@ -534,7 +534,7 @@ def test_a_flush_and_a_rename_lock_sessions_in_one_order_for_any_collation(
         return lock(session, flow_id, session_id)
 
     def as_another_collation_has_it(*which: Any, **bounds: Any) -> Any:
-        return sorted(page(*which, **bounds), key=str.lower, reverse=True)
+        return sorted(page(*which, **bounds), key=lambda each: each.session_id.lower(), reverse=True)
 
     monkeypatch.setattr(sessions, "lock_session", note)
     monkeypatch.setattr(cursors, "sessions_to_flush", as_another_collation_has_it)
@@ -546,6 +546,8 @@ def test_a_flush_and_a_rename_lock_sessions_in_one_order_for_any_collation(
         with pytest.raises(errors.SessionConflict):
             rename(world, first, second)
         assert locked[:2] == sorted([first, second], key=flushed.index)
+    with world.services.database.transaction() as db:
+        assert sessions.lock_sessions(db, world.flow_id, names) == flushed
 
 
 def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

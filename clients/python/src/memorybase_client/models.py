@@ -872,7 +872,10 @@ class FlowView(Answer):
 
 
 class FlushResult(Answer):
-    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others."""
+    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others.
+
+    `deferred`: how many more sessions are due, whose jobs the sweeper queues.
+    """
 
     jobs: list[JobBrief]
     """The queued jobs."""
@@ -880,6 +883,7 @@ class FlushResult(Answer):
     """Sessions that already have an active job."""
     skipped: list[SkippedSession] = Field(default_factory=list)
     """Of the sessions in `session_ids`: those that need no job."""
+    deferred: int = 0
 
 
 class FormerFields(Answer):

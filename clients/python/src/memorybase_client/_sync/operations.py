@@ -458,6 +458,8 @@ class Operations(Transport):
 
         202 with the jobs; 200 if nothing was pending or all jobs ended within `wait` seconds. With
         `session_ids` every session has a result: a job, a conflict with an active one, or why it was skipped.
+        Without, at most 200 jobs are queued at once; `deferred` more sessions are due and get theirs within
+        seconds.
 
         memory_base_id: The UUID of the memory base.
         wait: Seconds to wait until the jobs end.
