@@ -222,7 +222,7 @@ class PgVectorStore:
         return self._indexes.index(ref.id)
 
     def maintain(self, *, leave: AnyCollection[UUID] = ()) -> int:
-        """Index what has grown large, build anew what had large deletions, drop what is left over; how many were built.
+        """Index what has grown large, rebuild what had large deletions, drop what is left over; how many were built.
         `leave` is the ids of collections that are being filled."""
         return self._indexes.maintain(leave)
 

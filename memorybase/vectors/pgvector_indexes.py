@@ -153,7 +153,7 @@ class Indexes:
 
     def _create_index(self, connection: sa.Connection, move: _Move) -> None:
         needed = move.rows * (2 * (move.old.dimension or 0) + LINK_BYTES) // 1_000_000 + 1
-        # 64 MB is what PostgreSQL takes unless it is told otherwise.
+        # 64 MB is what PostgreSQL takes by default.
         memory = max(min(needed, self._memory_mb), min(64, self._memory_mb))
         connection.exec_driver_sql(f"SET LOCAL maintenance_work_mem = '{memory}MB'")
         try:

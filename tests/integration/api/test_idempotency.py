@@ -17,6 +17,7 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api, Json, open_api
 from harness.contract import CONTRACT
+from harness.statements import recorded
 from harness.waiting import wait_until
 
 from api import idempotency
@@ -255,20 +256,11 @@ def test_other_operations_do_not_look_at_the_header(stage: Stage) -> None:
 
 
 def test_a_request_without_the_header_asks_nothing_about_keys(stage: Stage) -> None:
-    sent: list[str] = []
-    engine = stage.api.services.database.engine
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        sent.append(statement)
-
-    sa.event.listen(engine, "before_cursor_execute", note)
-    try:
+    with recorded(stage.api.services.database.engine) as sent:
         for n, case in enumerate(CASES.values()):
             case.call(stage.api, stage.base, key=None, n=n)
-    finally:
-        sa.event.remove(engine, "before_cursor_execute", note)
     assert len(sent) > 20
-    assert [statement for statement in sent if "idempotency_keys" in statement] == []
+    assert [statement for statement, _ in sent if "idempotency_keys" in statement] == []
 
 
 # Whose key it is.

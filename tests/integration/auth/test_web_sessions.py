@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api
+from harness.statements import recorded
 from harness.world import World
 
 from memorybase import errors
@@ -99,16 +100,10 @@ class TestSessions:
 
     def test_a_session_check_is_one_query_without_a_write(self, world: World, key: Key) -> None:
         ticket = web_sessions.open_session(world.services, key.secret)
-        sent: list[str] = []
-
-        def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-            sent.append(statement.split(maxsplit=1)[0])
-
-        engine = world.services.database.engine
-        sa.event.listen(engine, "before_cursor_execute", note)
-        web_sessions.principal_of(world.services, ticket.token)
-        sa.event.remove(engine, "before_cursor_execute", note)
-        assert [word for word in sent if word not in {"BEGIN", "SET"}] == ["SELECT"]
+        with recorded(world.services.database.engine) as sent:
+            web_sessions.principal_of(world.services, ticket.token)
+        words = [statement.split(maxsplit=1)[0] for statement, _ in sent]
+        assert [word for word in words if word not in {"BEGIN", "SET"}] == ["SELECT"]
 
 
 class TestLinks:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 from uuid import UUID
 
 import pytest
-import sqlalchemy as sa
 from harness import million
+from harness.statements import Statement, recorded
 from harness.world import World
 
 from memorybase.conversation.context import ContextRequest, build_context
@@ -30,24 +30,10 @@ SMALL = {
     "ix_sessions_deleted", "ix_ingestion_jobs_queued", "ix_ingestion_jobs_order", "ix_ingestion_jobs_running",
     "ix_ingestion_jobs_last", "ix_ingestion_jobs_failed", "uq_ingestion_jobs_active",
 }  # fmt: skip
-Sent = list[tuple[str, Any]]
 
 
-@contextmanager
-def recorded(world: World) -> Iterator[Sent]:
-    """Every statement meanwhile that reads or changes rows, with its parameters."""
-    sent: Sent = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        if statement.lstrip().startswith(("SELECT", "UPDATE", "DELETE", "WITH")) and parameters not in sent:
-            sent.append((statement, parameters))
-
-    engine = world.services.database.engine
-    sa.event.listen(engine, "before_cursor_execute", note)
-    try:
-        yield sent
-    finally:
-        sa.event.remove(engine, "before_cursor_execute", note)
+def sent_by(world: World) -> AbstractContextManager[list[Statement]]:
+    return recorded(world.services.database.engine, "SELECT", "UPDATE", "DELETE", "WITH")
 
 
 def steps(world: World, statement: str, parameters: Any) -> list[str]:
@@ -145,7 +131,7 @@ def test_no_hot_statement_reads_a_large_table_from_its_beginning(large: tuple[Wo
     world, base = large
     found: dict[str, list[str]] = {}
     for name, call in pages(world, base).items():
-        with recorded(world) as sent:
+        with sent_by(world) as sent:
             call()
         for statement, parameters in sent:
             if "LIKE" in statement:  # a part of an id is looked for in every id: no index has those
@@ -159,7 +145,7 @@ def test_no_hot_statement_reads_a_large_table_from_its_beginning(large: tuple[Wo
 def test_a_page_of_a_flows_messages_does_not_sort_all_of_them(large: tuple[World, UUID], order: Any) -> None:
     world, _ = large
     wanted = MessageQuery(flow_id=world.flow_id, order=order)
-    with recorded(world) as sent:
+    with sent_by(world) as sent:
         found = sessions.list_messages(world.services, world.user_id, wanted, PageRequest(size=5))
     assert len(found.items) == 5
     ((statement, parameters),) = [each for each in sent if "ORDER BY messages.captured_at" in each[0]]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.statements import Statement, recorded
 from harness.world import World
 
 from memorybase.conversation.history import session_reader
@@ -52,21 +52,8 @@ def fill(world: World, session_id: str, count: int) -> None:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
 
 
-@contextmanager
-def recorded(world: World) -> Iterator[list[tuple[str, Any]]]:
-    """Every statement that the engine sends meanwhile, with its parameters."""
-    sent: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        if statement.lstrip().startswith(("SELECT", "UPDATE")):
-            sent.append((statement, parameters))
-
-    engine = world.services.database.engine
-    sa.event.listen(engine, "before_cursor_execute", note)
-    try:
-        yield sent
-    finally:
-        sa.event.remove(engine, "before_cursor_execute", note)
+def sent_by(world: World) -> AbstractContextManager[list[Statement]]:
+    return recorded(world.services.database.engine, "SELECT", "UPDATE")
 
 
 def scans(world: World, statement: str, parameters: Any) -> list[str]:
@@ -100,7 +87,7 @@ def rows_touched(world: World, statement: str, parameters: Any) -> int:
 def test_a_capture_reads_no_more_messages_than_its_threshold(world: World, capture: str) -> None:
     world.new_base(threshold=THRESHOLD, capture=capture)
     fill(world, "long", HISTORY)
-    with recorded(world) as sent:
+    with sent_by(world) as sent:
         world.say("long", "the first capture plans a job", "and another message")
         world.say("long", "the second finds it active")
     assert any("FROM messages" in statement for statement, _ in sent)
@@ -117,7 +104,7 @@ def test_the_order_of_jobs_is_found_without_reading_the_queue(world: World) -> N
     base = world.new_base(threshold=1)
     for n in range(300):
         world.say(f"session {n}", "waits")
-    with recorded(world) as sent:
+    with sent_by(world) as sent:
         world.say("one more", "waits too")
         with world.services.database.reading() as db:
             waiting = jobs.waiting_jobs(db, clock.now(db), limit=5)
@@ -140,7 +127,7 @@ def test_a_capture_sends_the_same_statements_for_any_session_length(world: World
         world.say(session_id, "hello")
     counts = []
     for session_id in ("short", "long"):
-        with recorded(world) as sent:
+        with sent_by(world) as sent:
             world.say(session_id, "hello again")
         counts.append(len(sent))
     assert counts[0] >= counts[1] - 1  # the long one looks up its active job
@@ -155,7 +142,7 @@ def test_a_search_for_one_end_user_reads_only_their_messages(world: World, monke
     world.settle()
     fill(world, "long", HISTORY)
     wanted = SearchRequest(memory_base_id=base, query="zebra", mode="dense", end_user_id="ada", top_k=5)
-    with recorded(world) as sent:
+    with sent_by(world) as sent:
         assert len(search.search(world.services, world.user_id, wanted).results) == 1
     ((statement, parameters),) = [each for each in sent if each[0].startswith("SELECT messages.id \nFROM messages")]
     if world.services.database.is_sqlite:
@@ -172,7 +159,7 @@ def test_a_keyword_search_reads_only_the_messages_at_its_positions(world: World)
     world.say("other", "where does the zebra live", "in the savannah")
     world.settle()
     wanted = SearchRequest(memory_base_id=base, query="zebra", mode="keyword", include_pending=False)
-    with recorded(world) as sent:
+    with sent_by(world) as sent:
         assert len(search.search(world.services, world.user_id, wanted).results) == 2
     reading = [
         (statement, parameters)
@@ -195,7 +182,7 @@ def test_a_view_reads_only_the_messages_that_it_returns(world: World) -> None:
     conversation = Conversation(world.services, world.user_id, world.flow_id, "long")
 
     def check(wanted: int, leaf_id: UUID | None = None) -> None:
-        with recorded(world) as sent:
+        with sent_by(world) as sent:
             view = conversation_view(conversation, HistoryRequest(leaf_id=leaf_id, max_tokens=40))
         assert len(view.messages) == wanted
         reading = [(statement, parameters) for statement, parameters in sent if "FROM messages" in statement]
@@ -236,7 +223,7 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
     world.say("other", "one", "two")
     world.settle()
-    with recorded(world) as sent:
+    with sent_by(world) as sent:
         activity = activity_view.activity(
             world.services, world.user_id, base, since=datetime.now(UTC) - timedelta(hours=1)
         )
@@ -273,7 +260,7 @@ def test_sessions_of_a_window_are_counted_in_the_index_of_latest_sessions(world:
     add_passed_sessions(world, flow_ids, 100, since - timedelta(days=1))
     with world.services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
-    with recorded(world) as sent, world.services.database.reading() as db:
+    with sent_by(world) as sent, world.services.database.reading() as db:
         assert overview_queries.sessions_since(db, flow_ids, since) == {}
     ((statement, parameters),) = [each for each in sent if "FROM sessions" in each[0]]
     if world.services.database.is_sqlite:
@@ -290,7 +277,7 @@ def test_a_list_of_memory_bases_reads_only_the_sessions_that_are_behind(world: W
     world.say("behind", "one")
     with world.services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
-    with recorded(world) as sent:
+    with sent_by(world) as sent:
         page = memory_bases.list_memory_bases(world.services, world.user_id, paging.PageRequest())
     assert [(base.sessions, base.pending_messages) for base in page.items] == [(3_001, 1)]
     (reading,) = [each for each in sent if "sum(session_progress.total_processed)" in each[0]]
@@ -317,7 +304,7 @@ def test_an_overview_looks_up_the_latest_messages_in_the_ledger(world: World) ->
         db.execute(sa.insert(LedgerEntry), held)
     with world.services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
-    with recorded(world) as sent:
+    with sent_by(world) as sent:
         seen = overview.compute(world.services, world.user_id, overview.Window.DAY)
     assert seen.delay_median_seconds is not None
     (reading,) = [each for each in sent if "ledger.ingested_at, memory_bases.created_at" in each[0]]
@@ -336,7 +323,7 @@ def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> No
         world.say("long", {"role": "assistant", "content": again, "parent_message_id": str(question)})
     wanted = MessageQuery(flow_id=world.flow_id, session_id="long", order="desc")
     page = sessions.list_messages(world.services, world.user_id, wanted, paging.PageRequest(size=50))
-    with recorded(world) as sent:
+    with sent_by(world) as sent:
         found = branches.branches(world.services, world.user_id, world.flow_id, "long", page.items)
     assert [found[message.id].siblings for message in page.items[:3]] == [2, 2, 1]
     assert [found[message.id].on_latest for message in page.items[:3]] == [True, False, True]

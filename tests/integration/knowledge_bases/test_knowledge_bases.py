@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.statements import recorded
 from harness.tables import give_back, lend
 from harness.world import build_world
 
@@ -285,17 +286,13 @@ def test_the_list_is_paged(desk: Desk) -> None:
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_the_list_takes_a_fixed_number_of_statements(desk: Desk) -> None:
-    statements: list[str] = []
-    sa.event.listen(
-        desk.services.database.engine, "before_cursor_execute", lambda _c, _cur, text, *_rest: statements.append(text)
-    )
     counts = []
     for number in range(2):
         for each in range(1 + 9 * number):
             desk.create(f"kb {number} {each}")
-        statements.clear()
-        desk.listed()
-        counts.append(len(statements))
+        with recorded(desk.services.database.engine) as sent:
+            desk.listed()
+        counts.append(len(sent))
 
     assert counts[0] == counts[1]
 

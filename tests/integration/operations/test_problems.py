@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from harness.contract import CONTRACT
+from harness.statements import recorded
 from harness.world import World
 
 from memorybase import errors
@@ -168,12 +169,9 @@ def test_problems_of_another_user_are_not_shown(world: World) -> None:
 
 def test_any_number_of_memory_bases_costs_the_same_number_of_queries(world: World) -> None:
     def count() -> int:
-        seen: list[str] = []
-        note = lambda *args: seen.append(args[2])  # noqa: E731
-        sa.event.listen(world.services.database.engine, "before_cursor_execute", note)
-        found(world)
-        sa.event.remove(world.services.database.engine, "before_cursor_execute", note)
-        return len(seen)
+        with recorded(world.services.database.engine) as sent:
+            found(world)
+        return len(sent)
 
     world.new_base(auto_capture=False)
     world.say("s", "one")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.statements import recorded
 from harness.world import World
 
 from memorybase.models import Capture, LedgerEntry, MemoryBase, MemoryUse, Message, Run, Session
@@ -186,22 +186,19 @@ def test_an_answer_is_kept_for_its_own_user_and_window_alone(world: World, monke
 
 
 def test_the_number_of_queries_does_not_grow(world: World) -> None:
-    def statements() -> Iterator[str]:
-        seen: list[str] = []
-        note = lambda *args: seen.append(args[2])  # noqa: E731
-        sa.event.listen(world.services.database.engine, "before_cursor_execute", note)
-        overview(world)
-        sa.event.remove(world.services.database.engine, "before_cursor_execute", note)
-        return iter(seen)
+    def statements() -> int:
+        with recorded(world.services.database.engine) as sent:
+            overview(world)
+        return len(sent)
 
     world.new_base()
     world.say("s", "one")
-    few = len(list(statements()))
+    few = statements()
     for number in range(4):
         flow = world.new_flow()
         world.new_base(flow_id=flow)
         world.capture(f"s{number}", [world.message({"role": "assistant", "content": "text"})], flow_id=flow)
-    assert len(list(statements())) == few
+    assert statements() == few
 
 
 def change(world: World, table: Any, **values: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-import sqlalchemy as sa
 from harness.random_threads import random_log
+from harness.statements import recorded
 from harness.world import World
 
 from memorybase.conversation import UUID_NIL, Limits, View, ViewOptions
@@ -213,19 +213,9 @@ def test_deleted_messages_are_read_together_however_many_followed_the_restored_o
         ids = {message.content: message.id for message in world.messages(session)}
         for name in (session, *names):
             edits.delete_message(world.services, world.user_id, ids[name])
-        sent: list[str] = []
-
-        def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-            if statement.startswith("SELECT") and "FROM restorable_messages" in statement:
-                sent.append(statement)
-
-        engine = world.services.database.engine
-        sa.event.listen(engine, "before_cursor_execute", note)
-        try:
+        with recorded(world.services.database.engine, "SELECT") as sent:
             restore(world, ids[session])
-        finally:
-            sa.event.remove(engine, "before_cursor_execute", note)
-        return len(sent)
+        return sum("FROM restorable_messages" in statement for statement, _ in sent)
 
     assert reads(20) == reads(3)
 
