@@ -4052,6 +4052,7 @@ export interface components {
             skipped?: components["schemas"]["SkippedSession"][];
             /**
              * Deferred
+             * @description How many more sessions are due: the sweeper queues their jobs.
              * @default 0
              */
             deferred?: number;

@@ -884,6 +884,7 @@ class FlushResult(Answer):
     skipped: list[SkippedSession] = Field(default_factory=list)
     """Of the sessions in `session_ids`: those that need no job."""
     deferred: int = 0
+    """How many more sessions are due: the sweeper queues their jobs."""
 
 
 class FormerFields(Answer):
