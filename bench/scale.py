@@ -1,6 +1,6 @@
 """Measures what each operation costs at 10,000, 100,000 and 1,000,000 messages.
 
-    python bench/scale.py [--stores sqlite-chroma,...] [--sizes 10000,100000] [--sessions 1000] [--only short,long]
+    python bench/scale.py [--stores sqlite-chroma,...] [--sizes 10000,100000] [--sessions 1000] [--only short,long,regenerate]
                           [--calls 50] [--embed] [--json FILE] [--markdown FILE] [--plot FILE.svg]
 
 It fills a store of its own, one for each size, with made conversations and made vectors (bench/scaling), in bulk, and
@@ -24,7 +24,7 @@ from scaling.stage import STORES, Size, StoreName, filled
 from memorybase import telemetry
 from memorybase.settings import Settings
 
-GROUPS = ("short", "long")
+GROUPS = ("short", "long", "regenerate")
 Figures = dict[str, Any]
 
 
@@ -68,20 +68,22 @@ def cells(chosen: argparse.Namespace) -> Iterator[tuple[StoreName, Size]]:
                     yield store, Size(messages, sessions)
 
 
-def measured(store: StoreName, size: Size, chosen: argparse.Namespace) -> Figures:
-    """One filled store's figures."""
+def measure(store: StoreName, size: Size, chosen: argparse.Namespace, figures: Figures) -> None:
+    """Add one filled store's figures, so that those before a failure are kept."""
     print(f"{store}, {size.messages:,} messages in {size.sessions:,} sessions ... ", end="", flush=True)
-    figures: Figures = {"store": store, "messages": size.messages, "sessions": size.sessions}
     with filled(store, size, embed=chosen.embed) as stage:
         print(f"filled in {stage.filled_seconds:.0f} s", flush=True)
         figures |= {"filled_seconds": round(stage.filled_seconds, 1)}
         figures |= {"bytes_a_message": storage.bytes_a_message(stage)}
         if "short" in chosen.only:
             figures["operations"] = operations.measure(stage, chosen.calls)
+            print(report.short_lines(figures["operations"]), flush=True)
+        long = figures["long"] = {}
         if "long" in chosen.only:
-            figures["long"] = long_runs.measure(stage)
+            long_runs.measure(stage, long)
+        if "regenerate" in chosen.only:
+            long_runs.measure_regenerate(stage, long)
         figures["processes"] = storage.processes(stage)
-    return figures
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -91,8 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found: Figures = {"about": machine() | {"data": data, "seed": 7}, "cells": []}
     try:
         for store, size in cells(chosen):
-            found["cells"].append(measured(store, size, chosen))
-            print(report.cell_lines(found["cells"][-1]), flush=True)
+            found["cells"].append({"store": store, "messages": size.messages, "sessions": size.sessions})
+            measure(store, size, chosen, found["cells"][-1])
+            print(
+                *(f"  {name}: {each}" for name, each in found["cells"][-1]["processes"].items()), sep="\n", flush=True
+            )
     finally:  # keep what was measured before a failure
         if chosen.json:
             chosen.json.write_text(json.dumps(found, indent=2) + "\n")

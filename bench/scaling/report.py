@@ -18,18 +18,18 @@ def cost(figures: Figures) -> float:
     return float(figures["own_ms"]) + float(figures["server_ms"] or 0)
 
 
-def cell_lines(cell: Figures) -> str:
-    """One store's figures, a line each."""
-    lines = [
+def short_lines(operations: Mapping[str, Figures]) -> str:
+    """One store's short operations, a line each."""
+    return "\n".join(
         f"  {name:34} {each['p50_ms']:9} {each['p95_ms']:9} ms, cpu {each['own_ms']:8} + {each['server_ms']}"
-        for name, each in cell.get("operations", {}).items()
-    ]
-    lines += [
-        f"  {name:34} {each['seconds']:9} s, cpu {each['own_seconds']} + {each['server_seconds']}  {each['note']}"
-        for name, each in cell.get("long", {}).items()
-    ]
-    lines += [f"  {name}: {each}" for name, each in cell["processes"].items()]
-    return "\n".join(lines)
+        for name, each in operations.items()
+    )
+
+
+def long_line(name: str, figures: Figures) -> str:
+    """What was done once."""
+    cpu = f"{figures['own_seconds']} + {figures['server_seconds']}"
+    return f"  {name:34} {figures['seconds']:9} s, cpu {cpu}  {figures['note']}"
 
 
 def markdown(found: Figures) -> str:
@@ -50,8 +50,11 @@ def markdown(found: Figures) -> str:
 
 
 def _groups(found: Figures) -> dict[tuple[str, int], list[Figures]]:
+    """Without a cell whose measurement failed."""
     groups: dict[tuple[str, int], list[Figures]] = {}
     for cell in found["cells"]:
+        if "processes" not in cell:  # its last figures
+            continue
         groups.setdefault((cell["store"], cell["sessions"]), []).append(cell)
     return groups
 
