@@ -1,7 +1,8 @@
 """Measures what each operation costs at 10,000, 100,000 and 1,000,000 messages.
 
-    python bench/scale.py [--stores sqlite-chroma,...] [--sizes 10000,100000] [--sessions 1000] [--only short,long,regenerate]
-                          [--calls 50] [--embed] [--json FILE] [--markdown FILE] [--plot FILE.svg]
+    python bench/scale.py [--stores sqlite-chroma,...] [--sizes 10000,100000] [--sessions 1000]
+                          [--only short,long,regenerate] [--calls 50] [--embed]
+                          [--json FILE] [--markdown FILE] [--plot FILE.svg]
 
 It fills a store of its own, one for each size, with made conversations and made vectors (bench/scaling), in bulk, and
 lets the product compare the store with the ledger. Then it calls each operation in this process. `own_ms` is this
