@@ -25,6 +25,7 @@ from memorybase.embedding import Embedders, chunking
 from memorybase.memory_bases import consistency
 from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
 from memorybase.models import Capture, Generation, MemoryBase
+from memorybase.operations import vector_indexes
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
@@ -182,6 +183,7 @@ def _fill(stage: Stage) -> None:
             for batch in maker.batches(size.messages, size.sessions, leaving=is_large):
                 loader.load(batch)
                 services.vectors.upsert(ref, batch.records)
+    vector_indexes.build_indexes(services)  # as the sweeper does
     with services.database.transaction() as db:
         now = datetime.now(UTC)
         db.execute(sa.update(MemoryBase).values(mismatch=False, mismatch_checked_at=now))
