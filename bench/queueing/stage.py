@@ -6,10 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,7 +25,6 @@ from memorybase.ingestion.capture import CaptureRequest
 from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
 from memorybase.messages import normalise
 from memorybase.models import Heartbeat, LedgerEntry, Message, User
-from memorybase.operations.sweeper import sweep
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
@@ -123,20 +120,13 @@ class Stage:
 
     @contextmanager
     def sweeper(self) -> Iterator[None]:
-        """One that passes as often as the settings say, in a thread."""
-        ended = threading.Event()
-
-        def passes() -> None:
-            while not ended.wait(self.services.settings.sweep_seconds):
-                sweep(self.services)
-
-        with ThreadPoolExecutor(1) as thread:
-            passing = thread.submit(passes)
-            try:
-                yield
-            finally:
-                ended.set()
-            passing.result()
+        """One in a process of its own."""
+        process = subprocess.Popen([sys.executable, "-m", "memorybase", "sweep"], env=self._environment, cwd=ROOT)
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait()
 
     def _alive(self) -> int:
         with self.services.database.reading() as db:

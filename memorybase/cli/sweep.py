@@ -49,13 +49,18 @@ def sweep_for_ever(settings: Settings) -> None:
     # Beside the passes, and no reason to wait at the end: a build that is cut off leaves nothing.
     threading.Thread(target=_index_for_ever, args=(services, stop), name="indexes", daemon=True).start()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
-    while not stop.is_set():
-        _try(store_check.check_store, services)
-        _try(_pass, services)
-        heartbeat.confirm()
-        stop.wait(settings.sweep_seconds)
+    sweep_until(stop, services, heartbeat.confirm)
     heartbeat.stop()
     log.info("sweeper_stopped")
+
+
+def sweep_until(stop: threading.Event, services: Services, confirm: Callable[[], None]) -> None:
+    """A pass every `sweep_seconds`, or at once while one is behind; `confirm` is called after each."""
+    while not stop.is_set():
+        _try(store_check.check_store, services)
+        is_behind = _try(_pass, services)
+        confirm()
+        stop.wait(0 if is_behind else services.settings.sweep_seconds)
 
 
 def _index_for_ever(services: Services, stop: threading.Event) -> None:
@@ -68,16 +73,20 @@ def _build_indexes(services: Services) -> None:
         log.info("indexes_built", built=built)
 
 
-def _pass(services: Services) -> None:
-    found = {name: value for name, value in asdict(sweeper.sweep(services)).items() if value}
-    if found:
+def _pass(services: Services) -> bool:
+    """Whether the next pass should follow at once."""
+    report = sweeper.sweep(services)
+    if found := {name: value for name, value in asdict(report).items() if value}:
         log.info("swept", **found)
+    return report.is_behind
 
 
-def _try(step: Callable[[Services], object], services: Services) -> None:
+def _try(step: Callable[[Services], object], services: Services) -> object:
+    """What the step returns; None if it fails."""
     try:
-        step(services)
+        return step(services)
     except errors.EnvironmentFailure as exc:
         log.warning("sweep_failed", error=telemetry.describe_error(exc))
     except Exception:  # the process's edge: the next pass may succeed
         log.exception("sweep_failed")
+    return None

@@ -15,8 +15,7 @@ from memorybase.conversation.node_object_memory import node_memory as node_objec
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.idempotency import claims
-from memorybase.ingestion import build
-from memorybase.ingestion.recovery import enqueue_waiting, flush_idle, requeue_expired, schedule_missing
+from memorybase.ingestion import build, recovery
 from memorybase.memory_bases import consistency, deletion, planned_deletion
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
@@ -57,6 +56,11 @@ class SweepReport:
     node_memory: int = 0
     failed_steps: list[str] = field(default_factory=list)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether more sessions wait for their jobs than one pass takes: the next one should follow at once."""
+        return self.planned >= recovery.SESSIONS_WITHOUT_JOB or self.idle >= recovery.SWEEP_LIMIT
+
 
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
 
@@ -66,10 +70,10 @@ def sweep(services: Services) -> SweepReport:
     report = SweepReport()
     steps: dict[str, Callable[[Services], int]] = {
         "clamped": clock_steps.clamp_timestamps,
-        "requeued": requeue_expired,
-        "idle": flush_idle,
-        "planned": schedule_missing,
-        "notified": enqueue_waiting,
+        "requeued": recovery.requeue_expired,
+        "idle": recovery.flush_idle,
+        "planned": recovery.schedule_missing,
+        "notified": recovery.enqueue_waiting,
         "memories_deleted": planned_deletion.start_due_deletions,
         "deletions": finish_deletions,
         "builds": build.finish_builds,

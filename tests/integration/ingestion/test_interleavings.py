@@ -17,11 +17,11 @@ from harness.acts import edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import errors
+from memorybase.cli.sweep import sweep_until
 from memorybase.ingestion import recovery, retry, worker
 from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Flow, Session
-from memorybase.operations import sweeper
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries import dead_letters as dead_letters_
 from memorybase.sessions import deletion as session_deletion
@@ -607,9 +607,39 @@ def test_a_failing_sweep_step_does_not_stop_the_others(world: World, monkeypatch
     def broken(*_: object) -> int:
         raise OSError
 
-    monkeypatch.setattr(sweeper, "schedule_missing", broken)
+    monkeypatch.setattr(recovery, "schedule_missing", broken)
     report = world.sweep()
     assert report.failed_steps == ["planned"]
     assert report.notified == 1
     world.drain()
     world.assert_all_ingested(base)
+
+
+class _Waits(threading.Event):
+    """An event that is set by the first wait that lasts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout)
+        if timeout:
+            self.set()
+        return self.is_set()
+
+
+def test_passes_follow_at_once_while_sessions_wait_for_their_jobs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "SWEEP_LIMIT", 2)
+    base = world.new_base(threshold=100, idle_after=60)
+    for number in range(5):
+        world.say(f"s{number}", "one")
+    world.pass_time(61)
+    confirmed: list[None] = []
+    stop = _Waits()
+    sweep_until(stop, world.services, lambda: confirmed.append(None))
+    assert stop.seconds == [0, 0, world.services.settings.sweep_seconds]
+    assert len(confirmed) == 3
+    assert len(world.active_jobs(base)) == 5
