@@ -223,7 +223,11 @@ def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> lis
     """
     session_id, end_user_id, metadata, limit, session_limit = scope
     statement = _pending(
-        target.capture, of_session=session_id is not None, of_user=end_user_id is not None, metadata=metadata
+        db.get_bind().dialect.name,
+        target.capture,
+        of_session=session_id is not None,
+        of_user=end_user_id is not None,
+        metadata=metadata,
     )
     parameters = {"session": session_id, "end_user": end_user_id, "at_most": limit, "sessions": session_limit}
     rows = db.execute(statement, _of(target) | parameters)
@@ -231,19 +235,36 @@ def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> lis
 
 
 @lru_cache
-def _pending(capture: Capture, *, of_session: bool, of_user: bool, metadata: bool) -> sa.Select[Any]:
+def _pending(dialect: str, capture: Capture, *, of_session: bool, of_user: bool, metadata: bool) -> sa.Select[Any]:
     scope = _session_scope(_SESSION if of_session else None, _END_USER if of_user else None)
-    behind = _sessions_behind(capture, scope)
-    # One bound instead of two, so that the index scan starts at the right entry.
-    edge = sa.case((behind.c.newest > behind.c.cursor, behind.c.newest), else_=behind.c.cursor)
+    beyond = _beyond(dialect, capture, _sessions_behind(capture, scope))
+    order = (beyond.c.captured_at.desc(), beyond.c.seq.desc(), beyond.c.id)
+    newest = sa.select(beyond).order_by(*order).limit(_AT_MOST).subquery("newest")
     return (
         _facts(metadata=metadata)
         .add_columns(Message.content)
-        .join(behind, behind.c.session_id == Message.session_id)
-        .where(Message.flow_id == _FLOW, counted(capture), Message.seq > edge)
-        .order_by(Message.captured_at.desc(), Message.seq.desc(), Message.id)
-        .limit(_AT_MOST)
+        .join(newest, newest.c.id == Message.id)
+        .order_by(newest.c.captured_at.desc(), newest.c.seq.desc(), newest.c.id)
     )
+
+
+def _beyond(dialect: str, capture: Capture, behind: sa.Subquery) -> sa.Subquery:
+    """The newest counted messages of each session that is behind."""
+    # One bound instead of two, so that the index scan starts at the right entry.
+    edge = sa.case((behind.c.newest > behind.c.cursor, behind.c.newest), else_=behind.c.cursor)
+    messages = sa.select(Message.id, Message.captured_at, Message.seq).where(
+        Message.flow_id == _FLOW,
+        Message.session_id == behind.c.session_id,
+        counted(capture),
+        Message.seq > edge,
+        Message.muted == sa.false(),
+    )
+    if dialect == "sqlite":
+        return messages.subquery("beyond")
+    # Expecting many, PostgreSQL would read the flow by time until it had found enough, and so all of it. This way it
+    # can only read session by session.
+    of_each = messages.correlate(behind).order_by(Message.seq.desc()).limit(_AT_MOST).lateral("of_each")
+    return sa.select(of_each).select_from(behind).join(of_each, sa.true()).subquery("beyond")
 
 
 def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) -> sa.Subquery:

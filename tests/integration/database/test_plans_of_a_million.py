@@ -157,3 +157,21 @@ def test_a_page_of_a_flows_messages_does_not_sort_all_of_them(large: tuple[World
             explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
             kinds = [node["Node Type"] for node in _nodes(explained[0]["Plan"])]
             assert "Sort" not in kinds, kinds
+
+
+def test_pending_messages_are_read_session_by_session(large: tuple[World, UUID]) -> None:
+    world, base = large
+    wanted = SearchRequest(memory_base_id=base, query="harbour rope")
+    with sent_by(world) as sent:
+        search.search(world.services, world.user_id, wanted)
+    ((statement, parameters),) = [each for each in sent if "AS behind" in each[0]]
+    with world.services.database.engine.connect() as connection:
+        if world.services.database.is_sqlite:
+            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+            reads = [step for step in plan if step.startswith(("SEARCH messages", "SCAN messages"))]
+        else:
+            explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
+            nodes = _nodes(explained[0]["Plan"])
+            reads = [node.get("Index Cond", "") for node in nodes if node.get("Relation Name") == "messages"]
+    assert reads
+    assert all("session_id" in read or "id = " in read or "(id=?)" in read for read in reads), reads

@@ -27,6 +27,7 @@ from memorybase.search.request import SearchRequest
 
 THRESHOLD = 20
 HISTORY = 10_000
+SESSIONS = 100
 
 
 def fill(world: World, session_id: str, count: int) -> None:
@@ -53,7 +54,7 @@ def fill(world: World, session_id: str, count: int) -> None:
 
 
 def sent_by(world: World) -> AbstractContextManager[list[Statement]]:
-    return recorded(world.services.database.engine, "SELECT", "UPDATE")
+    return recorded(world.services.database.engine, "SELECT", "UPDATE", "WITH")
 
 
 def scans(world: World, statement: str, parameters: Any) -> list[str]:
@@ -174,6 +175,23 @@ def test_a_keyword_search_reads_only_the_messages_at_its_positions(world: World)
             assert any("SEARCH messages USING INDEX ix_messages_position" in step for step in plan), plan
         else:
             assert rows_touched(world, statement, parameters) <= 50, statement
+
+
+def test_a_search_reads_only_the_pending_messages_of_a_large_flow(world: World) -> None:
+    base = world.new_base(threshold=100)
+    for number in range(SESSIONS):
+        fill(world, f"s{number}", HISTORY // SESSIONS)
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(Session).values(last_seq=0))  # as if they were ingested
+    world.say("one of many", "a zebra")
+    with sent_by(world) as sent:
+        wanted = SearchRequest(memory_base_id=base, query="zebra")
+        assert len(search.search(world.services, world.user_id, wanted).results) == 1
+    ((statement, parameters),) = [each for each in sent if "AS behind" in each[0]]
+    if world.services.database.is_sqlite:
+        assert not scans(world, statement, parameters)
+    else:
+        assert rows_touched(world, statement, parameters) <= 4 * SESSIONS
 
 
 def test_a_view_reads_only_the_messages_that_it_returns(world: World) -> None:
