@@ -273,11 +273,11 @@ test("a run at which the server fails inside is refused after five attempts, out
   await scripted(answers, async ({ url, requests }) => {
     const outbox = new Outbox(await folder());
     const client = new Client({ url, key: "k", outbox, log: () => undefined });
-    await client.capture("f", { session_id: "s", messages: said("bad") });
+    await client.capture("f", { session_id: "s", messages: said("broken") });
     await client.capture("f", { session_id: "s", messages: said("good") });
     assert.equal(await outbox.flush(30), 0);
     assert.deepEqual((await outbox.refused()).map((each) => each.code), ["internal_error"]);
-    const ofFirst = requests.map((each) => each.body.includes("bad"));
+    const ofFirst = requests.map((each) => each.body.includes("broken"));
     assert.deepEqual(ofFirst, [...Array.from({ length: 11 }, () => true), false]);
     await client.close();
   });
