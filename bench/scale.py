@@ -1,7 +1,7 @@
 """Measures what each operation costs at 10,000, 100,000 and 1,000,000 messages.
 
     python bench/scale.py [--stores sqlite-chroma,...] [--sizes 10000,100000] [--sessions 1000]
-                          [--only short,long,regenerate] [--calls 50] [--embed]
+                          [--only short,long,regenerate] [--calls 50] [--partitions 32] [--embed]
                           [--json FILE] [--markdown FILE] [--plot FILE.svg]
 
 It fills a store of its own, one for each size, with made conversations and made vectors (bench/scaling), in bulk, and
@@ -53,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--sessions", type=numbers, default=[1_000], help="sessions that they are divided among")
     arguments.add_argument("--only", type=among(GROUPS), default=list(GROUPS), help=f"of {','.join(GROUPS)}")
     arguments.add_argument("--calls", type=int, default=50, help="of each short operation")
+    arguments.add_argument("--partitions", type=int, default=0, help="divide PostgreSQL's keyword index first")
     arguments.add_argument("--embed", action="store_true", help="embed the texts with the model of the settings")
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--markdown", type=Path)
@@ -75,6 +76,8 @@ def measure(store: StoreName, size: Size, chosen: argparse.Namespace, figures: F
     with filled(store, size, embed=chosen.embed) as stage:
         print(f"filled in {stage.filled_seconds:.0f} s", flush=True)
         figures |= {"filled_seconds": round(stage.filled_seconds, 1)}
+        if chosen.partitions:
+            long_runs.partition(stage, chosen.partitions)
         figures |= {"bytes_a_message": storage.bytes_a_message(stage)}
         if "short" in chosen.only:
             figures["operations"] = operations.measure(stage, chosen.calls)

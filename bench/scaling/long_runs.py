@@ -17,6 +17,7 @@ from harness.postgres import PostgresServer
 
 from memorybase.import_export import exporter, importer
 from memorybase.ingestion import worker
+from memorybase.keyword_index import partitions
 from memorybase.memory_bases import consistency, reconcile, regenerate
 from memorybase.models import MemoryBase
 from memorybase.operations import sweeper, vector_indexes
@@ -45,6 +46,11 @@ def measure(stage: Stage, found: dict[str, Figures]) -> None:
     once("backup", lambda: f"{_backup(stage):,} bytes")
     once("restore", lambda: _restore(stage))
     once("export", lambda: f"{sum(map(len, _export(stage))):,} bytes")
+
+
+def partition(stage: Stage, number: int) -> None:
+    """Divide the keyword index of PostgreSQL."""
+    _measured(stage, "partition", lambda: f"{sum(partitions.partition(stage.services.database, number)):,} rows")
 
 
 def measure_regenerate(stage: Stage, found: dict[str, Figures]) -> None:

@@ -19,6 +19,7 @@ from memorybase.cli import (
     import_file,
     keys,
     mcp,
+    partition,
     rebalance,
     reconcile,
     reindex,
@@ -53,6 +54,7 @@ app.command()(reconcile.reconcile)
 app.command()(rebalance.rebalance)
 app.command()(restore.restore)
 app.command()(reindex.reindex)
+app.command()(partition.partition)
 app.command()(stack.migrate)
 app.command()(stack.sweep)
 app.command()(stack.prepare)

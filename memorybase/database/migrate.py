@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import io
 import os
+import re
 import sys
 import tempfile
 import time
@@ -39,6 +40,9 @@ MIGRATOR_POLL_SECONDS = 0.2
 # For one statement: building an index on a large table is slow.
 STATEMENT_TIMEOUT_SECONDS = 600
 LOCK_TIMEOUT_SECONDS = 5
+
+# The tables of `memorybase partition`: parts of one table, and the copy that it fills.
+_PARTITION = re.compile(r"postings_(p\d+|copy)")
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
@@ -109,8 +113,8 @@ def render_item(kind: str, item: Any, autogen: AutogenContext) -> str | Literal[
 
 
 def include_name(name: str | None, kind: str, _parents: Any) -> bool:
-    """Whether a name is compared with the models: not the tables that SQLite creates for a full-text index."""
-    return not (kind == "table" and name is not None and "_fts" in name)
+    """Whether a name is compared with the models: not what SQLite creates for a full-text index, nor partitions."""
+    return not (kind == "table" and name is not None and ("_fts" in name or _PARTITION.fullmatch(name)))
 
 
 def _run(database_url: str, action: Callable[[Config], object]) -> None:

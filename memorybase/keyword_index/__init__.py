@@ -3,6 +3,7 @@
     analyzer   text to terms and traits (asks a question, tells a time or a number)
     index      add, replace, remove and reindex messages
     queries    postings, speakers and the counts for scores
+    partitions divide the postings of a large PostgreSQL database
 
 It always matches the messages in SQL, for every memory base of a flow, so no query waits for a rebuild.
 """

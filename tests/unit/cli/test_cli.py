@@ -24,7 +24,7 @@ from memorybase.stack.state import DataDir, RunningStack
 
 COMMANDS = (
     "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
-    "keys", "reindex", "sign-in", "evaluate", "tune",
+    "keys", "partition", "rebalance", "reindex", "restore", "sign-in", "evaluate", "tune",
 )  # fmt: skip
 
 
