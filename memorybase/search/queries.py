@@ -183,18 +183,24 @@ def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[
     return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
 
 
+def session_ids_of(
+    db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
+) -> Sequence[str | None] | None:
+    """This session, or an end user's; None if there are more than `at_most`."""
+    if end_user_id is None:
+        return [session_id]
+    of_user = sa.select(Session.session_id).where(Session.flow_id == flow_id, *_session_scope(session_id, end_user_id))
+    found = db.scalars(of_user.limit(at_most + 1)).all()
+    return found if len(found) <= at_most else None
+
+
 def small_selection(
     db: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
 ) -> list[UUID] | None:
     """The counted messages of a session or an end user; None if there are more than `at_most`, or more sessions."""
     # The sessions first: in one statement SQLite might read every message of the flow.
-    session_ids: Sequence[str | None] = [session_id]
-    if end_user_id is not None:
-        of_user = sa.select(Session.session_id).where(
-            Session.flow_id == target.flow_id, *_session_scope(session_id, end_user_id)
-        )
-        session_ids = db.scalars(of_user.limit(at_most + 1)).all()
-    if len(session_ids) > at_most:
+    session_ids = session_ids_of(db, target.flow_id, session_id=session_id, end_user_id=end_user_id, at_most=at_most)
+    if session_ids is None:
         return None
     of_sessions = sa.select(Message.id).where(
         Message.flow_id == target.flow_id, Message.session_id.in_(session_ids), counted(target.capture)

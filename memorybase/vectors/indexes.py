@@ -1,6 +1,7 @@
 """Indexes that are built when a collection is large, in stores that search small collections without one.
 
-A store that does so has these methods beside the protocol's; any other store indexes each record as it is written.
+A store that does so has these methods beside the protocol's, and finds the chunks of a message or of a session by an
+index whatever the size; any other store indexes each record's vector as it is written, and nothing else.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ def index(vectors: VectorStore, ref: CollectionRef) -> bool:
     """
     server = server_named(vectors, server_of(ref.name))
     return not isinstance(server, IndexingStore) or server.index(ref)
+
+
+def finds_sessions(vectors: VectorStore, ref: CollectionRef) -> bool:
+    """Whether an index of this collection's store finds the chunks of a session, and a search in them is exact."""
+    return isinstance(server_named(vectors, server_of(ref.name)), IndexingStore)
 
 
 def maintain(vectors: VectorStore, *, leave: Collection[UUID]) -> int:
