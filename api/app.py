@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -17,16 +17,20 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import contract, docs_page, failures, mcp, waiting
 from api.admission import Admission, admission_of
+from api.auditing import Recent
 from api.bodies import BodyBound
 from api.file_limit import raise_file_limit
 from api.idempotency import HEADER, REPLAYED
 from api.limits import Gate
 from api.locations import PREFIX
 from api.middleware import REQUEST_ID, EncodedIds, RequestContext
+from api.observed import Observed
+from api.proxy_user import ProxyUser
 from api.routes import ROUTERS
 from api.security_headers import SecurityHeaders
-from memorybase import __version__, telemetry
-from memorybase.operations import exposition
+from memorybase import __version__, errors, telemetry, tracing
+from memorybase.operations import embedding_usage, exposition
+from memorybase.quotas import slices
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -66,6 +70,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     app.state.ending = False
     app.state.connections_bounded = False
     app.state.gate = Gate(settings)
+    app.state.recently_recorded = Recent()
     app.state.admission = Admission(settings)
     app.state.watched = waiting.Watched(lambda: app.state.services, lambda: bool(app.state.ending))
     app.state.exposition = exposition.Exposition()
@@ -108,13 +113,24 @@ def _surround(app: FastAPI, settings: Settings) -> None:
             CORSMiddleware,
             allow_origins=settings.cors_origins,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", HEADER, "X-API-Key", REQUEST_ID, *mcp.HEADERS],
+            allow_headers=[
+                "Authorization",
+                "Content-Type",
+                HEADER,
+                "X-API-Key",
+                REQUEST_ID,
+                "traceparent",
+                *mcp.HEADERS,
+            ],
             expose_headers=[REQUEST_ID, REPLAYED, "Location", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )
     app.add_middleware(RequestContext)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(Observed)
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
+    if settings.proxy_user_header:
+        app.add_middleware(ProxyUser, settings=settings)
 
 
 @asynccontextmanager
@@ -135,7 +151,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     with waiting.ended_by_signals(app):
         async with mcp.running(app):
             yield
+    await to_thread.run_sync(slices.close, app.state.services.database)
     if is_built_here:
+        tracing.flush()
+        with suppress(errors.EnvironmentFailure):
+            embedding_usage.store(app.state.services)
         app.state.services.database.dispose()
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints, model_validator
 
-from api.schemas import Body, Stored
+from api.schemas import Body, Identifier, Moment, Stored
 from memorybase.memory_bases.dead_letters import AT_ONCE, MAX_AT_ONCE, DeadLetterAction
 
 MAX_ALIKE = 100
@@ -22,10 +22,16 @@ class DeadLetterActionBody(Body):
     memory_base_id: UUID | None = None
     cause: Annotated[Stored, StringConstraints(min_length=1, max_length=CAUSE_LENGTH)] | None = None
     alike: Annotated[list[UUID], Field(max_length=MAX_ALIKE)] = Field(default_factory=list)
+    flow_id: Identifier | None = None
+    session_id: Identifier | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+    dry_run: bool = False
     limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = AT_ONCE
 
     @model_validator(mode="after")
     def _names_some(self) -> Self:
-        if self.ids is None and self.memory_base_id is None and self.cause is None and not self.alike:
-            raise ValueError("ids, memory_base_id, cause or alike must be given")
+        fields = (self.ids, self.memory_base_id, self.cause, self.flow_id, self.session_id, self.since, self.until)
+        if all(value is None for value in fields) and not self.alike:
+            raise ValueError("ids, memory_base_id, flow_id, session_id, cause, since, until or alike must be given")
         return self

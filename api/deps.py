@@ -12,7 +12,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from api import idempotency
+from api import auditing, idempotency, key_limits
 from api.admission import Bulkhead, Work, admission_of, work_of
 from api.limits import Gate
 from api.middleware import path_text
@@ -22,6 +22,7 @@ from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
 from memorybase.database import paging
 from memorybase.models import ID_LENGTH
+from memorybase.quotas.bounds import acting_as
 from memorybase.services import Services
 
 Answer = TypeVar("Answer")
@@ -79,11 +80,11 @@ def _unknown_parameter(name: str, known: Sequence[str]) -> errors.InvalidRequest
 
 
 class KeyedRoute(CheckedRoute):
-    """Checks the API key before everything else: no caller without a key learns the format of a request. Then admits
-    the request to its class of work."""
+    """Checks the API key before everything else: no caller without a key learns the format of a request. Then narrows
+    the request to the limits of the key, and admits it to its class of work."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
+        handler = auditing.recorded(self.name, self.methods or set(), super().get_route_handler())
         if self.name in idempotency.OPERATIONS:
             handler = idempotency.once(self.name, handler)
         work = work_of(self.name, self.methods or set())
@@ -91,13 +92,24 @@ class KeyedRoute(CheckedRoute):
         async def keyed(request: Request) -> Response:
             admission = admission_of(request)
             request.state.principal = await authenticate(request, admission.key_check(work))
-            if work is Work.STREAM:
-                return await handler(request)  # it is admitted for what it reads, not while it waits
-            await request.body()  # FastAPI keeps it: no slot is held while a slow client sends
-            async with admission[work].admitted():
-                return await handler(request)
+            if request.state.principal.limits is not None:
+                request = await _narrowed(request, self.name)
+            with acting_as(request.state.principal.charged):
+                if work is Work.STREAM:
+                    return await handler(request)  # it is admitted for what it reads, not while it waits
+                await request.body()  # FastAPI keeps it: no slot is held while a slow client sends
+                async with admission[work].admitted():
+                    return await handler(request)
 
         return keyed
+
+
+async def _narrowed(request: Request, operation: str) -> Request:
+    try:
+        return await key_limits.narrowed(request, operation, admission_of(request)[Work.KEY])
+    except (errors.OutsideKeyLimits, errors.NotFound) as error:
+        await auditing.note_denial(request, operation, error)
+        raise
 
 
 def keyed_router(tag: str) -> APIRouter:

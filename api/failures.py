@@ -261,15 +261,23 @@ def _clean(text: str) -> str:
 def headers_of(error: errors.MemorybaseError) -> dict[str, str]:
     if isinstance(error, errors.Unauthorized):
         return {"WWW-Authenticate": "Bearer"}
-    if isinstance(error, errors.RateLimited | Overloaded):
-        wait = error.details.get("retry_after_seconds")
-        seconds = math.ceil(wait) if isinstance(wait, float) else RETRY_AFTER_JOB
-        none_left = {"RateLimit": f'"{POLICY}";r=0;t={seconds}'} if isinstance(error, errors.RateLimited) else {}
-        return {"Retry-After": str(seconds), **none_left}
-    if isinstance(error, errors.IngestionActive):
-        return {"Retry-After": str(RETRY_AFTER_JOB)}
+    seconds = _retry_after(error)
+    if seconds is None:
+        return {}
+    is_of_calls = isinstance(error, errors.RateLimited) and not isinstance(error, errors.QuotaExceeded)
+    none_left = {"RateLimit": f'"{POLICY}";r=0;t={seconds}'} if is_of_calls else {}
+    return {"Retry-After": str(seconds), **none_left}
+
+
+def _retry_after(error: errors.MemorybaseError) -> int | None:
+    if isinstance(error, errors.QuotaFull):
+        return None  # no time makes room
+    wait = error.details.get("retry_after_seconds")
+    if isinstance(wait, float):
+        return math.ceil(wait)
+    if isinstance(error, errors.RateLimited | Overloaded | errors.IngestionActive):
+        return RETRY_AFTER_JOB
     if isinstance(error, errors.IdempotencyInProgress):
-        return {"Retry-After": str(RETRY_SECONDS)}
-    if error.retryable or error.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
-        return {"Retry-After": str(RETRY_AFTER_OUTAGE)}
-    return {}
+        return RETRY_SECONDS
+    is_away = error.retryable or error.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    return RETRY_AFTER_OUTAGE if is_away else None

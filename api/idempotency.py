@@ -46,10 +46,14 @@ OPERATIONS = {
     "delete_chat_messages": "write",
     "summarize_chat": "write",
     "create_key": "admin",
+    "rotate_key": "admin",
+    "create_webhook": "admin",
 }
 # Fields of answers that are stored nowhere else in clear, or whose text a deletion must find. Their routes complete or
 # refuse a replay.
-LEFT_OUT = {"create_key": "secret", "summarize_chat": "summary"}
+LEFT_OUT = {
+    "create_key": "secret", "rotate_key": "secret", "create_webhook": "secret", "summarize_chat": "summary"
+}  # fmt: skip
 
 log = get_logger(__name__)
 
@@ -110,6 +114,13 @@ def replayed(request: Request) -> dict[str, Any] | None:
     """The first answer, without what is LEFT_OUT, if this request repeats one."""
     found: dict[str, Any] | None = getattr(request.state, "replayed", None)
     return found
+
+
+def refuse_replay(request: Request) -> None:
+    """For what shows a secret once: raises SecretNotStored for a request that has created it."""
+    first = replayed(request)
+    if first is not None:
+        raise errors.SecretNotStored(field=HEADER, existing_id=first["id"])
 
 
 async def _answered(operation: str, handler: Handler, request: Request) -> Response:

@@ -22,6 +22,7 @@ from starlette.types import Scope as AsgiScope
 from api.admission import Work, admission_of
 from api.deps import authenticate, check_query, secret_of
 from api.middleware import REQUEST_ID, path_text
+from api.proxy_user import USER
 from memorybase import errors
 from memorybase.settings import Settings
 
@@ -102,11 +103,16 @@ def _client(request: Request) -> AsyncClient:
 
 
 class _WithinApp(httpx.ASGITransport):
-    """Calls this application, with the address and the id of the request that needs it."""
+    """Calls this application, with the address, the person and the id of the request that needs it."""
 
     def __init__(self, request: Request) -> None:
         address = (request.client.host, request.client.port) if request.client else ("127.0.0.1", 0)
-        super().__init__(request.app, client=address)
+        person = request.scope.get(USER)  # no header says so again: the call does not come from the proxy
+
+        async def app(scope: AsgiScope, receive: Receive, send: Send) -> None:
+            await request.app({**scope, USER: person}, receive, send)
+
+        super().__init__(app, client=address)
         self._request_id = str(request.scope.get("request_id", ""))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

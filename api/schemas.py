@@ -43,9 +43,11 @@ from memorybase.knowledge_bases import documents as knowledge_documents
 from memorybase.knowledge_bases.documents import DocumentResult
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS
 from memorybase.messages import not_blank, storable
-from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture
+from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, Priority
+from memorybase.queries.retention import MAX_RETAIN_DAYS
 from memorybase.search import parts, request, several, weights
 from memorybase.sessions.curation import MAX_IDS, MAX_REASON, Action
+from memorybase.sessions.edits import NewExpiry
 from memorybase.settings import Settings, VectorStoreName
 from memorybase.validation import Sent
 from memorybase.vectors.search import MAX_FILTER_KEYS
@@ -115,6 +117,9 @@ class FlowBody(Body):
     """A new flow, or its new name."""
 
     name: Name
+
+
+RetainDays = Annotated[int, Field(ge=1, le=MAX_RETAIN_DAYS)]
 
 
 class ExecutionOutputs(BaseModel):
@@ -227,6 +232,10 @@ class HistoryBody(Body):
         return self
 
 
+# What POST /memories accepts, and the server decides.
+DECIDED_BY_SERVER = frozenset({"id", "user_id", "created_at"})
+
+
 class MemoryBaseBody(Body):
     """A new memory base. `id`, `user_id` and `created_at` are accepted and ignored."""
 
@@ -249,13 +258,15 @@ class MemoryBaseBody(Body):
     )
     embedding_model: ModelName | None = None
     vector_store: VectorStoreName | None = None
+    retain_days: RetainDays | None = None
+    priority: Priority = Priority.NORMAL
 
     @model_validator(mode="before")
     @classmethod
     def _ignore_what_the_server_decides(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        return {key: value for key, value in data.items() if key not in {"id", "user_id", "created_at"}}
+        return {key: value for key, value in data.items() if key not in DECIDED_BY_SERVER}
 
 
 class MemoryBaseChanges(Body):
@@ -265,6 +276,9 @@ class MemoryBaseChanges(Body):
     threshold: Annotated[int, Field(ge=1, description=_up_to("max_threshold"))] = NOT_GIVEN
     auto_capture: bool = NOT_GIVEN
     idle_after: Annotated[int, Field(ge=0, le=MAX_IDLE_SECONDS)] = NOT_GIVEN
+    paused: bool = NOT_GIVEN
+    priority: Priority = NOT_GIVEN
+    retain_days: RetainDays | None = None
 
 
 class FlushBody(Body):
@@ -322,14 +336,15 @@ class SessionChanges(Body):
     session_id: Identifier
     new_session_id: Identifier | None = None
     metadata: dict[str, Any] | None = None
-
-
-class KeyBody(Body):
-    """A new API key."""
-
-    name: Name
-    scopes: list[Literal["read", "write", "admin"]] = Field(min_length=1, max_length=3)
     expires_at: Moment | None = None
+    expire_in_days: RetainDays | None = None
+
+    @property
+    def expiry(self) -> NewExpiry | None:
+        """When the session expires from now on; None: the request does not say."""
+        if self.model_fields_set.isdisjoint({"expires_at", "expire_in_days"}):
+            return None
+        return NewExpiry(self.expires_at, self.expire_in_days)
 
 
 Factor = Annotated[float, Field(ge=0, le=parts.MAX_FACTOR, allow_inf_nan=False)]
@@ -337,6 +352,12 @@ HalfLife = Annotated[float, Field(ge=0, le=request.MAX_HALF_LIFE_DAYS, allow_inf
 _HALF_LIFE = (
     "After this many days a message has lost a quarter of its score, in the end half; 0: age does not count. "
     "Default: as the memory base's own weights say."
+)
+
+
+_CORRECTIONS = (
+    "Rank later statements of the same fact first and say what they correct, in mode `hybrid`. Default: unless the "
+    "embedding model is behind an endpoint."
 )
 
 
@@ -375,6 +396,8 @@ class SearchBody(Body):
         default=False,
         description="Of messages with the same text return only the best, with the number of others in `alike`.",
     )
+    corrections: bool | None = Field(default=None, description=_CORRECTIONS)
+    facts: bool = Field(default=False, description="Also return facts that a model derived, in `facts`.")
 
 
 class FlowSearchBody(SearchBody):
@@ -437,18 +460,28 @@ class SummaryBody(Body):
 class RecallBody(Body):
     """Recall of memories. `share`: part of the budget that is reserved for memories; 0: no recall. `top_k`: maximum
     messages to recall from; default: as many as fit, with the turns around them. `scope`: where a session without an
-    end user recalls from."""
+    end user recalls from. `facts`: add facts that a model derived, in up to half of the share."""
 
     top_k: int | None = Field(default=None, ge=1, description=_up_to("max_top_k"))
     share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     scope: Literal["session", "flow"] = "session"
+    facts: bool = False
     mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
     weights: PartWeightsBody | None = None
     half_life_days: HalfLife | None = Field(default=None, description=_HALF_LIFE)
     roles: list[Role] | None = Field(default=None, max_length=8)
     since: Moment | None = None
     until: Moment | None = None
+    corrections: bool | None = Field(default=None, description=_CORRECTIONS)
+
+
+class StandingBody(Body):
+    """Standing statements of the end user. `include`: default as the flow says. `share`: part of the budget that they
+    use at most."""
+
+    include: bool | None = None
+    share: float = Field(default=0.15, ge=0, le=1, allow_inf_nan=False)
 
 
 class ContextConfig(Body):
@@ -487,6 +520,7 @@ class ContextBody(Body):
     config: ContextConfig = Field(default_factory=ContextConfig)
     memory_base_ids: list[SentUuid] = Field(default_factory=list, max_length=20)
     recall: RecallBody = Field(default_factory=RecallBody)
+    standing: StandingBody = Field(default_factory=StandingBody)
 
 
 class KnowledgeBaseBody(Body):
@@ -601,26 +635,6 @@ class DocumentsAnswer(BaseModel):
     """The result of each document, in order."""
 
     documents: list[DocumentResult]
-
-
-class KeyAnswer(BaseModel):
-    """An API key, without its secret."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    id: UUID
-    name: str
-    prefix: str
-    scopes: list[str]
-    created_at: datetime
-    expires_at: datetime | None
-    last_used_at: datetime | None
-
-
-class NewKeyAnswer(KeyAnswer):
-    """A new key. Only this response contains the secret."""
-
-    secret: str
 
 
 class SignInLinkAnswer(BaseModel):

@@ -1,4 +1,4 @@
-"""Waits for jobs by polling: the wait is async, and one thread polls for all.
+"""Waits for jobs and deliveries by polling: the wait is async, and one thread polls for all.
 
 Waits and streams end when the server receives a signal to exit; otherwise it would cut their connections.
 """
@@ -25,6 +25,8 @@ from memorybase import errors
 from memorybase.read_models import jobs
 from memorybase.read_models.jobs import JobView
 from memorybase.services import Services
+from memorybase.webhooks import deliveries
+from memorybase.webhooks.deliveries import DeliveryView
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")
@@ -67,6 +69,9 @@ class Watched:
 
     def __init__(self, services: Callable[[], Services], ending: Callable[[], bool]) -> None:
         self.jobs = SharedPolls[UUID, JobView](lambda ids: jobs.get_jobs(services(), ids), ending)
+        self.deliveries = SharedPolls[UUID, DeliveryView](
+            lambda ids: deliveries.get_deliveries(services(), ids), ending
+        )
         self.active_jobs = SharedPolls[UUID, dict[str, int]](lambda ids: jobs.active_jobs(services(), ids), ending)
 
 

@@ -4,7 +4,8 @@
 
 Each is measured in one process without HTTP and without a model, by `time.process_time`: the time of this process on a
 processor, which other work on the machine hardly changes. A run captures two messages of thirty words; every tenth run
-of a session reaches the threshold, and its job is claimed and advanced. `statements` is how many one call sends.
+of a session reaches the threshold, and its job is claimed and advanced. Captures are plain, `recorded` with an entry in
+the audit log, and `limited` by all quotas, in turn. `statements` is how many one call sends.
 
 Without --database, it measures on SQLite and on a PostgreSQL of its own. With --against, another checkout is measured
 in turn with this one, in as many pairs of runs; `ratio` is the median of this checkout's time to the other's.
@@ -31,6 +32,8 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from ingesting.postgresql import running_postgresql
 
+import memorybase
+from memorybase.audit.record import Actor, Recorder
 from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.database.engine import Database
@@ -49,6 +52,8 @@ from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMe
 
 ROOT = Path(__file__).resolve().parents[1]
 KEY = "the-key-of-the-benchmark"
+HAS_QUOTAS = (Path(memorybase.__file__).parent / "quotas").exists()  # another checkout may lack them
+KEY_ID = UUID(int=1)
 THRESHOLD = 10
 RUNS_IN_SESSION = 20
 WARM_UP = 40  # captures before the measured ones: what is built once is built then
@@ -104,6 +109,7 @@ class Benchmark:
         new = NewMemoryBase(name="base", flow_id=self._flow_id, threshold=THRESHOLD)
         create_memory_base(services, self._user_id, new)
         self._random = random.Random(1)  # the same texts in every run
+        self._turn = 0
         self._keeper = LeaseKeeper(services)
         self._meter = Meter(services.database.engine)
 
@@ -118,12 +124,30 @@ class Benchmark:
         services, user_id, measured = self._services, self._user_id, self._meter.measured
         request = CaptureRequest(session_id=session_id, messages=[self._message("user"), self._message("assistant")])
         measured("authenticate", lambda: api_keys.authenticate(services, KEY))
-        measured("capture", lambda: ingestion.capture(services, user_id, self._flow_id, request))
+        with self._part() as part:
+            measured(part, lambda: ingestion.capture(services, user_id, self._flow_id, request))
         queue = services.queue
         assert isinstance(queue, InMemoryQueue)
         notified, queue.enqueued = queue.enqueued, []
         for message in notified:
             self._ingest(message)
+
+    @contextmanager
+    def _part(self) -> Iterator[str]:
+        """The name of a capture: a plain one, one with its entry in the audit log, one with quotas."""
+        self._turn += 1
+        kind = self._turn % 3
+        if kind == 0:
+            yield "capture"
+            return
+        if kind == 1 and HAS_QUOTAS:
+            with limited(self._services, self._user_id):
+                yield "limited"
+            return
+        actor = Actor("api", self._user_id, uuid4(), address="192.0.2.1", request_id=uuid4().hex)
+        recorder = Recorder(actor, "capture_run", {"flow_id": str(self._flow_id)})
+        with self._services.database.before_commit(recorder):
+            yield "recorded"
 
     def _ingest(self, message: JobMessage) -> None:
         services = self._services
@@ -147,6 +171,16 @@ class Benchmark:
         return normalise({"role": role, "content": text}, user_id=self._user_id, where="messages")
 
 
+@contextmanager
+def limited(services: Services, user_id: UUID) -> Iterator[None]:
+    """A caller with all quotas, of the user and of the key."""
+    from memorybase.quotas import bounds
+
+    quotas: dict[str, int] = dict.fromkeys(bounds.NAMES, 1_000_000)
+    with bounds.acting_as(bounds.caller_of(services.settings, user_id, quotas, KEY_ID, quotas)):
+        yield
+
+
 def measure_here(url: str, captures: int) -> dict[str, Cost]:
     """The costs of the memorybase that this process imports, in an empty database."""
     with tempfile.TemporaryDirectory() as folder:
@@ -155,6 +189,10 @@ def measure_here(url: str, captures: int) -> dict[str, Cost]:
         database = Database(settings.resolved_database_url)
         services = Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
         costs = Benchmark(services).run(captures)
+        if HAS_QUOTAS:
+            from memorybase.quotas import slices
+
+            slices.close(database)
         database.dispose()
     return costs
 
@@ -191,11 +229,12 @@ def report(name: str, server: str, arguments: argparse.Namespace) -> None:
         for checkout in checkouts:
             with empty_database(server) as url:
                 runs[checkout].append(measure(checkout, url, arguments.captures))
-    for part in ("authenticate", "capture", "claim", "advance"):
-        medians = [statistics.median(run[part].milliseconds for run in runs[each]) for each in checkouts]
-        sent = [f"{runs[each][0][part].statements:.1f}" for each in checkouts]
-        pairs = zip(runs[ROOT], runs[checkouts[0]], strict=True)
-        ratio = statistics.median(mine[part].milliseconds / other[part].milliseconds for mine, other in pairs)
+    for part in ("authenticate", "capture", "recorded", "limited", "claim", "advance"):
+        costs = {each: [run.get(part, run["capture"]) for run in runs[each]] for each in checkouts}  # without quotas
+        medians = [statistics.median(cost.milliseconds for cost in costs[each]) for each in checkouts]
+        sent = [f"{costs[each][0].statements:.1f}" for each in checkouts]
+        pairs = zip(costs[ROOT], costs[checkouts[0]], strict=True)
+        ratio = statistics.median(mine.milliseconds / other.milliseconds for mine, other in pairs)
         times = [f"{median:.2f}" for median in medians]
         against = f"{ratio:8.2f}" if len(checkouts) > 1 else ""
         print(f"{name:<12} {part:<14} {' -> '.join(times):>16} {' -> '.join(sent):>16} {against}", flush=True)

@@ -2,12 +2,14 @@
 
     python bench/scale.py [--stores sqlite-chroma,...] [--sizes 10000,100000] [--sessions 1000]
                           [--only short,long,regenerate] [--calls 50] [--partitions 32] [--embed]
+                          [--postgresql shared_buffers=4GB,...] [--also FILE.json ...]
                           [--json FILE] [--markdown FILE] [--plot FILE.svg]
 
 It fills a store of its own, one for each size, with made conversations and made vectors (bench/scaling), in bulk, and
 lets the product compare the store with the ledger. Then it calls each operation in this process. `own_ms` is this
 process's processor time for a call, `server_ms` that of PostgreSQL and Chroma; the two say what an operation costs
-also where other work delays it. With --embed texts are embedded by the real model, 3 ms each.
+also where other work delays it. Without OPENBLAS_NUM_THREADS=1, which the product's processes have, own_ms includes a
+thread that spins. With --embed texts are embedded by the real model, 3 ms each.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ Figures = dict[str, Any]
 
 
 def numbers(text: str) -> list[int]:
-    return [int(part) for part in text.replace("_", "").split(",")]
+    return [int(part) for part in text.replace("_", "").split(",") if part]
 
 
 def among(allowed: Sequence[str]) -> Callable[[str], list[str]]:
@@ -46,6 +48,13 @@ def among(allowed: Sequence[str]) -> Callable[[str], list[str]]:
     return names
 
 
+def postgresql_settings(text: str) -> dict[str, str]:
+    pairs = [part.partition("=") for part in text.split(",")]
+    if wrong := [name for name, _, value in pairs if not name or not value]:
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE,... (got {wrong[0]!r})")
+    return {name: value for name, _, value in pairs}
+
+
 def parser() -> argparse.ArgumentParser:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--stores", type=among(STORES), default=list(STORES), help=f"of {','.join(STORES)}")
@@ -54,7 +63,11 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--only", type=among(GROUPS), default=list(GROUPS), help=f"of {','.join(GROUPS)}")
     arguments.add_argument("--calls", type=int, default=50, help="of each short operation")
     arguments.add_argument("--partitions", type=int, default=0, help="divide PostgreSQL's keyword index first")
+    arguments.add_argument(
+        "--postgresql", type=postgresql_settings, default={}, help="NAME=VALUE,... in place of its defaults"
+    )
     arguments.add_argument("--embed", action="store_true", help="embed the texts with the model of the settings")
+    arguments.add_argument("--also", type=Path, nargs="+", default=[], help="add the figures of former runs")
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--markdown", type=Path)
     arguments.add_argument("--plot", type=Path, help="an SVG file")
@@ -73,7 +86,7 @@ def cells(chosen: argparse.Namespace) -> Iterator[tuple[StoreName, Size]]:
 def measure(store: StoreName, size: Size, chosen: argparse.Namespace, figures: Figures) -> None:
     """Add one filled store's figures, so that those before a failure are kept."""
     print(f"{store}, {size.messages:,} messages in {size.sessions:,} sessions ... ", end="", flush=True)
-    with filled(store, size, embed=chosen.embed) as stage:
+    with filled(store, size, embed=chosen.embed, postgresql=chosen.postgresql) as stage:
         print(f"filled in {stage.filled_seconds:.0f} s", flush=True)
         figures |= {"filled_seconds": round(stage.filled_seconds, 1)}
         if chosen.partitions:
@@ -95,6 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     telemetry.configure(Settings(log_level="ERROR"))
     data = "made texts, embedded by the model" if chosen.embed else "made texts and vectors"
     found: Figures = {"about": machine() | {"data": data, "seed": 7}, "cells": []}
+    for path in chosen.also:
+        found["cells"] += json.loads(path.read_text())["cells"]
     try:
         for store, size in cells(chosen):
             found["cells"].append({"store": store, "messages": size.messages, "sessions": size.sessions})

@@ -22,21 +22,28 @@
     ├── ClaimLost                     another worker, a cancel or a delete took the job: stop
     └── CallerError                   the request is invalid; nothing was changed
         ├── InvalidRequest            422, names the field, the value and the bound
-        │   └── IdempotencyKeyReused  the key was sent with another request
+        │   ├── IdempotencyKeyReused  the key was sent with another request
+        │   └── AddressRefused        a webhook's URL leads into a private network
         ├── Unauthorized              401
         ├── Forbidden                 403
+        │   └── OutsideKeyLimits      the key is limited to flows or to an end user, and the call is not for such keys
         ├── NotFound                  404
         ├── TooLarge                  413
         ├── RateLimited               429, with Retry-After
+        │   └── QuotaExceeded         a quota of the user or the key is used up until its window ends
+        │       └── QuotaFull         a quota of what is stored: delete something
         └── Conflict                  409
             ├── NameTaken
             ├── MessageConflict
             ├── RunConflict
             ├── AmbiguousId           several flows have this id: send flow_id
             ├── IngestionActive
+            ├── MemoryBasePaused      its ingestion is held back: resume it
             ├── BuildActive
             ├── SessionConflict
             ├── IdempotencyInProgress the first request with this key is still running
+            ├── KeyRotated            the API key has a successor
+            ├── Held                  a legal hold keeps it: lift the hold to delete it
             ├── SecretNotStored       the request has created an API key, whose secret cannot be shown again
             └── MemoryBaseOnly        the knowledge base belongs to a memory base
 
@@ -240,6 +247,12 @@ class IdempotencyKeyReused(InvalidRequest):
     code = "idempotency_key_reused"
 
 
+class AddressRefused(InvalidRequest):
+    """This URL leads to an address that may not be called."""
+
+    code = "address_refused"
+
+
 class Unauthorized(CallerError):
     """A valid API key is required. Send it as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'."""
 
@@ -252,6 +265,12 @@ class Forbidden(CallerError):
 
     code = "forbidden"
     status_code = 403
+
+
+class OutsideKeyLimits(Forbidden):
+    """A key that is limited to flows or to an end user may not make this call."""
+
+    code = "outside_key_limits"
 
 
 class NotFound(CallerError):
@@ -275,6 +294,18 @@ class RateLimited(CallerError):
     code = "rate_limited"
     status_code = 429
     retryable = True
+
+
+class QuotaExceeded(RateLimited):
+    """A quota is used up. Retry after details.resets_at."""
+
+    code = "quota_exceeded"
+
+
+class QuotaFull(QuotaExceeded):
+    """A quota of what is stored is used up. See details.freed_by."""
+
+    code = "quota_full"
 
 
 class Conflict(CallerError):
@@ -321,6 +352,12 @@ class IngestionActive(Conflict):
     retryable = True
 
 
+class MemoryBasePaused(Conflict):
+    """The memory base is paused. Resume it with PATCH /memories/{id} and {"paused": false}."""
+
+    code = "memory_base_paused"
+
+
 class BuildActive(Conflict):
     """A regenerate is already running for this memory base. Wait for it, or cancel one of its jobs."""
 
@@ -335,8 +372,26 @@ class IdempotencyInProgress(Conflict):
     retryable = True
 
 
+class KeyRotated(Conflict):
+    """This API key was rotated: details.existing_id replaces it. Rotate or revoke that key."""
+
+    code = "key_rotated"
+
+
+class Held(Conflict):
+    """A legal hold keeps this; nothing was deleted. Lift the holds in details.holds first."""
+
+    code = "legal_hold"
+
+
+class WebhookDisabled(Conflict):
+    """The webhook is disabled, so nothing is sent to it. Enable it with PATCH /webhooks/{id} and {"enabled": true}."""
+
+    code = "webhook_disabled"
+
+
 class SecretNotStored(Conflict):
-    """This request has created the API key in details.existing_id, and its secret is not stored. Revoke that key."""
+    """This request has created what details.existing_id names, and its secret is not stored. Revoke or delete that."""
 
     code = "secret_not_stored"
 

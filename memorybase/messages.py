@@ -70,6 +70,7 @@ class NewMessage:
     parent_rule: ParentRule | None = None  # linked: its parent is null, not left out
     muted: bool = False  # these two only from an export
     pinned: bool = False
+    standing: Sequence[Mapping[str, Any]] = ()  # what people made of its standing statements; only from an export
 
 
 def normalise_all(

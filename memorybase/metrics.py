@@ -10,6 +10,8 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 # A capture is one short transaction: milliseconds, up to a second behind other writers, up to ten behind a stuck one.
 CAPTURE_BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
+# From a probe to a long poll: `?wait=` and a busy stack take up to a minute.
+REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 
 _OF_THIS_PROCESS = CollectorRegistry(auto_describe=True)
 
@@ -23,9 +25,34 @@ CAPTURE_SECONDS = Histogram(
     buckets=CAPTURE_BUCKETS,
     registry=_OF_THIS_PROCESS,
 )
+REQUESTS = Counter(
+    "memorybase_http_requests",
+    "Answered requests, by route, method and status.",
+    ["method", "route", "status"],
+    registry=_OF_THIS_PROCESS,
+)
+REQUEST_SECONDS = Histogram(
+    "memorybase_http_request_seconds",
+    "Time from a request to the start of its answer, by route and method.",
+    ["method", "route"],
+    buckets=REQUEST_BUCKETS,
+    registry=_OF_THIS_PROCESS,
+)
 REPLICA_READS = Counter(
     "memorybase_replica_reads",
     "Reads that a standby may serve: by the replica, or by the primary because it was behind, away, or skipped.",
     ["server"],
+    registry=_OF_THIS_PROCESS,
+)
+QUOTA_REFUSALS = Counter(
+    "memorybase_quota_refusals",
+    "Calls refused because a quota was used up, by quota, and whose it is: of a user or of an API key.",
+    ["quota", "whose"],
+    registry=_OF_THIS_PROCESS,
+)
+QUOTA_UNCHECKED = Counter(
+    "memorybase_quota_unchecked",
+    "Calls admitted without a check because the counter of a quota could not be reached, by quota.",
+    ["quota"],
     registry=_OF_THIS_PROCESS,
 )

@@ -59,6 +59,9 @@ class IngestionQueue(Protocol):
     def enqueue_maps(self, base_ids: Sequence[UUID]) -> int:
         """The same for maps, by memory base."""
 
+    def enqueue_distillation(self) -> int:
+        """The same for distillation: a worker looks for sessions that are pending."""
+
     def enqueue_clean_up(self) -> int:
         """The same for the clean-up of node memory in object stores."""
 

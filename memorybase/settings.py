@@ -8,25 +8,30 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import parse_qs, urlsplit
 
 import Stemmer
 from pydantic import Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from memorybase import errors
+from memorybase.distiller_settings import DistillerSettings
+from memorybase.embedding_settings import EmbeddingSettings
+from memorybase.quota_settings import QuotaSettings
+from memorybase.retention_settings import RetentionSettings
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 VectorStoreName = Literal["chroma", "pgvector"]
 TokenHeader = Literal["authorization", "x-chroma-token"]
 SERVER_NAME = re.compile("[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?")
 LOCAL_CHROMA = "http://127.0.0.1:8001"
+RESTORED_FOLDER = "restored"
 
 
-class Settings(BaseSettings):
+class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSettings):
     """Each field is the environment variable `MEMORYBASE_<NAME>`; an invalid value raises ValidationError."""
 
     model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, extra="ignore", frozen=True)
@@ -84,20 +89,13 @@ class Settings(BaseSettings):
     )
 
     # Embedding.
-    embedding_model: str = Field("all-MiniLM-L6-v2", description="sentence-transformers model: name or folder.")
+    embedding_model: str = Field(
+        "all-MiniLM-L6-v2",
+        description="sentence-transformers model: name or folder; or openai:NAME, a model of embedding_url.",
+    )
     allowed_embedding_models: list[str] = Field(
         default_factory=list,
         description="Further models that requests may name. No others: a name may load a folder or a download.",
-    )
-    embedding_backend: Literal["onnx", "onnx-int8", "sentence-transformers"] = Field(
-        "onnx-int8",
-        description="onnx-int8 (quantized) is twice as fast as onnx (fp32); sentence-transformers is the reference.",
-    )
-    embedding_query_prompt: str | None = Field(
-        None, description="Prefix of queries for embedding_model; unset: the model's own; empty: none."
-    )
-    embedding_passage_prompt: str | None = Field(
-        None, description="Prefix of stored chunks; regenerate after a change."
     )
     model_dir: Path | None = Field(None, description="Folder of exported models; unset: <data_dir>/models.")
     # 8 texts fit the processor's cache and keep the threads evenly busy; figures are in docs/explanation.
@@ -117,7 +115,10 @@ class Settings(BaseSettings):
     )
 
     # Keyword search.
-    keyword_language: str = Field("english", description="Snowball language for stemming, or none.")
+    keyword_language: str = Field(
+        "detect", description="Language of all messages and questions, detect for each text's own, or none."
+    )
+    find_standing: bool = Field(True, description="Find instructions and preferences in users' messages.")
 
     # Summaries of conversations.
     summarizer: Literal["extractive", "openai"] = Field(
@@ -141,12 +142,8 @@ class Settings(BaseSettings):
     tiktoken_cache_dir: Path | None = Field(None, description="Folder of tiktoken encodings; nothing is downloaded.")
 
     node_memory_url: str = Field("", description="fsspec URL of node object memory; empty: data_dir.")
-    node_memory_days: int = Field(
-        0, ge=0, description="Days after the last write until node object memory is deleted; 0: never."
-    )
-
-    deleted_retention_days: int = Field(
-        30, ge=0, le=3_650, description="Days that a deleted message can be restored; 0: its text is deleted at once."
+    job_retention_days: int = Field(
+        90, ge=0, le=36_500, description="Days until the row of an ended job is deleted; 0: never."
     )
 
     # Jobs are small, so that kill -9 costs seconds, and large enough to fill embedding batches.
@@ -230,19 +227,51 @@ class Settings(BaseSettings):
         24, ge=1, le=8_760, description="Hours that the answer to a request with an Idempotency-Key is kept."
     )
 
+    # The audit log.
+    audit: bool = Field(True, description="Record changes, exports, and what people read on the page.")
+    audit_captures: bool = Field(True, description="Record captures too: runs, traces, chat messages, node executions.")
+    audit_retention_days: int = Field(
+        365, ge=0, le=36_500, description="Days that entries of the audit log are kept; 0: for ever."
+    )
+
     # The web page.
     web: bool = Field(True, description="Serve the web page at /ui.")
     web_session_hours: int = Field(168, ge=1, le=8_760, description="Hours until a browser must sign in again.")
+    proxy_user_header: str = Field(
+        "",
+        pattern=r"^([A-Za-z0-9-]{1,100})?$",
+        description="The header in which a proxy of trusted_proxies names the person whom it signed in; the page then "
+        "answers only what comes with it.",
+    )
 
     # The MCP server.
     mcp: bool = Field(True, description="Serve MCP at /mcp if the extra mcp is installed.")
 
-    # Logging and metrics.
+    # Webhooks.
+    webhook_allowed_networks: list[str] = Field(
+        default_factory=list,
+        description="Private networks that webhooks may call, such as 10.1.0.0/16; empty: public addresses only.",
+    )
+    webhook_timeout_seconds: float = Field(15.0, gt=0, le=60, description="Maximum time for one attempt at a delivery.")
+    webhook_attempts: int = Field(6, ge=1, le=20, description="Attempts at a delivery until it is dead.")
+    webhook_backoff_seconds: float = Field(
+        60.0, gt=0, description="Delay after the first failed attempt; five times as long after each, with jitter."
+    )
+    webhook_disable_days: int = Field(3, ge=0, le=365, description="Days of failures that disable a webhook; 0: never.")
+    webhook_retention_days: int = Field(7, ge=1, le=3_650, description="Days that finished deliveries are kept.")
+
+    # Logging, metrics and traces.
     metrics_public: bool = Field(False, description="Serve GET /metrics without an API key.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level that is logged.")
     log_format: Literal["console", "json"] = Field(
         "console", description="console for people, json for a log collector."
     )
+    traces_endpoint: str = Field(
+        "",
+        description="Collector of traces by OTLP over HTTP, such as http://127.0.0.1:4318; empty: what OpenTelemetry's "
+        "own variables say, and without these no traces.",
+    )
+    trace_statements: bool = Field(False, description="Spans for transactions and SQL statements, without parameters.")
 
     @model_validator(mode="before")
     @classmethod
@@ -267,7 +296,15 @@ class Settings(BaseSettings):
                     raise ValueError(message)
         return url
 
-    @field_validator("trusted_proxies")
+    @field_validator("traces_endpoint")
+    @classmethod
+    def _is_http(cls, url: str) -> str:
+        if url and not url.startswith(("http://", "https://")):
+            message = f"must start with http:// or https:// (got '{url}')"
+            raise ValueError(message)
+        return url
+
+    @field_validator("trusted_proxies", "webhook_allowed_networks")
     @classmethod
     def _are_networks(cls, values: list[str]) -> list[str]:
         for value in values:
@@ -286,6 +323,12 @@ class Settings(BaseSettings):
                 "job_deadline_seconds",
                 self.job_deadline_seconds,
             ),
+            (
+                "embedding_timeout_seconds",
+                self.embedding_timeout_seconds,
+                "job_deadline_seconds",
+                self.job_deadline_seconds,
+            ),
             ("redis_timeout_seconds", self.redis_timeout_seconds, "lock_seconds", self.lock_seconds),
             ("lease_seconds", self.lease_seconds, "job_deadline_seconds", self.job_deadline_seconds),
             ("heartbeat_seconds", self.heartbeat_seconds, "heartbeat_stale_seconds", self.heartbeat_stale_seconds),
@@ -300,6 +343,9 @@ class Settings(BaseSettings):
         ):
             message = "database_read_url and database_url must start with postgresql: it is a standby of that server"
             raise ValueError(message)
+        if self.proxy_user_header and not self.trusted_proxies:
+            message = "proxy_user_header needs trusted_proxies: from all others the header is not believed"
+            raise ValueError(message)
         least = -(-self.max_body_bytes * 4 // 3)  # a quarter is for small bodies
         if 0 < self.max_body_bytes_in_flight < least:
             message = (
@@ -307,7 +353,7 @@ class Settings(BaseSettings):
                 f"four thirds of max_body_bytes={self.max_body_bytes}"
             )
             raise ValueError(message)
-        languages = ["none", *sorted(Stemmer.algorithms())]
+        languages = ["detect", "none", *sorted({*Stemmer.algorithms(), "chinese", "japanese"})]
         if self.keyword_language not in languages:
             message = f"keyword_language={self.keyword_language} must be one of {', '.join(languages)}"
             raise ValueError(message)
@@ -340,6 +386,21 @@ class Settings(BaseSettings):
         if self.vector_store == "pgvector" and not self.resolved_pgvector_url:
             message = "vector_store=pgvector needs pgvector_url, or a database_url that starts with postgresql"
             raise ValueError(message)
+
+    @property
+    def traces_url(self) -> str:
+        """Where traces are sent, by the setting or by OpenTelemetry's variables; empty: nowhere."""
+        if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+            return ""
+        base = self.traces_endpoint
+        if not base:
+            if os.environ.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp":
+                return ""
+            if exact := os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+                return exact
+            base = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+        base = base.rstrip("/")
+        return base if not base or base.endswith("/v1/traces") else f"{base}/v1/traces"
 
     def allowed_model(self, model: str | None) -> str:
         """The model for a request: the named one if it is allowed, else the default. Raises InvalidRequest."""
@@ -416,9 +477,19 @@ class Settings(BaseSettings):
         """max_body_bytes_in_flight, or its default."""
         return self.max_body_bytes_in_flight or 4 * self.max_body_bytes
 
+    @cached_property
+    def webhook_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """webhook_allowed_networks, parsed."""
+        return tuple(ip_network(each, strict=False) for each in self.webhook_allowed_networks)
+
     @property
     def knowledge_dir(self) -> Path:
         return self.data_dir / "knowledge_bases"
+
+    @property
+    def restored_dir(self) -> Path:
+        """There while the vector store is made to follow a restored database."""
+        return self.data_dir / RESTORED_FOLDER
 
     @property
     def model_cache_dir(self) -> Path:

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
+from memorybase import tracing
 from memorybase.settings import Settings
 
 Logger = structlog.stdlib.BoundLogger
@@ -98,6 +99,7 @@ def _configure_structlog() -> None:
 def _shared_processors() -> list[Processor]:
     return [
         structlog.contextvars.merge_contextvars,
+        _add_trace,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -110,6 +112,12 @@ def _rendering(log_format: str, *, colors: bool) -> list[Processor]:
         return [structlog.processors.JSONRenderer(default=str)]
     # Not rich's traceback: it prints local variables, which may hold secrets and message text.
     return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)]
+
+
+def _add_trace(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    if trace_id := tracing.trace_id():
+        event["trace_id"] = trace_id
+    return event
 
 
 def _withhold(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

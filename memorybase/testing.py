@@ -397,6 +397,7 @@ class InMemoryQueue:
         self.enqueued: list[JobMessage] = []  # every notification that arrived, drained or not
         self.enqueued_summaries: list[UUID] = []  # those for summaries, until drained
         self.enqueued_maps: list[UUID] = []  # those for maps, by memory base, until drained
+        self.distillations = 0  # notifications of pending distillation that arrived
         self._waiting: deque[JobMessage] = deque()
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
@@ -417,6 +418,10 @@ class InMemoryQueue:
             return 0
         self.enqueued_maps.extend(base_ids)
         return len(base_ids)
+
+    def enqueue_distillation(self) -> int:
+        self.distillations += not self.away
+        return int(not self.away)
 
     def enqueue_clean_up(self) -> int:
         return int(not self.away)

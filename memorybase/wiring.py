@@ -9,6 +9,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from memorybase import tracing
 from memorybase.database.engine import Database
 from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.locks import RedisSessionLocks
@@ -26,7 +27,7 @@ Role = Literal["api", "worker", "sweeper", "cli"]
 POOL_SIZES: dict[Role, int] = {
     "api": 20,  # with the overflow of 20, one for each of the server's 40 threads
     "worker": 4,  # main thread, reader, writer and lease renewal; the heartbeat overflows
-    "sweeper": 2,
+    "sweeper": 4,  # the pass, indexes, and the claims and results of webhooks
     "cli": 1,
 }
 
@@ -37,6 +38,8 @@ VECTOR_POOL_SIZES: dict[Role, int] = {"api": 8, "worker": 2, "sweeper": 1, "cli"
 def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
     """The services of one process. Every adapter connects on first use and recovers by itself."""
     settings = settings or Settings()
+    if role != "cli":
+        tracing.configure(settings, service=role)
     return Services(
         settings=settings,
         database=_database(settings, role),
@@ -49,7 +52,8 @@ def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
 
 
 def close(services: Services) -> None:
-    """Close all connections. The services stay usable and open new ones."""
+    """Close all connections and send the last spans. The services stay usable and open new ones."""
+    tracing.flush()
     for adapter in (services.queue, services.locks, services.vectors):
         # The protocols have no close(): the domain never calls it.
         if close_adapter := getattr(adapter, "close", None):
@@ -79,7 +83,12 @@ def redis_client(settings: Settings) -> redis.Redis:
 def _database(settings: Settings, role: Role) -> Database:
     # Workers and sweepers show nothing: everything that they read decides.
     read_url = settings.database_read_url if role in ("api", "cli") else ""
-    return Database(settings.resolved_database_url, pool_size=POOL_SIZES[role], read_url=read_url)
+    return Database(
+        settings.resolved_database_url,
+        pool_size=POOL_SIZES[role],
+        read_url=read_url,
+        trace_statements=settings.trace_statements and bool(settings.traces_url),
+    )
 
 
 def _vector_stores(settings: Settings, role: Role) -> VectorStores:

@@ -48,6 +48,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="An interpreter with lfx: test Langflow's components in Langflow's runtime; see make check-langflow",
     )
     parser.addoption(
+        "--old-version",
+        help="A git ref or a folder: test the upgrade from there instead of the version before; see make check-upgrade",
+    )
+    parser.addoption(
         "--pgbouncer", action="store_true", help="Put PgBouncer in front of PostgreSQL; see make check-pgbouncer"
     )
 

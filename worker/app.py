@@ -13,7 +13,7 @@ from typing import Any
 from celery import Celery, signals
 from celery.worker import WorkController
 
-from memorybase import telemetry, wiring
+from memorybase import telemetry, tracing, wiring
 from memorybase.settings import Settings
 from worker import process
 from worker.queue import broker_settings
@@ -109,12 +109,15 @@ def _start_heartbeat(**_: Any) -> None:
 def _drain(**_: Any) -> None:
     if _running:
         this_process().watchdog.drain()
+        this_process().heartbeat.draining()
 
 
 @signals.worker_shutdown.connect
 def _stop(**_: Any) -> None:
     if _running:
         this_process().heartbeat.stop()
+        this_process().stop_distiller()
+        tracing.flush()
         _running.clear()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import signal
 import socket
 import threading
 import time
@@ -19,9 +20,11 @@ import psutil
 
 from memorybase import errors, telemetry, wiring
 from memorybase.embedding.background import NICENESS
+from memorybase.facts.thread import DistillerThread
 from memorybase.ingestion import recovery
 from memorybase.ingestion import worker as ingestion
 from memorybase.operations.heartbeats import HeartbeatThread
+from memorybase.queries import heartbeats
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -130,6 +133,13 @@ def requeue_own_jobs(services: Services, owner: str) -> int:
     return recovery.requeue_jobs_of_dead_workers(services, owner, lambda holder: holder != owner, stopped=True)
 
 
+def give_jobs_back(services: Services, owner: str) -> None:
+    """Requeue what this worker cannot end, and delete its heartbeat: it ends now."""
+    requeue_own_jobs(services, owner)
+    with services.database.transaction() as db:
+        heartbeats.delete(db, owner)
+
+
 class FreedMemory:
     """Returns freed memory to the system after a task that made the process grow; glibc keeps it otherwise."""
 
@@ -156,11 +166,21 @@ class WorkerProcess:
     watchdog: Watchdog
     heartbeat: HeartbeatThread
     memory: FreedMemory = field(default_factory=FreedMemory)
+    distiller: DistillerThread | None = None  # None: distillation is off
 
     def start_task(self) -> Callable[[], bool]:
         """For a task that starts now: a function that says whether it may take another job."""
         until = time.monotonic() + TASK_SECONDS
         return lambda: not self.watchdog.draining and time.monotonic() < until
+
+    def wake_distiller(self) -> None:
+        """Let what is pending be distilled; returns at once."""
+        if self.distiller is not None:
+            self.distiller.wake()
+
+    def stop_distiller(self) -> None:
+        if self.distiller is not None:
+            self.distiller.stop()
 
     def ingest_waiting(self) -> None:
         """Run waiting jobs, for no longer than a task may. A long task calls it between its steps."""
@@ -174,14 +194,23 @@ def start(services: Services) -> WorkerProcess:
     process = WorkerProcess(
         services=services,
         owner=owner,
-        watchdog=Watchdog(services.settings.job_deadline_seconds, lambda: requeue_own_jobs(services, owner)),
-        heartbeat=HeartbeatThread(services, owner, "worker", prepare=partial(requeue_predecessors_jobs, services)),
+        watchdog=Watchdog(services.settings.job_deadline_seconds, lambda: give_jobs_back(services, owner)),
+        heartbeat=HeartbeatThread(
+            services, owner, "worker", prepare=partial(requeue_predecessors_jobs, services), drain=_stop_as_asked
+        ),
+        distiller=None if services.settings.distiller == "none" else DistillerThread(services),
     )
     _lower_priority()
     _load_model(services)
     wiring.freeze_loaded_objects()
     log.info("worker_started", owner=owner, pid=os.getpid())
     return process
+
+
+def _stop_as_asked() -> None:
+    """Celery's warm shutdown, as when a supervisor ends the process."""
+    log.info("drain_requested")
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _lower_priority() -> None:

@@ -23,6 +23,7 @@ QUEUE = "memorybase"
 INGEST_TASK = "memorybase.ingest"
 SUMMARIZE_TASK = "memorybase.summarize"
 MAP_TASK = "memorybase.map"
+DISTILL_TASK = "memorybase.distill"
 CLEAN_NODE_MEMORY_TASK = "memorybase.clean_node_memory"
 
 log = telemetry.get_logger(__name__)
@@ -52,6 +53,9 @@ class CeleryQueue:
 
     def enqueue_maps(self, base_ids: Sequence[UUID]) -> int:
         return self._enqueue(MAP_TASK, [{"memory_base_id": str(base_id)} for base_id in base_ids])
+
+    def enqueue_distillation(self) -> int:
+        return self._enqueue(DISTILL_TASK, [{}])
 
     def enqueue_clean_up(self) -> int:
         return self._enqueue(CLEAN_NODE_MEMORY_TASK, [{}])

@@ -12,7 +12,7 @@ from memorybase.ingestion import worker
 from memorybase.memory_map import job as map_job
 from memorybase.services import JobMessage
 from worker.app import app, this_process
-from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, MAP_TASK, SUMMARIZE_TASK
+from worker.queue import CLEAN_NODE_MEMORY_TASK, DISTILL_TASK, INGEST_TASK, MAP_TASK, SUMMARIZE_TASK
 
 
 @app.task(name=INGEST_TASK)
@@ -43,6 +43,12 @@ def compute_map(memory_base_id: str) -> None:
     with process.watchdog.watching(base_id):
         map_job.compute_map(process.services, base_id, before_page=process.ingest_waiting)
     process.memory.give_back()
+
+
+@app.task(name=DISTILL_TASK)
+def distill() -> None:
+    """Wake the thread that distils facts: waiting for a model, it delays no other task."""
+    this_process().wake_distiller()
 
 
 @app.task(name=CLEAN_NODE_MEMORY_TASK)

@@ -73,6 +73,15 @@ _MESSAGE: dict[str, Schema] = {
     "edited_at": said("When it was last edited.", nullable(_TIME)),
     "muted": said("Whether no search recalls it.", {"type": "boolean"}),
     "pinned": said("Whether searches return it first where it is relevant.", {"type": "boolean"}),
+    "standing": said("What people made of its standing statements.", array(ref("StandingChange"))),
+}
+_STANDING: dict[str, Schema] = {
+    "kind": said("`instruction` or `preference`.", TEXT),
+    "found": said("What was found in the message, verbatim.", TEXT),
+    "edited": said("A person's own words in its place; null without any.", nullable(TEXT)),
+    "deleted_at": said("When a person deleted it; null if nobody did.", nullable(_TIME)),
+    "changed_by": said("The name of the API key that changed it.", nullable(TEXT)),
+    "changed_at": said("When it was changed.", _TIME),
 }
 _CHAT_MESSAGE: dict[str, Schema] = {
     **_CHAT,
@@ -150,8 +159,13 @@ _LINES: dict[str, tuple[str, str, dict[str, Schema]]] = {
 }  # fmt: skip
 
 
+# Lines of earlier exports lack these, and are imported.
+_ADDED_LATER = frozenset({"standing"})
+
+
 def _line(kind: str, description: str, fields: dict[str, Schema]) -> Schema:
-    return closed(description, {"type": said("What the line is.", {"const": kind}), **fields}, "type", *fields)
+    required = [name for name in fields if name not in _ADDED_LATER]
+    return closed(description, {"type": said("What the line is.", {"const": kind}), **fields}, "type", *required)
 
 
 def _any_line() -> Schema:
@@ -170,6 +184,7 @@ def _any_line() -> Schema:
 SCHEMAS: dict[str, Schema] = {
     "ExportLine": _any_line(),
     **{name: _line(*line) for name, line in _LINES.items()},
+    "StandingChange": closed("A standing statement that a person changed.", _STANDING, *_STANDING),
     "ExportEnd": opened(
         "The last line of an export. Without it, the export is incomplete.",
         {
@@ -200,4 +215,7 @@ LINES_OF_EXPORT: dict[str, Any] = {
 }
 EVENTS_OF_JOB: dict[str, Any] = {
     "content": text_of(EVENTS, "JobEvent", "Events; the `data` of each is JSON."),
+}
+LINES_OF_AUDIT: dict[str, Any] = {
+    "content": text_of(JSON_LINES, "AuditEntryView", "JSON lines: one AuditEntryView on each."),
 }

@@ -11,6 +11,7 @@ from memorybase import ids
 from memorybase.conversation import Limits, context
 from memorybase.conversation.context import ContextRequest, RecallOptions
 from memorybase.conversation.session_memory.presets import PRESETS, SessionPreset
+from memorybase.conversation.standing import StandingOptions
 from memorybase.conversation.summarizers.llm import checked_name
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.queries import caller_ids
@@ -42,6 +43,7 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> C
         memory_base_ids=body.memory_base_ids,
         counter=counter_for(services.settings, body.model),
         recall=_recall(body.recall),
+        standing=StandingOptions(**body.standing.model_dump()),
     )
     return ContextAnswer(**context.build_context(services, caller.user_id, request).as_dict())
 

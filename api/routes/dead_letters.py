@@ -10,6 +10,7 @@ from fastapi import Query
 from api.dead_letter_schemas import CAUSE_LENGTH, DeadLetterActionBody
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import Stored
+from memorybase import ids
 from memorybase.database.paging import Page
 from memorybase.memory_bases import dead_letters
 from memorybase.memory_bases.dead_letters import DeadLetterResults
@@ -48,9 +49,17 @@ def group_dead_letters(
 
 @router.post("/dead-letters/actions")
 def act_on_dead_letters(body: DeadLetterActionBody, services: ServicesDep, caller: Writer) -> DeadLetterResults:
-    """Retry or discard the dead letters that match, oldest first, with a result for each.
+    """Retry or discard the dead letters that match, oldest first, with a result for each; with `dry_run`, count them.
 
-    Repeat the call while `remaining` is not 0. A retried dead letter is gone once its message is embedded.
+    Repeat the call while `remaining` is not 0. A retried dead letter is gone once its message is embedded. The message
+    of a discarded one stays stored, and searches by meaning do not find it until it is edited or the memory base is
+    regenerated.
     """
-    wanted = DeadLetterFilter(body.ids, body.memory_base_id, body.cause, body.alike)
-    return dead_letters.act_on_dead_letters(services, caller.user_id, body.action, wanted, limit=body.limit)
+    wanted = DeadLetterFilter(
+        body.ids, body.memory_base_id, body.cause, body.alike,
+        None if body.flow_id is None else ids.flow_id(caller.user_id, body.flow_id),
+        body.session_id, body.since, body.until,
+    )  # fmt: skip
+    return dead_letters.act_on_dead_letters(
+        services, caller.user_id, body.action, wanted, limit=body.limit, dry_run=body.dry_run
+    )

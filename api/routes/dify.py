@@ -20,6 +20,7 @@ from api.dify_schemas import (
 from memorybase.messages import message_text
 from memorybase.search import search
 from memorybase.search.conditions import Conditions, checked_condition
+from memorybase.search.corrections import texts
 from memorybase.search.knowledge import Knowledge, find_knowledge
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import Hit
@@ -74,8 +75,9 @@ def _conditions(sent: MetadataCondition | None) -> Conditions | None:
 def _record(hit: Hit, knowledge: Knowledge) -> RetrievalRecord:
     text = message_text(hit.content)
     is_excerpt = len(text) > CONTENT_CHARS
+    note = texts.for_model(hit.corrected_by)
     return RetrievalRecord(
-        content=hit.snippet if is_excerpt else text,
+        content=(hit.snippet if is_excerpt else text) + (f" ({note})" if note else ""),
         score=hit.score,
         title=f"{hit.sender_name or hit.role}, {hit.timestamp:%Y-%m-%d %H:%M} UTC, {hit.session_id}",
         metadata=hit.metadata | _known(hit, knowledge) | ({"excerpt": True} if is_excerpt else {}),

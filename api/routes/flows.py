@@ -24,6 +24,7 @@ from api.deps import (
 from api.idempotency import keeping, operation_id
 from api.locations import location
 from api.middleware import path_text
+from api.retention_schemas import FlowChanges
 from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody, Identifier
 from memorybase import ids, messages
 from memorybase.auth.api_keys import Principal
@@ -82,14 +83,21 @@ def put_flow(
 
 @router.get("/flows")
 def list_flows(services: ServicesDep, caller: Reader, page: PageDep) -> Page[FlowView]:
-    """List flows, oldest first."""
-    return sessions.list_flows(services, caller.user_id, page)
+    """List flows, oldest first. A key that is limited to flows lists these."""
+    only = None if caller.limits is None else caller.limits.flow_ids
+    return sessions.list_flows(services, caller.user_id, page, only=only)
 
 
 @router.get("/flows/{flow_id}")
 def get_flow(flow_id: FlowId, services: ServicesDep, caller: Reader) -> FlowView:
     """Read a flow."""
     return sessions.get_flow(services, caller.user_id, flow_id)
+
+
+@router.patch("/flows/{flow_id}")
+def update_flow(flow_id: FlowId, body: FlowChanges, services: ServicesDep, caller: Writer) -> FlowView:
+    """Rename a flow, or set how many days it keeps messages. Older ones are deleted by the sweeper's next pass."""
+    return sessions.flow_view(flows.update_flow(services, caller.user_id, flow_id, body.given()))
 
 
 @router.delete("/flows/{flow_id}", status_code=204, responses={202: {"model": Accepted}})

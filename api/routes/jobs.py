@@ -12,10 +12,14 @@ from api import waiting
 from api.admission import Work, admission_of
 from api.contract.lines import EVENTS, EVENTS_OF_JOB
 from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_router
+from api.job_schemas import JobActionBody
 from api.schemas import MAX_WAIT_SECONDS, Identifier, SentUuid
+from memorybase import ids
 from memorybase.database.paging import Page
-from memorybase.memory_bases import regenerate
+from memorybase.memory_bases import job_actions, regenerate
+from memorybase.memory_bases.job_actions import JobResults
 from memorybase.models import JobKind, JobState
+from memorybase.queries.job_actions import JobFilter
 from memorybase.queries.ownership import not_found
 from memorybase.read_models import jobs
 from memorybase.read_models.jobs import JobView
@@ -35,6 +39,22 @@ def list_all_jobs(
 ) -> Page[JobView]:
     """List the jobs of all memory bases, newest first."""
     return jobs.list_jobs(services, caller.user_id, memory_base_id, page, state=state, kind=kind, session_id=session_id)
+
+
+@router.post("/jobs/actions")
+def act_on_jobs(body: JobActionBody, services: ServicesDep, caller: Writer) -> JobResults:
+    """Retry or cancel the jobs that match, oldest first, with a result for each; with `dry_run`, count them.
+
+    A retry runs what waits after an outage now. The messages of a cancelled job stay stored and pending. Repeat the
+    call while `remaining` is not 0.
+    """
+    wanted = JobFilter(
+        body.ids, body.memory_base_id, None if body.flow_id is None else ids.flow_id(caller.user_id, body.flow_id),
+        body.session_id, body.error_code, body.since, body.until,
+    )  # fmt: skip
+    return job_actions.act_on_jobs(
+        services, caller.user_id, body.action, wanted, limit=body.limit, dry_run=body.dry_run
+    )
 
 
 @router.get("/jobs/{job_id}")

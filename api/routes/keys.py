@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from datetime import timedelta
+
 from fastapi import Request, Response
 
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
-from api.idempotency import HEADER, keeping, replayed
+from api.idempotency import keeping, refuse_replay
+from api.key_schemas import KeyAnswer, KeyBody, KeyQuotas, NewKeyAnswer, QuotasBody, RotationBody
 from api.locations import location
-from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer, SentUuid
-from memorybase import errors
+from api.schemas import SentUuid
+from memorybase import errors, ids
 from memorybase.auth import api_keys
+from memorybase.auth.limits import scopes_of
 from memorybase.database.paging import Page
+from memorybase.models import ApiKey
+from memorybase.quotas import manage
+from memorybase.quotas.bounds import Quotas
 
 router = keyed_router("keys")
 
@@ -19,20 +27,48 @@ router = keyed_router("keys")
 def create_key(
     body: KeyBody, services: ServicesDep, caller: Admin, request: Request, response: Response
 ) -> NewKeyAnswer:
-    """Create an API key. Only this response contains the secret."""
-    first = replayed(request)
-    if first is not None:
-        raise errors.SecretNotStored(field=HEADER, existing_id=first["id"])
+    """Create an API key. Only this response contains the secret. `flow_ids` and `end_user_id` limit the key."""
+    refuse_replay(request)
+    named = body.flow_ids
+    flow_ids = None if named is None else [ids.flow_id(caller.user_id, each) for each in named]
     key, secret = api_keys.create_key(
         services,
         caller.user_id,
         name=body.name,
         scopes=body.scopes,
         expires_at=body.expires_at,
-        before_commit=keeping(request, 201, lambda _, key: (KeyAnswer.model_validate(key), location("keys", key.id))),
+        flow_ids=flow_ids,
+        end_user_id=body.end_user_id,
+        quotas=None if body.quotas is None else Quotas(**body.quotas.model_dump()),
+        before_commit=keeping(request, 201, lambda _, key: (_shown(key), location("keys", key.id))),
     )
     response.headers.update(location("keys", key.id))
-    return NewKeyAnswer(**KeyAnswer.model_validate(key).model_dump(), secret=secret)
+    return NewKeyAnswer(**_shown(key).model_dump(), secret=secret)
+
+
+@router.post("/keys/{key_id}/rotate", status_code=201)
+def rotate_key(
+    key_id: SentUuid,
+    services: ServicesDep,
+    caller: Admin,
+    request: Request,
+    response: Response,
+    body: RotationBody | None = None,
+) -> NewKeyAnswer:
+    """Create a key that replaces this one, with its name, scopes, limits, quotas and usage. Both are valid during the
+    overlap. Only this response contains the secret."""
+    refuse_replay(request)
+    wanted = body or RotationBody()
+    key, secret = api_keys.rotate_key(
+        services,
+        caller.user_id,
+        key_id,
+        overlap=timedelta(seconds=wanted.overlap_seconds),
+        expires_at=wanted.expires_at,
+        before_commit=keeping(request, 201, lambda _, key: (_shown(key), location("keys", key.id))),
+    )
+    response.headers.update(location("keys", key.id))
+    return NewKeyAnswer(**_shown(key).model_dump(), secret=secret)
 
 
 @router.get("/keys")
@@ -42,7 +78,14 @@ def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAn
         raise errors.InvalidRequest("The list of keys has no cursor: use page and size", field="cursor")
     found = api_keys.list_keys(services, caller.user_id)
     shown = found[page.skip : page.skip + page.size]
-    return Page([KeyAnswer.model_validate(key) for key in shown], len(found), page.page, page.size)
+    return Page([_shown(key) for key in shown], len(found), page.page, page.size)
+
+
+@router.put("/keys/{key_id}/quotas")
+def set_key_quotas(key_id: SentUuid, body: QuotasBody, services: ServicesDep, caller: Admin) -> KeyAnswer:
+    """Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own."""
+    quotas = body.model_dump()
+    return _shown(manage.change_key_quotas(services, caller.user_id, key_id, quotas, by_key_id=caller.key_id))
 
 
 @router.delete("/keys/{key_id}", status_code=204)
@@ -50,3 +93,11 @@ def revoke_key(key_id: SentUuid, services: ServicesDep, caller: Admin) -> Respon
     """Revoke an API key: its next use is refused."""
     api_keys.revoke_key(services, caller.user_id, key_id)
     return Response(status_code=204)
+
+
+def _shown(key: ApiKey) -> KeyAnswer:
+    quotas = KeyQuotas(**asdict(Quotas.of(key.quotas)))
+    return KeyAnswer(
+        **{name: getattr(key, name) for name in KeyAnswer.model_fields if name not in ("scopes", "quotas")},
+        scopes=scopes_of(key), quotas=quotas,
+    )  # fmt: skip

@@ -85,7 +85,7 @@ def list_memory_bases(
     condition: Annotated[ConditionName | None, Query()] = None,
     order: Annotated[MemoryBaseOrder, Query()] = "created",
 ) -> Page[MemoryBaseView]:
-    """List memory bases: oldest first, latest first, or by name."""
+    """List memory bases: oldest first, latest first, by name, or the highest priority first."""
     query = MemoryBaseQuery(flow_id, text, auto_capture, condition, order)
     return memory_bases.list_memory_bases(services, caller.user_id, page, query)
 
@@ -100,7 +100,8 @@ def get_memory_base(memory_base_id: SentUuid, services: ServicesDep, caller: Rea
 def update_memory_base(
     memory_base_id: SentUuid, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
 ) -> MemoryBaseView:
-    """Change name, threshold, auto_capture or idle_after. This starts no job."""
+    """Change name, threshold, auto_capture, idle_after, retain_days or priority, pause its ingestion or resume it. This
+    starts no job."""
     manage.update_memory_base(services, caller.user_id, memory_base_id, body.given())
     return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 

@@ -6,14 +6,17 @@ from typing import Any
 from uuid import UUID
 
 from api.deps import Reader, ServicesDep, keyed_router
+from api.fact_schemas import SearchAnswer
 from api.schemas import FlowSearchBody, SearchBody, SentUuid
 from memorybase import errors, ids, messages
 from memorybase.auth.api_keys import Principal
+from memorybase.facts.beside import beside
+from memorybase.facts.recall import FactHit
 from memorybase.search import search
 from memorybase.search.parts import PartWeights
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import SearchAnswer
 from memorybase.search.several import search_several
+from memorybase.services import Services
 
 router = keyed_router("search")
 
@@ -23,7 +26,7 @@ def search_memory_base(
     memory_base_id: SentUuid, body: SearchBody, services: ServicesDep, caller: Reader
 ) -> SearchAnswer:
     """Search the messages of a memory base, best first, including those not ingested yet."""
-    return search.search(services, caller.user_id, _request(body, caller, memory_base_id=memory_base_id))
+    return _search(services, caller, body, _request(body, caller, memory_base_id=memory_base_id))
 
 
 @router.post("/search")
@@ -33,15 +36,25 @@ def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> 
         raise errors.InvalidRequest("Exactly one of flow_id, memory_base_ids and all must be given", field="flow_id")
     if body.flow_id is not None:
         flow_id = ids.flow_id(caller.user_id, body.flow_id)
-        return search.search(services, caller.user_id, _request(body, caller, flow_id=flow_id))
-    wanted = None if body.all else body.memory_base_ids
-    return search_several(services, caller.user_id, _request(body, caller), wanted)
+        return _search(services, caller, body, _request(body, caller, flow_id=flow_id))
+    request, wanted = _request(body, caller), None if body.all else body.memory_base_ids
+    found = search_several(services, caller.user_id, request, wanted)
+    return _answer(found, beside(services, caller.user_id, request, wanted) if body.facts else [])
+
+
+def _search(services: Services, caller: Principal, body: SearchBody, request: SearchRequest) -> SearchAnswer:
+    found = search.search(services, caller.user_id, request)
+    return _answer(found, beside(services, caller.user_id, request) if body.facts else [])
+
+
+def _answer(found: search.SearchAnswer, facts: list[FactHit]) -> SearchAnswer:
+    return SearchAnswer(results=found.results, took_ms=found.took_ms, facts=facts)
 
 
 def _request(body: SearchBody, caller: Principal, **where: UUID) -> SearchRequest:
     if body.metadata is not None:
         messages.check_json(body.metadata, "metadata")
-    left_out = {"flow_id", "memory_base_ids", "all", "exclude_message_ids", "weights"}
+    left_out = {"flow_id", "memory_base_ids", "all", "exclude_message_ids", "weights", "facts"}
     fields: dict[str, Any] = body.model_dump(exclude=left_out)
     name = "exclude_message_ids"
     excluded = [ids.CallerId.of(caller.user_id, "message", each, name=name) for each in body.exclude_message_ids]

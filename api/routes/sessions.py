@@ -56,7 +56,7 @@ def list_sessions(
 
 @router.patch("/sessions")
 def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) -> SessionView:
-    """Rename a session or replace its metadata. An id of another session is 409."""
+    """Rename a session, replace its metadata, or set when it expires. An id of another session is 409."""
     flow_id = ids.flow_id(caller.user_id, body.flow_id)
     messages.check_json(body.metadata, "metadata")
     edits.update_session(
@@ -66,6 +66,7 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
         body.session_id,
         new_session_id=body.new_session_id,
         metadata=body.metadata,
+        expiry=body.expiry,
     )
     return sessions.get_session(services, caller.user_id, flow_id, body.new_session_id or body.session_id)
 

@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from api.limits import Gate
-from api.web import responses, same_origin
+from api.web import audited, responses, same_origin
 from api.web.visits import COOKIE, Visitor, root_of, services_of
 from memorybase import errors
 from memorybase.auth import web_sessions
@@ -63,12 +63,13 @@ async def _sign_in(
             raise
     except (errors.Unauthorized, errors.RateLimited) as error:
         return _form(request, next_path, error)
+    await run_in_threadpool(audited.record_sign_in, request, services, ticket.token)
     return _signed_in(request, ticket, next_path)
 
 
 @router.post("/sign-out")
-async def sign_out(request: Request, _visit: Visitor) -> Response:
-    await run_in_threadpool(web_sessions.close, services_of(request), request.cookies.get(COOKIE, ""))
+async def sign_out(request: Request, visit: Visitor) -> Response:
+    await visit.sign_out()
     response = RedirectResponse(f"{root_of(request)}/sign-in", status_code=303)
     response.delete_cookie(COOKIE, path=root_of(request) or "/")
     return response

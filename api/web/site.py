@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
-from api.web import same_origin, sign_in, visits
+from api.web import audited, same_origin, sign_in, visits
 from api.web.headers import Headers
 from api.web.rendering import STATIC
 from api.web.views import VIEWS
@@ -31,6 +31,7 @@ def mount(app: FastAPI) -> None:
     site.add_exception_handler(404, sign_in.page_not_found)
     site.add_middleware(GZipMiddleware, minimum_size=1_000)
     site.add_middleware(same_origin.SameOriginOnly)
+    site.add_middleware(audited.ThroughProxy)
     site.add_middleware(Headers)
     app.add_api_route("/", _redirect_to_pages, include_in_schema=False)
     app.mount(PATH, site)

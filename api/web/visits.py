@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
@@ -13,11 +14,13 @@ from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
-from api.web import rendering, request_tokens, responses
+from api.web import audited, rendering, request_tokens, responses
 from api.web.same_origin import SAFE
 from memorybase import errors
+from memorybase.audit.record import Recorder
 from memorybase.auth import web_sessions
 from memorybase.auth.api_keys import Principal
+from memorybase.quotas.bounds import acting_as
 from memorybase.services import Services
 
 COOKIE = "memorybase_session"
@@ -29,11 +32,14 @@ Result = TypeVar("Result")
 class Visit:
     """One request of a signed-in key. All its calls of the domain go through here."""
 
-    def __init__(self, request: Request, services: Services, token: str, principal: Principal) -> None:
+    def __init__(
+        self, request: Request, services: Services, token: str, principal: Principal, recorder: Recorder | None = None
+    ) -> None:
         self.request = request
         self.services = services
         self.principal = principal
         self._token = token
+        self._recorder = recorder  # of what a form changes
 
     # What templates ask
 
@@ -97,7 +103,7 @@ class Visit:
     ) -> Result:
         """`read` with a deadline, for what may hang; raises TimeoutError. The call itself goes on in its thread."""
         self.principal.require("read")
-        with move_on_after(seconds):
+        with move_on_after(seconds), acting_as(self.principal.charged):
             return await to_thread.run_sync(
                 partial(function, self.services, self.principal.user_id, *args, **kwargs), abandon_on_cancel=True
             )
@@ -111,7 +117,16 @@ class Visit:
         **kwargs: P.kwargs,
     ) -> Result:
         self.principal.require(scope)
-        return await run_in_threadpool(function, self.services, self.principal.user_id, *args, **kwargs)
+        with self._recording(), acting_as(self.principal.charged):
+            return await run_in_threadpool(function, self.services, self.principal.user_id, *args, **kwargs)
+
+    async def sign_out(self) -> None:
+        """Close this session."""
+        with self._recording():
+            await run_in_threadpool(web_sessions.close, self.services, self._token)
+
+    def _recording(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._recorder is None else self.services.database.before_commit(self._recorder)
 
     # Answers
 
@@ -151,7 +166,7 @@ async def _visit(request: Request) -> Visit:
     principal.require("read")
     if request.method not in SAFE:
         await _check_token(request, token)
-    return Visit(request, services, token, principal)
+    return Visit(request, services, token, principal, await audited.recorder_of(request, services, principal))
 
 
 async def _check_token(request: Request, session_token: str) -> None:

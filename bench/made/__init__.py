@@ -4,8 +4,11 @@
     long_answers   by rule: a user and an assistant with long answers
     topics         what these are about
     two_people     by rule: two people who chat
+    in_languages   one conversation in fourteen languages, written by hand
     known_items    questions for any messages: half of the content words of one sentence of one message
     drawing        what the two generators share
+    in_time        events that happen several times, and questions for the first and the latest
+    wishes         statements among them, and questions that share no word with those
 
 What `by_rule` and `known_items` make depends on the seed alone: the same seed always gives the same.
 """

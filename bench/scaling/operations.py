@@ -22,7 +22,7 @@ from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.ingestion import capture as capturing
 from memorybase.ingestion import worker
 from memorybase.ingestion.capture import CaptureRequest
-from memorybase.keyword_index.analyzer import STOP_WORDS
+from memorybase.keyword_index.analyzer import ENGLISH_STOP_WORDS
 from memorybase.messages import NewMessage, normalise
 from memorybase.read_models import overview
 from memorybase.search import search
@@ -183,7 +183,7 @@ class Asker:
 
     def frequent_word(self) -> str:
         """A word of the hundred most frequent ones that are no stop words."""
-        return self._stage.vocabulary.words[len(STOP_WORDS["english"])]
+        return self._stage.vocabulary.words[len(ENGLISH_STOP_WORDS)]
 
     def topical_words(self) -> str:
         return " ".join(self.question().rstrip("?").split()[-2:])

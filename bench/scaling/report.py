@@ -10,6 +10,7 @@ from typing import Any
 Figures = Mapping[str, Any]
 
 WIDTH, HEIGHT, LEFT, BOTTOM, LEGEND = 640, 420, 60, 40, 260
+DASHES = ("", ' stroke-dasharray="5 3"', ' stroke-dasharray="1 3"')
 COLORS = ("#1b6ca8", "#c2571a", "#2e7d32", "#8e24aa", "#b71c1c", "#00838f", "#5d4037", "#546e7a")
 
 
@@ -146,7 +147,7 @@ def _chart(title: str, cells: Sequence[Figures], left: int, top: int) -> str:
         parts.append(f'<line x1="{left}" x2="{WIDTH - left}" y1="{mark:.0f}" y2="{mark:.0f}" stroke="#ddd"/>')
         parts.append(f'<text x="{left - 5}" y="{mark + 4:.0f}" text-anchor="end">{10.0**power:g}</text>')
     for number, (name, values) in enumerate(costs.items()):
-        color, dash = COLORS[number % len(COLORS)], "" if number < len(COLORS) else ' stroke-dasharray="5 3"'
+        color, dash = COLORS[number % len(COLORS)], DASHES[number // len(COLORS) % len(DASHES)]
         points = " ".join(f"{across(size):.0f},{down(value):.0f}" for size, value in zip(sizes, values, strict=True))
         parts.append(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2"{dash}/>')
         y = top + 45 + 15 * number

@@ -91,7 +91,7 @@ class RowMaker:
         self._vocabulary = vocabulary
         self._rng = np.random.default_rng(seed)
         self._now = datetime.now(UTC)
-        self._analyzer = analyzer("english")
+        self._analyzer = analyzer("detect")
         self._keys: dict[str, int] = {}
         self._probe = normalise({"role": "user", "content": PROBE_TEXT}, user_id=target.user_id, where="messages")
 
@@ -130,7 +130,7 @@ class RowMaker:
         batch.add(
             Session, id=state.id, flow_id=target.flow_id, session_id=session_id, end_user_id=person,
             first_position=state.first_position, last_seq=length, documents=state.documents, terms=state.terms,
-            passed_seq=length if state.cursor == length else 0, keyword_language="english", created_at=started,
+            passed_seq=length if state.cursor == length else 0, keyword_language="detect", created_at=started,
             last_captured_at=state.at(length), deleted_at=None, metadata={},
         )  # fmt: skip
         for name in sorted(state.names):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ from memorybase.memory_bases import consistency
 from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
 from memorybase.models import Capture, Generation, MemoryBase
 from memorybase.operations import vector_indexes
-from memorybase.services import Services
+from memorybase.services import EmbedderRegistry, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
 from memorybase.testing import InMemoryLocks, InMemoryQueue
@@ -119,10 +119,21 @@ def _times(process: psutil.Process) -> tuple[float, float]:
 
 
 @contextmanager
-def filled(name: StoreName, size: Size, *, embed: bool) -> Iterator[Stage]:
-    """The servers of a store, filled with made conversations; consistent by the product's own comparison."""
+def filled(
+    name: StoreName,
+    size: Size,
+    *,
+    embed: bool,
+    postgresql: Mapping[str, str] | None = None,
+    embedders: Callable[[Settings, Vocabulary], EmbedderRegistry] | None = None,
+) -> Iterator[Stage]:
+    """The servers of a store, filled with made conversations; consistent by the product's own comparison.
+
+    `postgresql` has settings of that server other than its defaults. `embed`: by the model of the settings.
+    """
     with ExitStack() as started:
-        stage = _started(started, name, size, embed=embed)
+        make = embedders or ((lambda settings, _: Embedders(settings)) if embed else (lambda _, v: MadeEmbedders(v)))
+        stage = _started(started, name, size, make, postgresql or {})
         began = time.perf_counter()
         _fill(stage)
         stage.filled_seconds = time.perf_counter() - began
@@ -133,12 +144,18 @@ def filled(name: StoreName, size: Size, *, embed: bool) -> Iterator[Stage]:
         yield stage
 
 
-def _started(started: ExitStack, name: StoreName, size: Size, *, embed: bool) -> Stage:
+def _started(
+    started: ExitStack,
+    name: StoreName,
+    size: Size,
+    make: Callable[[Settings, Vocabulary], EmbedderRegistry],
+    settings_of_postgresql: Mapping[str, str],
+) -> Stage:
     directory = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="memorybase-scale-")))
     servers: dict[str, Server] = {}
     url = f"sqlite:///{directory / 'memorybase.db'}"
     if name != "sqlite-chroma":
-        postgresql = DurablePostgres()
+        postgresql = DurablePostgres(**settings_of_postgresql)
         started.callback(postgresql.close)
         postgresql.start()
         servers["postgresql"] = postgresql
@@ -157,7 +174,7 @@ def _started(started: ExitStack, name: StoreName, size: Size, *, embed: bool) ->
         pgvector_index_memory_mb=max(256, size.messages * 2 // 1_000),  # so that the graph fits
     )  # fmt: skip
     vocabulary = Vocabulary()
-    embedders = Embedders(settings) if embed else MadeEmbedders(vocabulary)
+    embedders = make(settings, vocabulary)
     built = wiring.build(settings, role="api")
     started.callback(wiring.close, built)
     services = replace(built, embedders=embedders, locks=InMemoryLocks(), queue=InMemoryQueue())

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -96,6 +96,7 @@ class Memory:
     def _call(self, method: str, path: str, body: Json | None = None) -> Json:
         headers = {"Authorization": f"Bearer {self.key}"}
         try:
+            _ = urlsplit(self.url).port  # ValueError: 65536 and more would reach the port that is left of it
             answer = httpx.request(method, f"{self.url}/v1{path}", headers=headers, json=body, timeout=TIMEOUT_SECONDS)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise Unavailable(f"memorybase does not answer at {self.url}: {error or type(error).__name__}") from error

@@ -1,6 +1,6 @@
 """Writes the client's generated files: `python clients/python/generate.py`; with --check it only compares.
 
-    models.py, _async/operations.py   from docs/reference/openapi.json
+    models.py, _async/operations.py   from docs/reference/openapi.json, and what the last release answered
     _sync/                            from _async/, by replacing words
 
 tests/unit/clients/test_generated.py fails if they are not up to date.
@@ -8,6 +8,7 @@ tests/unit/clients/test_generated.py fails if they are not up to date.
 
 from __future__ import annotations
 
+import gzip
 import json
 import keyword
 import re
@@ -20,6 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 CONTRACT = HERE.parents[1] / "docs" / "reference" / "openapi.json"
+RELEASES = HERE.parents[1] / "tests" / "unit" / "api" / "released"
 PACKAGE = HERE / "src" / "memorybase_client"
 METHODS = ("get", "post", "put", "patch", "delete")
 WRITTEN = '"""%s\n\nWritten by clients/python/generate.py: do not edit.\n"""\n\nfrom __future__ import annotations\n\n'
@@ -46,6 +48,7 @@ class Contract:
     """The OpenAPI document, and the schemas that its calls send and answer."""
 
     document: Json
+    released: Json = field(default_factory=dict)  # the schemas of the last release
     answered: set[str] = field(default_factory=set)
     sent: set[str] = field(default_factory=set)
 
@@ -53,6 +56,10 @@ class Contract:
     def schemas(self) -> dict[str, Json]:
         found: dict[str, Json] = self.document["components"]["schemas"]
         return found
+
+    def is_new(self, name: str, member: str) -> bool:
+        """Whether the last release had this schema without this property."""
+        return name in self.released and member not in self.released[name].get("properties", {})
 
     def operations(self) -> list[tuple[str, str, Json]]:
         return [
@@ -266,7 +273,9 @@ def answer_class(contract: Contract, name: str) -> str:
     for member, of in schema["properties"].items():
         check_name(name, member)
         annotation = types.of(of, member)
-        default = "" if member in required else default_of(contract, of)
+        # An older server leaves out what was added later; then it reads as null.
+        may_lack = "None" in members_of(annotation) or contract.is_new(name, member)
+        default = "" if member in required and not may_lack else default_of(contract, of)
         if default == " = None":
             annotation = union([annotation, "None"])
         lines += [f"    {member}: {annotation}{default}\n", documented(of.get("description", ""), "    ")]
@@ -506,7 +515,7 @@ def formatted(source: str, name: str) -> str:
 
 def generated() -> dict[str, str]:
     """Every generated file, by its path below the package."""
-    contract = Contract(json.loads(CONTRACT.read_text(encoding="utf-8")))
+    contract = Contract(json.loads(CONTRACT.read_text(encoding="utf-8")), last_release())
     contract.collect()
     files = {
         "models.py": formatted(models_source(contract), "models.py"),
@@ -519,6 +528,17 @@ def generated() -> dict[str, str]:
     operations = files["_async/operations.py"]
     files["_sync/operations.py"] = formatted(sync_source(operations), "_sync/operations.py")
     return files
+
+
+def last_release() -> Json:
+    """The schemas of the last released document."""
+
+    def version(path: Path) -> list[int]:
+        return [int(part) for part in path.name.removeprefix("openapi-").removesuffix(".json.gz").split(".")]
+
+    document: Json = json.loads(gzip.decompress(max(RELEASES.glob("openapi-*.json.gz"), key=version).read_bytes()))
+    found: Json = document["components"]["schemas"]
+    return found
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Authentication: API keys, and web sessions that an API key opened.
 
-api_keys      create, list, revoke and authenticate keys; their scopes
+api_keys      create, list, rotate, revoke and authenticate keys; their scopes
+limits        what a limited key may touch; limit_queries finds the flow and the end user of what it names
 web_sessions  one-time sign-in links and session cookies of the web page
 queries       SQL of both
 

@@ -21,16 +21,21 @@ from weakref import WeakKeyDictionary
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.auth import queries
+from memorybase.auth import limits, queries
+from memorybase.auth.limits import KeyLimits
+from memorybase.database import engine
 from memorybase.database.engine import Database
-from memorybase.models import NAME_LENGTH, ApiKey
+from memorybase.models import ID_LENGTH, NAME_LENGTH, ApiKey
 from memorybase.queries.ownership import not_found
+from memorybase.quotas.bounds import Caller, Quotas, caller_of
 from memorybase.services import Services
 from memorybase.validation import check_text
 
 SCOPES = ("read", "write", "admin")
 LOCAL_USER = "local"
 MARK_USED_EVERY = timedelta(minutes=1)  # a write per request would turn every read into a write
+MAX_OVERLAP = timedelta(days=30)
+DEFAULT_OVERLAP = timedelta(days=1)
 VALID_SECONDS = 1.0  # a key is looked up once in this time; another process may use a revoked one for as long
 
 _SECRET_PREFIX = "mb_"  # noqa: S105 - lets secret scanners recognise keys
@@ -41,12 +46,15 @@ _MOST_KEPT = 1_000  # valid keys in memory; beyond that all are looked up again
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The authenticated caller. All data is scoped to the user; every endpoint requires one of the scopes."""
+    """The authenticated caller. All data is scoped to the user; every endpoint requires one of the scopes. `limits`:
+    what a limited key may touch of it; `charged`: the quotas that its calls count for."""
 
     user_id: UUID
     key_id: UUID
     scopes: frozenset[str]
     name: str = ""
+    limits: KeyLimits | None = None
+    charged: Caller | None = None
 
     def require(self, scope: str) -> None:
         """Raises Forbidden."""
@@ -95,19 +103,76 @@ def create_key(
     name: str,
     scopes: Sequence[str],
     expires_at: datetime | None = None,
+    flow_ids: Sequence[UUID] | None = None,
+    end_user_id: str | None = None,
+    quotas: Quotas | None = None,
     before_commit: Callable[[OrmSession, ApiKey], object] | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key and its secret, which cannot be read again; raises InvalidRequest. `before_commit` is called in the
-    transaction that creates it."""
+    """A new key and its secret, which cannot be read again; raises InvalidRequest. `flow_ids` and `end_user_id` limit
+    it; raises NotFound for an unknown flow. `before_commit` is called in the transaction that creates it."""
     now = datetime.now(UTC)
     _check(name, scopes, expires_at, now)
+    _check_end_user(end_user_id)
     secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
-    values = _values(user_id, name=name, secret=secret, scopes=scopes, now=now) | {"expires_at": expires_at}
-    key = ApiKey(**values)
+    values = _values(user_id, name=name, secret=secret, scopes=scopes, now=now)
+    values |= limits.stored(values["scopes"], flow_ids, end_user_id)
+    key = ApiKey(**values, expires_at=expires_at, quotas=None if quotas is None else quotas.stored())
     with services.database.transaction() as db:
+        if flow_ids is not None or end_user_id is not None:
+            limits.check_new(db, user_id, scopes, flow_ids)
         db.add(key)
+        engine.created(db, key_id=key.id)
         if before_commit is not None:
             before_commit(db, key)
+    return key, secret
+
+
+def rotate_key(
+    services: Services,
+    user_id: UUID,
+    key_id: UUID,
+    *,
+    overlap: timedelta = DEFAULT_OVERLAP,
+    expires_at: datetime | None = None,
+    before_commit: Callable[[OrmSession, ApiKey], object] | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key with the name, scopes, limits and quotas of this one, which stays valid for the overlap. Both use the
+    same quotas. The new key expires when the old one would have, unless `expires_at` says otherwise.
+
+    Raises NotFound, and KeyRotated if the key has a successor.
+    """
+    if not timedelta(0) <= overlap <= MAX_OVERLAP:
+        most = int(MAX_OVERLAP.total_seconds())
+        raise errors.InvalidRequest(
+            f"overlap_seconds must be 0 to {most}", field="overlap_seconds",
+            value=int(overlap.total_seconds()), limit=[0, most],
+        )  # fmt: skip
+    now = datetime.now(UTC)
+    secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
+    with services.database.transaction() as db:
+        old = queries.lock_key(db, user_id, key_id, now)
+        if old is None:
+            raise not_found("key", key_id)
+        if old.rotated_to is not None:
+            raise errors.KeyRotated(field="key_id", value=key_id, existing_id=str(old.rotated_to))
+        scopes = limits.scopes_of(old)
+        _check(old.name, scopes, expires_at, now)
+        key = ApiKey(
+            **_values(user_id, name=old.name, secret=secret, scopes=scopes, now=now)
+            | {"scopes": old.scopes, "limited_scopes": old.limited_scopes, "flow_ids": old.flow_ids},
+            end_user_id=old.end_user_id,
+            expires_at=expires_at or old.expires_at,
+            quotas=old.quotas,
+            quota_subject=old.quota_subject or old.id,
+        )
+        db.add(key)
+        until = now + overlap
+        old.expires_at = until if old.expires_at is None else min(old.expires_at, until)
+        old.rotated_to = key.id
+        engine.created(db, key_id=key.id)
+        if before_commit is not None:
+            before_commit(db, key)
+    _valid_keys(services).forget(key_id)
     return key, secret
 
 
@@ -128,7 +193,13 @@ def authenticate(services: Services, secret: str) -> Principal:
         key = _look_up(services, digest)
     if key is None:
         raise errors.Unauthorized
-    principal = Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes), name=key.name)
+    principal = Principal(
+        user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes or key.limited_scopes or ()), name=key.name,
+        limits=limits.limits_of(key.flow_ids, key.end_user_id),
+        charged=caller_of(
+            services.settings, key.user_id, key.user_quotas, key.quota_subject or key.id, key.quotas
+        ),
+    )  # fmt: skip
     valid.add(digest, principal, key.expires_at, as_of=as_of)
     return principal
 
@@ -189,7 +260,7 @@ def _look_up(services: Services, digest: bytes) -> queries.StoredKey | None:
     if key.last_used_at is None or now - key.last_used_at >= MARK_USED_EVERY:
         # The key is valid; a busy database must not fail the call for this mark.
         with suppress(errors.DatabaseUnavailable), services.database.transaction() as db:
-            queries.mark_key_used(db, key.id, now=now)
+            queries.mark_key_used(db, key.id, now=now, unless_after=now - MARK_USED_EVERY)
     return key
 
 
@@ -220,3 +291,14 @@ def _check(name: str, scopes: Sequence[str], expires_at: datetime | None, now: d
         raise errors.InvalidRequest(f"scopes must be one or more of {', '.join(SCOPES)}", field="scopes")
     if expires_at is not None and (expires_at.tzinfo is None or expires_at <= now):
         raise errors.InvalidRequest("expires_at must be in the future and have a time zone", field="expires_at")
+
+
+def _check_end_user(end_user_id: str | None) -> None:
+    if end_user_id is None:
+        return
+    check_text(end_user_id, "end_user_id")
+    if not end_user_id.strip() or len(end_user_id) > ID_LENGTH:
+        raise errors.InvalidRequest(
+            f"end_user_id must have 1 to {ID_LENGTH} characters", field="end_user_id", value=len(end_user_id),
+            limit=ID_LENGTH,
+        )  # fmt: skip

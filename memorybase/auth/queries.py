@@ -27,10 +27,21 @@ class StoredKey(NamedTuple):
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None
+    limited_scopes: list[str] | None
+    flow_ids: list[str] | None
+    end_user_id: str | None
+    quotas: dict[str, int] | None
+    quota_subject: UUID | None
+    user_quotas: dict[str, int] | None
 
 
-_KEYS = core(ApiKey).c
-_BY_HASH = sa.select(*records.columns(ApiKey, StoredKey)).where(_KEYS.key_hash == sa.bindparam("key_hash"))
+_KEYS, _USERS = core(ApiKey).c, core(User).c
+_OF_KEY = [_KEYS[name] for name in StoredKey._fields if name != "user_quotas"]
+_BY_HASH = (
+    sa.select(*_OF_KEY, _USERS.quotas.label("user_quotas"))
+    .join(core(User), _USERS.id == _KEYS.user_id)
+    .where(_KEYS.key_hash == sa.bindparam("key_hash"))
+)
 
 
 def key_by_hash(db: OrmSession, key_hash: bytes) -> StoredKey | None:
@@ -48,13 +59,21 @@ def valid_hashes(db: OrmSession, hashes: Collection[bytes], now: datetime) -> se
     return valid
 
 
-def mark_key_used(db: OrmSession, key_id: UUID, *, now: datetime) -> None:
-    db.execute(sa.update(ApiKey).where(ApiKey.id == key_id).values(last_used_at=now))
+def mark_key_used(db: OrmSession, key_id: UUID, *, now: datetime, unless_after: datetime) -> None:
+    """Unless another process has marked it since `unless_after`."""
+    is_due = ApiKey.last_used_at.is_(None) | (ApiKey.last_used_at <= unless_after)
+    db.execute(sa.update(ApiKey).where(ApiKey.id == key_id, is_due).values(last_used_at=now))
 
 
 def active_keys(db: OrmSession, user_id: UUID) -> Sequence[ApiKey]:
     statement = sa.select(ApiKey).where(ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
     return db.execute(statement.order_by(ApiKey.created_at, ApiKey.id)).scalars().all()
+
+
+def lock_key(db: OrmSession, user_id: UUID, key_id: UUID, now: datetime) -> ApiKey | None:
+    """The user's key, if it is valid."""
+    mine = (ApiKey.id == key_id, ApiKey.user_id == user_id, _is_valid_key(now))
+    return db.execute(sa.select(ApiKey).where(*mine).with_for_update()).scalar_one_or_none()
 
 
 def revoke_key(db: OrmSession, user_id: UUID, key_id: UUID, *, now: datetime) -> bool:
@@ -88,24 +107,35 @@ def take_link(db: OrmSession, token_hash: bytes, now: datetime) -> UUID | None:
     return db.execute(statement.returning(WebTicket.key_id)).scalar_one_or_none()
 
 
-def key_of_session(db: OrmSession, token_hash: bytes, now: datetime) -> ApiKey | None:
-    """The key of a session; None once the session or the key has expired or the key was revoked."""
-    statement = sa.select(ApiKey).join(WebTicket, WebTicket.key_id == ApiKey.id)
+def key_of_session(db: OrmSession, token_hash: bytes, now: datetime) -> tuple[ApiKey, dict[str, int] | None] | None:
+    """The key of a session, and the quotas of its user; None once the session or the key has expired or the key was
+    revoked."""
+    statement = sa.select(ApiKey, User.quotas).join(WebTicket, WebTicket.key_id == ApiKey.id)
     is_valid = (WebTicket.kind == "session") & (WebTicket.expires_at > now) & _is_valid_key(now)
-    return db.execute(statement.where(WebTicket.token_hash == token_hash, is_valid)).scalar_one_or_none()
+    statement = statement.join(User, User.id == ApiKey.user_id).where(WebTicket.token_hash == token_hash, is_valid)
+    row = db.execute(statement).one_or_none()
+    return None if row is None else (row[0], row[1])
 
 
 def delete_session(db: OrmSession, token_hash: bytes) -> None:
     db.execute(sa.delete(WebTicket).where(WebTicket.token_hash == token_hash, WebTicket.kind == "session"))
 
 
+def has_expired(db: OrmSession, now: datetime) -> bool:
+    """Whether a ticket has expired."""
+    return db.scalar(_expired(now).limit(1)) is not None
+
+
 def forget_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
     """Delete at most `limit` expired tickets, without those that another sweeper has locked; how many."""
-    expired = sa.select(WebTicket.token_hash).where(WebTicket.expires_at <= now).limit(limit)
-    hashes = db.scalars(expired.with_for_update(skip_locked=True)).all()
+    hashes = db.scalars(_expired(now).limit(limit).with_for_update(skip_locked=True)).all()
     if hashes:
         db.execute(sa.delete(WebTicket).where(WebTicket.token_hash.in_(hashes)))
     return len(hashes)
+
+
+def _expired(now: datetime) -> sa.Select[bytes]:
+    return sa.select(WebTicket.token_hash).where(WebTicket.expires_at <= now)
 
 
 def _is_valid_key(now: datetime) -> sa.ColumnElement[bool]:

@@ -18,6 +18,7 @@ from memorybase import errors
 from memorybase.auth import api_keys, queries
 from memorybase.auth.api_keys import Principal
 from memorybase.models import WebTicket
+from memorybase.quotas.bounds import caller_of
 from memorybase.services import Services
 
 LINK_LIFETIME = timedelta(hours=1)
@@ -32,14 +33,17 @@ class Ticket:
 
 
 def open_session(services: Services, secret: str) -> Ticket:
-    """Open a session with an API key; raises Unauthorized like `api_keys.authenticate`."""
+    """Open a session with an API key; raises Unauthorized like `api_keys.authenticate`, and Forbidden for a limited
+    key."""
     principal = api_keys.authenticate(services, secret)
+    _check_unlimited(principal)
     with services.database.transaction() as db:
         return _issue(db, principal.key_id, "session", _session_lifetime(services))
 
 
 def make_link(services: Services, principal: Principal) -> Ticket:
-    """Create a link that works once, within LINK_LIFETIME."""
+    """Create a link that works once, within LINK_LIFETIME. Raises Forbidden for a limited key."""
+    _check_unlimited(principal)
     with services.database.transaction() as db:
         return _issue(db, principal.key_id, "link", LINK_LIFETIME)
 
@@ -57,10 +61,18 @@ def principal_of(services: Services, token: str) -> Principal:
     """The caller of a session; raises the same Unauthorized for an unknown, expired or closed session and for an
     invalid key."""
     with services.database.reading(snapshot=False) as db:
-        key = queries.key_of_session(db, api_keys.hash_of(token), datetime.now(UTC))
-    if key is None:
+        found = queries.key_of_session(db, api_keys.hash_of(token), datetime.now(UTC))
+    if found is None or found[0].limited_scopes is not None:
         raise errors.Unauthorized("You are not signed in. Sign in again.")
-    return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes), name=key.name)
+    key, of_user = found
+    charged = caller_of(services.settings, key.user_id, of_user, key.quota_subject or key.id, key.quotas)
+    return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes), name=key.name, charged=charged)
+
+
+def _check_unlimited(principal: Principal) -> None:
+    """The page shows every flow and every end user."""
+    if principal.limits is not None:
+        raise errors.Forbidden("A key that is limited to flows or to an end user cannot sign in to the page")
 
 
 def close(services: Services, token: str) -> None:

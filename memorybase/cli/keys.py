@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
-from rich.table import Table
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption, table_console
+from memorybase.cli.options import DataDirOption, print_table
 from memorybase.stack.state import settings_in_use
 
 if TYPE_CHECKING:
+    from memorybase.models import ApiKey
     from memorybase.services import Services
 
-app = typer.Typer(help="API keys: create, list, revoke.", no_args_is_help=True)
+KeyIdArgument = Annotated[str, typer.Argument(help="The id from `keys list`.")]
+
+app = typer.Typer(help="API keys: create, list, rotate, revoke.", no_args_is_help=True)
 
 
 @app.command()
@@ -25,13 +31,39 @@ def create(
     scope: Annotated[
         list[str] | None, typer.Option(help="A scope of the key; repeat the option for more. (default: all)")
     ] = None,
+    flow: Annotated[
+        list[str] | None, typer.Option(help="Limit the key to this flow; repeat the option for more.")
+    ] = None,
+    end_user: Annotated[str, typer.Option(help="Limit the key to this end user.")] = "",
     data_dir: DataDirOption = None,
 ) -> None:
-    """Create a key and print its secret, which is shown only once."""
+    """Create a key and print its secret, which is shown only once. A limited key has read and write by default."""
+    from memorybase import ids
     from memorybase.auth import api_keys
 
-    services, user_id = _local(data_dir)
-    _, secret = api_keys.create_key(services, user_id, name=name, scopes=scope or list(api_keys.SCOPES))
+    services, user_id = local_user(data_dir)
+    flow_ids = [ids.flow_id(user_id, each) for each in flow] if flow else None
+    usual = [each for each in api_keys.SCOPES if each != "admin" or not (flow_ids or end_user)]
+    with recorded(services, user_id, "keys create"):
+        _, secret = api_keys.create_key(
+            services, user_id, name=name, scopes=scope or usual, flow_ids=flow_ids, end_user_id=end_user or None
+        )
+    typer.echo(secret)
+
+
+@app.command()
+def rotate(
+    key_id: KeyIdArgument,
+    overlap: Annotated[int, typer.Option(help="Seconds for which the old key stays valid.")] = 86_400,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Create a key that replaces this one and print its secret. The old key stays valid for the overlap."""
+    from memorybase.auth import api_keys
+
+    parsed = parsed_id(key_id)
+    services, user_id = local_user(data_dir)
+    with recorded(services, user_id, "keys rotate", key_id=parsed):
+        _, secret = api_keys.rotate_key(services, user_id, parsed, overlap=timedelta(seconds=overlap))
     typer.echo(secret)
 
 
@@ -39,37 +71,58 @@ def create(
 def list_(data_dir: DataDirOption = None) -> None:
     """List the keys that are not revoked, oldest first."""
     from memorybase.auth import api_keys
+    from memorybase.auth.limits import scopes_of
 
-    services, user_id = _local(data_dir)
-    table = Table(box=None, pad_edge=False)
-    for column in ("id", "name", "prefix", "scopes", "created", "last used", "expires"):
-        table.add_column(column, overflow="fold", no_wrap=column == "id")
-    for key in api_keys.list_keys(services, user_id):
-        times = (key.created_at, key.last_used_at, key.expires_at)
-        shown = [f"{time:%Y-%m-%d %H:%M}" if time else "-" for time in times]
-        table.add_row(str(key.id), key.name, key.prefix, " ".join(key.scopes), *shown)
-    table_console().print(table)
+    services, user_id = local_user(data_dir)
+    rows = (
+        (key.id, key.name, key.prefix, " ".join(scopes_of(key)), _limits(key),
+         *(f"{at:%Y-%m-%d %H:%M}" if at else "-" for at in (key.created_at, key.last_used_at, key.expires_at)))
+        for key in api_keys.list_keys(services, user_id)
+    )  # fmt: skip
+    columns = ("id", "name", "prefix", "scopes", "limits", "created", "last used", "expires")
+    print_table(columns, rows, whole=("id",))
 
 
 @app.command()
-def revoke(
-    key_id: Annotated[str, typer.Argument(help="The id from `keys list`.")], data_dir: DataDirOption = None
-) -> None:
+def revoke(key_id: KeyIdArgument, data_dir: DataDirOption = None) -> None:
     """Revoke a key permanently; a running API refuses it within a second."""
     from memorybase.auth import api_keys
 
+    parsed = parsed_id(key_id)
+    services, user_id = local_user(data_dir)
+    with recorded(services, user_id, "keys revoke", key_id=parsed):
+        api_keys.revoke_key(services, user_id, parsed)
+    typer.echo(f"revoked {parsed}")
+
+
+def parsed_id(key_id: str) -> UUID:
     try:
-        parsed = UUID(key_id)
+        return UUID(key_id)
     except ValueError:
         raise errors.InvalidRequest(
             "A key's id must be a UUID. List them with: memorybase keys list", value=key_id
         ) from None
-    services, user_id = _local(data_dir)
-    api_keys.revoke_key(services, user_id, parsed)
-    typer.echo(f"revoked {parsed}")
 
 
-def _local(data_dir: Path | None) -> tuple[Services, UUID]:
+def _limits(key: ApiKey) -> str:
+    flows = [f"flow {each}" for each in key.flow_ids or ()]
+    return ", ".join([*flows, *([f"end user {key.end_user_id}"] if key.end_user_id else [])]) or "-"
+
+
+@contextmanager
+def recorded(services: Services, user_id: UUID, operation: str, **objects: UUID) -> Iterator[None]:
+    """Record the change in the audit log, with the user of the operating system."""
+    from memorybase.audit.record import Actor, Recorder, ids_in
+
+    if not services.settings.audit:
+        yield
+        return
+    actor = Actor("cli", user_id=user_id, person=getpass.getuser())
+    with services.database.before_commit(Recorder(actor, operation, ids_in(objects))):
+        yield
+
+
+def local_user(data_dir: Path | None) -> tuple[Services, UUID]:
     """The services and the local user. Raises NotReady before the first start of a stack."""
     from memorybase import wiring
     from memorybase.auth import api_keys

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 from memorybase import errors
 from memorybase.settings import Settings
@@ -45,8 +47,8 @@ def read_text(file: Path) -> str:
         raise errors.InvalidRequest(f"{file} cannot be read: {reason}.") from exc
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {many or noun + 's'}"
 
 
 def table_console() -> Console:
@@ -54,13 +56,28 @@ def table_console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=200)
 
 
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, whole: Collection[str] = ()) -> None:
+    """Print the rows; cells are no markup. The columns in `whole` are never broken, the others are folded."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in whole)
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    table_console().print(table)
+
+
 def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
     """A client of the stack that the options name. Raises NotReady or Unauthorized with what to do."""
+    return quiet_client(*address(data_dir, url, key), tries=TRIES)
+
+
+def quiet_client(url: str, key: str, *, tries: int, timeout_seconds: float = 60.0) -> Client:
+    """A client that prints nothing."""
     from memorybase_client import Client  # takes a tenth of a second, and --help needs none
 
     # A command prints one error, or progress; the client's warnings about each attempt would be between its lines.
     logging.getLogger("memorybase_client").setLevel(logging.ERROR)
-    return Client(*address(data_dir, url, key), tries=TRIES)
+    return Client(url, key, tries=tries, timeout_seconds=timeout_seconds)
 
 
 def address(data_dir: Path | None, url: str | None, key: str | None) -> tuple[str, str]:

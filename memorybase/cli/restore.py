@@ -1,7 +1,10 @@
-"""restore: make the vector store follow SQL again after one of the two was restored from a backup."""
+"""restore: a backup into a data directory; without one, make the vector store follow a database that was restored."""
 
 from __future__ import annotations
 
+import shutil
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,15 +23,45 @@ if TYPE_CHECKING:
     from memorybase.services import Services
 
 
+POLL_SECONDS = 1.0
+
+
 def restore(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A backup. Without it: repair the vector store.", show_default=False),
+    ] = None,
     *,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it. Without this, only say what would be done.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Of DIR: move aside what the data directory holds.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Of DIR: verify the backup, change nothing.")] = False,
+    keep_chroma: Annotated[
+        bool, typer.Option("--keep-chroma", help="Of DIR: keep Chroma's data, and repair what differs.")
+    ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Without DIR: do it. Otherwise only say what would be done.")
+    ] = False,
+    finish: Annotated[bool, typer.Option("--finish", hidden=True)] = False,
     data_dir: DataDirOption = None,
 ) -> None:
-    """After a backup was restored: delete collections that SQL does not know, repair or regenerate what differs.
+    """Restore a backup DIR into the data directory of a stack that is stopped.
 
-    Exit code 1 if something is left to do.
+    Without DIR: after a database was restored, delete collections that SQL does not know, repair or regenerate what
+    differs. Exit code 1 if something is left to do.
     """
+    if directory is not None:
+        if apply:
+            raise errors.InvalidRequest("--apply is for a restore without DIR: the next start repairs by itself.")
+        from memorybase.cli.backup import restore_directory
+
+        restore_directory(directory, force=force, dry_run=dry_run, keep_chroma=keep_chroma, data_dir=data_dir)
+    elif force or dry_run or keep_chroma:
+        raise errors.InvalidRequest("--force, --dry-run and --keep-chroma need DIR, the backup.")
+    else:
+        _repair(data_dir, apply=apply, finish=finish)
+
+
+def _repair(data_dir: Path | None, *, apply: bool, finish: bool) -> None:
+    """Make the vector store follow SQL; with `finish`, wait until it does."""
     from memorybase import telemetry, wiring
     from memorybase.knowledge_bases import queries
     from memorybase.queries import memory_bases
@@ -46,6 +79,20 @@ def restore(
         typer.echo("Nothing was changed. Run it again with --apply.")
     if left:
         raise typer.Exit(1)
+    if finish:
+        _await_builds(services)
+        shutil.rmtree(settings.restored_dir)
+
+
+def _await_builds(services: Services) -> None:
+    """Until no memory base is rebuilt: from then on nobody needs the vectors of the backup."""
+    from memorybase.queries import memory_bases
+
+    while True:
+        with services.database.reading() as db:
+            if not memory_bases.bases_in_build(db):
+                return
+        time.sleep(POLL_SECONDS)
 
 
 def _collections(services: Services, *, apply: bool) -> int:
@@ -86,10 +133,13 @@ def _memory_base(services: Services, base_id: UUID, *, apply: bool) -> bool:
         )
     if done.action != "none":
         typer.echo(f"  -> {_work(done, apply=apply)}")
-    return done.action == "try again" or (not apply and (done.lost_build or done.action != "none"))
+    left = done.lost_build or done.action not in {"none", "building"}
+    return done.action == "try again" or (left and not apply)
 
 
 def _work(done: RestoredBase, *, apply: bool) -> str:
+    if done.action == "building":
+        return "is being regenerated"
     if done.action == "try again":
         return "run this again when the vector store answers"
     if done.action == "regenerate":

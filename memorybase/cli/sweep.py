@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from memorybase import errors, telemetry, wiring
+from memorybase import errors, telemetry, tracing, wiring
 from memorybase.operations import store_check, sweeper, vector_indexes
 from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.services import Services
 from memorybase.settings import Settings
+from memorybase.webhooks import sender
 
 # A sweeper with a pass that takes longer counts as dead, even though its process lives: its heartbeats stop.
 STUCK_SECONDS = 120.0
+CHILD_POLL_SECONDS = 0.2
+RETRY_SECONDS = 10.0
 
 log = telemetry.get_logger(__name__)
 
@@ -28,6 +33,7 @@ def sweep_once(settings: Settings) -> dict[str, Any]:
     services = wiring.build(settings, role="sweeper")
     report = asdict(sweeper.sweep(services))
     report["indexes"] = vector_indexes.build_indexes(services)
+    report["deliveries"] = sender.send_due(services)
     failed = report.pop("failed_steps")
     if failed:
         raise errors.EnvironmentFailure(f"These steps failed: {', '.join(failed)}. Run `memorybase doctor` for fixes.")
@@ -48,9 +54,13 @@ def sweep_for_ever(settings: Settings) -> None:
     heartbeat.confirm()
     # Beside the passes, and no reason to wait at the end: a build that is cut off leaves nothing.
     threading.Thread(target=_index_for_ever, args=(services, stop), name="indexes", daemon=True).start()
+    # The same: what is cut off is sent again by the next sweeper.
+    threading.Thread(target=sender.Sender(services).run, args=(stop,), name="webhooks", daemon=True).start()
+    threading.Thread(target=_follow_restore, args=(settings, stop), name="restore", daemon=True).start()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     sweep_until(stop, services, heartbeat.confirm)
     heartbeat.stop()
+    tracing.flush()
     log.info("sweeper_stopped")
 
 
@@ -66,6 +76,24 @@ def sweep_until(stop: threading.Event, services: Services, confirm: Callable[[],
 def _index_for_ever(services: Services, stop: threading.Event) -> None:
     while not stop.wait(services.settings.sweep_seconds):
         _try(_build_indexes, services)
+
+
+def _follow_restore(settings: Settings, stop: threading.Event) -> None:
+    """Make the vector store follow a database that was restored, in a process that may load the model."""
+    while settings.restored_dir.exists():
+        log.info("restore_followed", data_dir=str(settings.data_dir))
+        command = [sys.executable, "-m", "memorybase", "restore", "--apply", "--finish"]
+        with subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
+            command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=settings.child_environment()
+        ) as child:
+            while child.poll() is None:
+                if stop.wait(CHILD_POLL_SECONDS):
+                    child.kill()  # the next start begins anew
+                    return
+        if child.returncode != 0:
+            log.warning("restore_not_followed", again_in_seconds=RETRY_SECONDS)
+            if stop.wait(RETRY_SECONDS):
+                return
 
 
 def _build_indexes(services: Services) -> None:

@@ -1,6 +1,7 @@
 """Conversation memory: what a model reads on its next turn.
 
-    context              POST /context: summary, recalled memories and history within one budget
+    context              POST /context: summary, standing statements, recalled memories and history within one budget
+    standing             the end user's standing statements as one message of a context
     view/                build_view, the pure engine: records in, a view out; no SQL, HTTP, clock or model
     history/             POST /history: token buffers of a conversation or of one node, node executions (Dify)
     chat_memory/         /chat-memories: logs of chats, with views, summaries and nodes (Splox)

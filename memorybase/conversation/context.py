@@ -1,9 +1,11 @@
-"""A whole context in one call: a session's summary, memories recalled from the flow's memory bases, and the history.
+"""A whole context in one call: a session's summary, the end user's standing statements, memories recalled from the
+flow's memory bases, and the history.
 
-    1. history          without the share of the budget that is reserved for memories
-    2. memories         as many passages beyond that history as fit into the share and into what the history leaves;
-                        only of the session's end user
-    3. history again    with what the memories leave, the memories before it
+    1. statements       if the flow or the call wants them: the most useful ones that fit into their share
+    2. history          without what the statements use and the share of the budget that is reserved for memories
+    3. memories         as many passages beyond that history as fit into the share and into what the history leaves;
+                        only of the session's end user; before them, if asked for, facts that a model derived
+    4. history again    with what the memories leave, the statements, the facts and the memories before it
 
 If the vector store or the embedding model is unavailable, memories come from keyword search, and the report says so.
 For messages that the history leaves out, the call requests a summary, which a worker makes later.
@@ -35,13 +37,20 @@ from memorybase.conversation.session_memory.presets import (
     session_memory,
 )
 from memorybase.conversation.session_memory.summaries import SummaryKey, is_requested, request_summary, stored_summary
+from memorybase.conversation.standing import Standing, StandingOptions, StandingPart, StandingUse
 from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.build import Report
 from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import ESTIMATE
+from memorybase.facts import queries as fact_queries
+from memorybase.facts import recall as fact_recall
+from memorybase.facts import shown as shown_facts
+from memorybase.facts.recall import MAX_FACTS, FactHit, FactQuery
+from memorybase.facts.shown import ShownFacts
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import memory_bases, sessions
 from memorybase.queries.ownership import check_flow, not_found
+from memorybase.quotas.charges import charge_search
 from memorybase.search import request as search_request
 from memorybase.search import search
 from memorybase.search.packing import Memory, Packer
@@ -49,6 +58,8 @@ from memorybase.search.parts import PartWeights
 from memorybase.search.request import Mode, SearchRequest
 from memorybase.search.search import Hit
 from memorybase.services import Services
+from memorybase.standing import queries as standing_queries
+from memorybase.standing import statements
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -72,6 +83,7 @@ class RecallOptions:
     share   of the budget, reserved for memories; 0 recalls nothing
     top_k   messages at most; None: as many as fit, and the turns around them
     scope   where to search if there is no end user
+    facts   add what a model derived from messages, in up to half of the share
 
     The others are those of a search.
     """
@@ -80,12 +92,14 @@ class RecallOptions:
     share: float = 0.3
     min_score: float | None = None
     scope: Scope = "session"
+    facts: bool = False
     mode: Mode = "hybrid"
     weights: PartWeights | None = None
     half_life_days: float | None = None
     roles: Sequence[str] | None = None
     since: datetime | None = None
     until: datetime | None = None
+    corrections: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +120,7 @@ class ContextRequest:
     summarizer: str | None = None
     memory_base_ids: Sequence[UUID] = ()
     recall: RecallOptions = field(default_factory=RecallOptions)
+    standing: StandingOptions = field(default_factory=StandingOptions)
     counter: TokenCounter = field(default_factory=default_counter)
 
 
@@ -114,7 +129,9 @@ class Spent:
     """The tokens of the budget that each part of a context uses."""
 
     summary: int
+    standing: int
     recall: int
+    facts: int
     history: int
     unused: int
 
@@ -139,10 +156,22 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledFact:
+    """A fact that a model derived from the messages `source_message_ids`."""
+
+    fact_id: UUID
+    score: float
+    source_message_ids: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextReport(Report):
-    """The report of a view, its memories in order, how its budget was spent, and what a larger one would add."""
+    """The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
+    larger one would add. `facts` were derived by a model, best first."""
 
     recalled: tuple[Recalled, ...]
+    standing: tuple[StandingUse, ...]
+    facts: tuple[RecalledFact, ...]
     spent: Spent
     further: Further
 
@@ -152,15 +181,16 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
     SessionConflict for another end user."""
     end_user_id = _checked(services, user_id, request)
     past = _read(services, request)
+    standing = _standing(services, request, end_user_id)
     found = _NOTHING_FOUND
+    budget = request.token_budget
     searched = bool(request.query and request.use_memory and request.recall.share)
     if searched:
-        history = past.view(request.token_budget, reserved=_reserved(request, request.token_budget))
+        history = past.view(budget, reserved=_reserved(request, budget) + standing.within(budget).tokens)
         found = _recall(services, user_id, request, end_user_id, history)
-    budget = request.token_budget
-    memory, memories = _within(past, found, request, budget)
-    more = _within(past, found, request, budget + FURTHER_TOKENS)
-    view = _with_report(memory.view, budget, memories, _further((memory, memories), more))
+    given = _within(past, standing, found, request, budget)
+    more = _within(past, standing, found, request, budget + FURTHER_TOKENS)
+    memory, view = given.memory, _with_report(given, budget, _further(given, more))
     if memory.expired is not None:
         _request_summary(services, past.key, memory.expired)
     if request.use_memory and request.run_id is not None and request.node_id is not None:
@@ -183,23 +213,36 @@ def _reserved(request: ContextRequest, budget: int) -> int:
     return int(budget * request.recall.share)
 
 
-def _within(
-    past: _Past, found: _Found, request: ContextRequest, budget: int
-) -> tuple[SessionMemory, tuple[Memory, ...]]:
-    """The session and the memories within a budget: memories get their share and what the history leaves, the history
-    what the memories leave of that share."""
-    if found.packer is None:
-        return past.view(budget, degraded=found.degraded), ()
-    reserved = _reserved(request, budget)
-    memory = past.view(budget, reserved=reserved, degraded=found.degraded)
-    recalled = found.within(budget, memory.view)
-    if recalled.tokens < reserved:
-        reserved = recalled.tokens
-        memory = past.view(budget, reserved=reserved, degraded=found.degraded)
-        recalled = found.within(budget, memory.view)
-    if recalled.record is not None:
-        memory = past.view(budget, reserved=reserved, inserts=[recalled.record], degraded=found.degraded)
-    return memory, recalled.memories
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The parts of a context within some budget."""
+
+    memory: SessionMemory
+    standing: StandingPart
+    facts: ShownFacts
+    memories: tuple[Memory, ...] = ()
+
+
+def _within(past: _Past, standing: Standing, found: _Found, request: ContextRequest, budget: int) -> _Given:
+    """The session, the statements, the facts and the memories within a budget: facts and memories get their share and
+    what the history leaves, the history what the others leave of theirs."""
+    share = 0 if found.packer is None else _reserved(request, budget)
+    facts = found.facts_within(share)
+    held = standing.within(budget).tokens
+    memory = past.view(budget, reserved=held + share, degraded=found.degraded)
+    said = standing.within(budget, shown=memory.view.report.kept)
+    recalled = found.within(budget - said.tokens - facts.tokens, memory.view)
+    used = recalled.tokens + facts.tokens
+    if used < share or said.tokens < held:
+        # More history may show more of the statements, but never fewer: what is reserved now is enough.
+        held, share = said.tokens, min(share, used)
+        memory = past.view(budget, reserved=held + share, degraded=found.degraded)
+        said = standing.within(budget, shown=memory.view.report.kept)
+        recalled = found.within(budget - said.tokens - facts.tokens, memory.view)
+    inserts = [record for record in (said.record, facts.record, recalled.record) if record is not None]
+    if inserts:
+        memory = past.view(budget, reserved=held + share, inserts=inserts, degraded=found.degraded)
+    return _Given(memory, said, facts, recalled.memories)
 
 
 def _spent(view: View, budget: int) -> Spent:
@@ -208,31 +251,54 @@ def _spent(view: View, budget: int) -> Spent:
         tokens[source.kind] += source.tokens
     return Spent(
         summary=tokens["summary"],
+        standing=tokens["standing"],
         recall=tokens["recall"],
+        facts=tokens["fact"],
         history=tokens["history"],
         unused=max(0, budget - tokens.total()),
     )
 
 
-def _further(now: tuple[SessionMemory, tuple[Memory, ...]], more: tuple[SessionMemory, tuple[Memory, ...]]) -> Further:
+def _further(given: _Given, more: _Given) -> Further:
     """What the larger budget adds."""
-    (before, memories), (after, more_memories) = now, more
-    tokens, more_tokens = _spent(before.view, 0), _spent(after.view, 0)
-    shown = {memory.turn.message_id: memory.passages for memory in memories}
+    before, after = given.memory.view, more.memory.view
+    tokens, more_tokens = _spent(before, 0), _spent(after, 0)
+    shown = {memory.turn.message_id: memory.passages for memory in given.memories}
     return Further(
         budget=FURTHER_TOKENS,
-        history_messages=len(set(after.view.report.kept) - set(before.view.report.kept)),
+        history_messages=len(set(after.report.kept) - set(before.report.kept)),
         history_tokens=max(0, more_tokens.history - tokens.history),
-        recall_messages=sum(memory.passages != shown.get(memory.turn.message_id) for memory in more_memories),
+        recall_messages=sum(memory.passages != shown.get(memory.turn.message_id) for memory in more.memories),
         recall_tokens=max(0, more_tokens.recall - tokens.recall),
     )
 
 
-def _with_report(view: View, budget: int, memories: Sequence[Memory], further: Further) -> View:
+def _with_report(given: _Given, budget: int, further: Further) -> View:
+    view = given.memory.view
     report = {field.name: getattr(view.report, field.name) for field in fields(view.report)}
-    recalled = tuple(Recalled(message_id=str(each.turn.message_id), score=each.turn.score) for each in memories)
-    spent = _spent(view, budget)
-    return replace(view, report=ContextReport(**report, recalled=recalled, spent=spent, further=further))
+    recalled = tuple(Recalled(message_id=str(each.turn.message_id), score=each.turn.score) for each in given.memories)
+    facts = tuple(
+        RecalledFact(fact_id=hit.fact_id, score=hit.score, source_message_ids=tuple(hit.source_message_ids))
+        for hit in given.facts.hits
+    )
+    report |= {"recalled": recalled, "standing": given.standing.uses(), "facts": facts}
+    return replace(view, report=ContextReport(**report, spent=_spent(view, budget), further=further))
+
+
+def _standing(services: Services, request: ContextRequest, end_user_id: str | None) -> Standing:
+    """The statements that the context may contain; none unless the call wants them, or it leaves that to the flow and
+    the flow does."""
+    include, share = request.standing.include, request.standing.share
+    if include is False or not request.use_memory or not share:
+        return Standing()
+    with services.database.reading() as db:
+        if include is None and not standing_queries.adds_to_contexts(db, request.flow_id):
+            return Standing()
+        ranked = statements.for_context(
+            db, request.flow_id, request.session_id, end_user_id,
+            whole_flow=request.recall.scope == "flow", query=request.query,
+        )  # fmt: skip
+    return Standing(ranked, share, request.counter)
 
 
 def _checked(services: Services, user_id: UUID, request: ContextRequest) -> str | None:
@@ -350,7 +416,12 @@ class _Found:
     counter: TokenCounter
     packer: Packer | None = None
     excluded: frozenset[UUID] = frozenset()
+    facts: tuple[FactHit, ...] = ()
     degraded: tuple[str, ...] = ()
+
+    def facts_within(self, share: int) -> ShownFacts:
+        """The facts that fit into half of the share: messages, which are verbatim, get the larger part."""
+        return shown_facts.within(self.facts, self.counter, share // 2)
 
     def within(self, budget: int, history: View) -> _Recalled:
         """The memories that fit into what the history leaves of the budget, without messages that it shows."""
@@ -383,6 +454,7 @@ def _recall(
             in_run = frozenset(sessions.ids_of_run(db, request.run_id))
     query = _search_request(services, request, end_user_id, in_run | {UUID(message_id) for message_id in kept})
     degraded: tuple[str, ...] = ()
+    charge_search(services, user_id)
     try:
         hits = _search(services, user_id, query, mode=request.recall.mode)
     except errors.DatabaseUnavailable:
@@ -391,12 +463,31 @@ def _recall(
         log.warning("recall_degraded", error_code=error.code)
         degraded = (RECALL,)  # keyword search needs neither the vector store nor a model
         hits = _search(services, user_id, query, mode="keyword")
-    text_analyzer = analyzer(services.settings.keyword_language)
+    text_analyzer = analyzer(services.settings.keyword_language).of(request.query or "")
     around = None
     if request.recall.top_k is None and request.recall.min_score is None:
         around = partial(search.turns_around, services, request.flow_id, hits, query)
     packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
-    return _Found(request.counter, packer, in_run, degraded)
+    facts = _facts(services, request, end_user_id) if request.recall.facts else ()
+    return _Found(request.counter, packer, in_run, facts, degraded)
+
+
+def _facts(services: Services, request: ContextRequest, end_user_id: str | None) -> tuple[FactHit, ...]:
+    """The facts about the query, of the same sessions as the memories."""
+    base_ids = request.memory_base_ids
+    if not base_ids:
+        with services.database.reading() as db:
+            base_ids = fact_queries.bases_of_flow(db, request.flow_id)
+    asked = FactQuery(
+        query=request.query or "",
+        base_ids=base_ids,
+        session_id=request.session_id if end_user_id is None and request.recall.scope == "session" else None,
+        end_user_id=end_user_id,
+        since=request.recall.since,
+        until=request.recall.until,
+        top_k=MAX_FACTS,
+    )
+    return tuple(fact_recall.recall(services, asked))
 
 
 def _search_request(
@@ -418,6 +509,7 @@ def _search_request(
         roles=request.recall.roles,
         since=request.recall.since,
         until=request.recall.until,
+        corrections=request.recall.corrections,
         passages=False,
     )
 
@@ -425,7 +517,7 @@ def _search_request(
 def _search(services: Services, user_id: UUID, query: SearchRequest, *, mode: Mode) -> list[Hit]:
     """The best hits over all memory bases, each message once."""
     query = replace(query, mode=mode, neighbors=0)  # the turns around are read later, if they fit
-    return search.search(services, user_id, query).results
+    return search.search_uncharged(services, user_id, query).results
 
 
 def _message(memories: Sequence[Memory]) -> Record:

@@ -9,6 +9,8 @@
     batches    long lists as one parameter or in pages; deletes of bounded size
     paging     pages and cursors of lists
     clock      the database's clock, which all processes share
+    due        a write transaction only if there is something to change
+    sqlite_copy  a copy of a SQLite database in use
     migrate    run Alembic from code
 
 Only `engine` commits. Nothing here knows a table of the domain.

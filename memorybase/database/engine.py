@@ -6,18 +6,23 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from memorybase import errors
-from memorybase.database import postgresql
+from memorybase import errors, tracing
+from memorybase.database import postgresql, statement_spans
 from memorybase.database.replica import Replica
 
 AfterCommit = Callable[[], object]
+BeforeCommit = Callable[[OrmSession], object]
+
+# What the current request does in each of its write transactions on a database before they commit.
+_before_commit: ContextVar[tuple[Database, BeforeCommit] | None] = ContextVar("before_commit", default=None)
 
 # A writer that waits longer than this fails.
 SQLITE_BUSY_MILLISECONDS = 10_000
@@ -33,10 +38,14 @@ class Database:
 
     sqlite_sync: ClassVar = {True: "FULL", False: "NORMAL"}  # by `durable`
 
-    def __init__(self, url: str, *, pool_size: int = 10, read_url: str = "") -> None:
+    def __init__(self, url: str, *, pool_size: int = 10, read_url: str = "", trace_statements: bool = False) -> None:
         self.url = sa.make_url(url)
         self.engine = (_sqlite_engine if self.is_sqlite else postgresql.create_engine)(self.url, pool_size)
         self.replica = Replica(read_url, pool_size=pool_size) if read_url else None
+        self._is_traced = trace_statements
+        if trace_statements:
+            for engine in (self.engine, *([self.replica.engine] if self.replica else [])):
+                statement_spans.trace_statements(engine)
         self._writing = threading.Lock()  # SQLite has one writer: threads of this process wait here without polling
 
     @property
@@ -44,21 +53,45 @@ class Database:
         return self.url.get_backend_name() == "sqlite"
 
     @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[OrmSession]:
+    def transaction(self, *, durable: bool = True, apart: bool = False) -> Iterator[OrmSession]:
         """A write transaction: commits at the end and then runs the callbacks, or rolls back on any error.
 
         Without `durable`, SQLite does not wait for the disk: a power cut may undo the commit until a durable one
-        follows. Commits are never undone out of order.
+        follows. Commits are never undone out of order. `apart`: it is not what the request does but bookkeeping for
+        it, and `before_commit` does not hold.
         """
         # On SQLite take the write lock at the start: under WAL a reader that starts to write fails at once.
         options = {"begin_immediate": self.sqlite_sync[durable]} if self.is_sqlite else {}
-        with _translate_errors(), self._writer_lock(), self.engine.connect() as opened, _session(opened, options) as db:
+        with (
+            self._span("transaction"),
+            _translate_errors(),
+            self._writer_lock(),
+            self.engine.connect() as opened,
+            _session(opened, options) as db,
+        ):
             yield db
+            hook = _before_commit.get()
+            if hook is not None and hook[0] is self and not apart:
+                hook[1](db)
             db.flush()
             _commit(connection(db))
             callbacks = _callbacks(db)
         for callback in callbacks:
             callback()
+
+    def _span(self, name: str) -> AbstractContextManager[None]:
+        # Spans cost a capture more than the rest of its trace, and mostly repeat the time of the span around them.
+        return tracing.span(name, "client", is_leaf=True) if self._is_traced else nullcontext()
+
+    @contextmanager
+    def before_commit(self, hook: BeforeCommit) -> Iterator[None]:
+        """Call the hook in every write transaction of this request, also in its threads, before it commits, except in
+        those that are `apart`. What the hook writes is committed or rolled back with the transaction."""
+        token = _before_commit.set((self, hook))
+        try:
+            yield
+        finally:
+            _before_commit.reset(token)
 
     @contextmanager
     def _writer_lock(self) -> Iterator[None]:
@@ -86,6 +119,7 @@ class Database:
         elif snapshot:
             options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         with (
+            self._span("read"),
             _translate_errors(),
             self._read_connection(on_replica=on_replica) as opened,
             _session(opened, options) as db,
@@ -157,6 +191,16 @@ def _commit(connection: sa.Connection) -> None:
     if postgresql.take_unconfirmed(connection):
         # An acknowledgement would be a promise that a failover breaks. Whoever repeats the call waits for the standby.
         raise errors.DatabaseUnavailable("The database failed: no standby has confirmed the commit")
+
+
+def created(db: OrmSession, **ids: object) -> None:
+    """State the ids of what this transaction creates, for a hook before its commit."""
+    created_ids(db).update(ids)
+
+
+def created_ids(db: OrmSession) -> dict[str, object]:
+    ids: dict[str, object] = db.info.setdefault("created", {})
+    return ids
 
 
 def after_commit(db: OrmSession, callback: AfterCommit) -> None:

@@ -46,9 +46,9 @@ _PARTITION = re.compile(r"postings_(p\d+|copy)")
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
-    """Migrate up; does nothing to a database that is up to date. Raises DatabaseUnavailable."""
+    """Migrate up; does nothing to a database that is up to date or of a newer version. Raises DatabaseUnavailable."""
     _make_directory(database_url)
-    _run(database_url, lambda config: command.upgrade(config, revision))
+    _run(database_url, lambda config: _upgrade(config, revision))
 
 
 def downgrade(database_url: str, revision: str = "base") -> None:
@@ -77,6 +77,16 @@ def head() -> str:
     if revision is None:
         raise RuntimeError("migrations/versions holds no revision")
     return revision
+
+
+def knows(revision: str) -> bool:
+    """Whether this version can migrate a database of this revision; False for one of a newer version."""
+    return revision in {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+
+
+def is_newer(revision: str) -> bool:
+    """Whether it is of a newer version, whose tables this one works with: that is the way back from an upgrade."""
+    return not knows(revision) and revision > head()
 
 
 def write_revision(message: str) -> Path:
@@ -127,6 +137,14 @@ def _run(database_url: str, action: Callable[[Config], object]) -> None:
         config = _config()
         config.attributes["connection"] = connection
         action(config)
+
+
+def _upgrade(config: Config, revision: str) -> None:
+    connection: sa.Connection = config.attributes["connection"]
+    present = MigrationContext.configure(connection).get_current_revision()
+    connection.rollback()  # else Alembic would leave the commit to us
+    if present is None or not is_newer(present):
+        command.upgrade(config, revision)
 
 
 def _config() -> Config:

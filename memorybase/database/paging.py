@@ -27,6 +27,7 @@ AnyRow = sa.Row[*tuple[Any, ...]]
 DEFAULT_SIZE = 50
 MAX_SIZE = 200
 MAX_SKIP = 10_000_000  # rows; beyond this, use a cursor
+MAX_TOTAL = 100_000  # rows; a list counts no further, so that a page of a large flow costs no more
 MAX_INTEGER = 2**63 - 1
 
 
@@ -133,12 +134,13 @@ def fetch_page(
     if with_total and rows:
         total = rows[0].total
     else:
-        total = db.execute(sa.select(sa.func.count()).select_from(counting.subquery())).scalar_one()
+        counted = counting.limit(MAX_TOTAL + 1).subquery()
+        total = db.execute(sa.select(sa.func.count()).select_from(counted)).scalar_one()
     following = None
     if len(rows) > request.size:
         rows = rows[: request.size]
         following = _cursor_of(rows[-1], keyset)
-    return Found(rows, total, request, following)
+    return Found(rows, min(total, MAX_TOTAL), request, following, total > MAX_TOTAL)
 
 
 def scan_page(

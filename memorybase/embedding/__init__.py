@@ -1,4 +1,4 @@
-"""Text to vectors: the Embedder protocol, its two adapters, and the registry that loads each model once per process.
+"""Text to vectors: the Embedder protocol, its adapters, and the registry that loads each model once per process.
 
     protocol       Embedder and Reranker
     registry       the embedder for a model, by the settings. Callers use `Embedders.get`
@@ -9,6 +9,8 @@
     quantize       the int8 form of an export, which is the default; built in the same process
     onnx           the adapter for both forms: ONNX Runtime, no torch
     reference      the adapter for sentence-transformers itself
+    endpoint       the adapter for models behind an OpenAI-compatible endpoint, with endpoint_client (requests and
+                   retries), circuit, usage (what was asked for) and fingerprint (is it still the same model)
     tokens, counting  tokenizing; counting tokens without a model
     token_vectors  packed vectors of tokens, from the same forward pass
     chunking       splits long texts into chunks that the model reads fully

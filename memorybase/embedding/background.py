@@ -50,7 +50,7 @@ class BackgroundEmbedder:
         return self._thread.submit(self._embedder.embed_query, text).result()
 
     @property
-    def token_encoding(self) -> str:
+    def token_encoding(self) -> str | None:
         return self._embedder.token_encoding
 
     def embed_with_tokens(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, Self
 
@@ -22,6 +25,9 @@ MANIFEST_FILE = "manifest.json"
 
 EXPORTER_VERSION = 4  # increase it if the exporter's output changes; older exports are then unused
 EXPORT_SECONDS = 600  # MiniLM takes ten; below the job's deadline, so that the error names the export
+EXPORTING = ("torch", "sentence_transformers", "onnx")  # packages that slim installations lack
+# Commands keep new files private, but weights are no secret, and services of other users run them.
+READABLE_FOLDER, READABLE_FILE = 0o755, 0o644
 REFUSED = 3  # the exporter's exit status if its last line gives the reason
 
 Precision = Literal["fp32", "int8"]
@@ -61,11 +67,39 @@ def ensure_exported(settings: Settings, source: ModelSource, precision: Precisio
         origin = source.folder
     else:  # from the fp32 export, which was compared with the model
         origin = ensure_exported(settings, source)
+    _check_can_export(source.label, folder)
     began = time.monotonic()
     log.info("model_export_started", model=source.label, precision=precision)
     _export_in_child(settings, source, [precision, str(origin), str(folder)], folder)
     log.info("model_exported", model=source.label, precision=precision, seconds=round(time.monotonic() - began, 2))
     return folder
+
+
+def export_into(folder: Path, settings: Settings, source: ModelSource, precision: Precision) -> Path:
+    """Export the model as a folder in this one, without the intermediate exports; for another installation."""
+    exported = exported_folder(settings.model_copy(update={"model_dir": folder}), source, precision)
+    if exported.is_dir():
+        return exported
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        folder.chmod(READABLE_FOLDER)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        made = ensure_exported(settings.model_copy(update={"model_dir": Path(scratch)}), source, precision)
+        for file in made.iterdir():
+            file.chmod(READABLE_FILE)
+        made.chmod(READABLE_FOLDER)
+        return Path(shutil.move(made, exported))
+
+
+def _check_can_export(label: str, folder: Path) -> None:
+    missing = [name for name in EXPORTING if find_spec(name) is None]
+    if missing:
+        raise ModelUnavailable(
+            f"{folder} must have the export of {label}, because this installation lacks {', '.join(missing)}. "
+            "Where memorybase is installed with all its requirements, run: memorybase export-model FOLDER. "
+            "Then copy FOLDER to this machine and set MEMORYBASE_MODEL_DIR to it.",
+            model=label,
+        )
 
 
 def _export_in_child(settings: Settings, source: ModelSource, arguments: list[str], folder: Path) -> None:

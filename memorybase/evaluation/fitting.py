@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
 
 from memorybase.search import scoring
 
@@ -78,6 +77,8 @@ def fit(
     `penalty` is on the squared distance from zero, or from the weights of `prior`. Without `calibrated` the sums only
     rank candidates and are no chances, in half the time.
     """
+    from scipy.optimize import minimize  # not at the top: slim installations evaluate without scipy
+
     usable = [question for question in questions if question.hits.any()]
     if not usable:
         raise ValueError("no question has its evidence among the candidates")
@@ -145,6 +146,8 @@ class _Lists:
 
 def _scale(lists: _Lists, weights: Floats) -> float:
     """The factor with which these weights fit best: a softmax and a chance need sums of different size."""
+    from scipy.optimize import minimize_scalar
+
     best = minimize_scalar(
         lambda exponent: lists.loss(math.exp(exponent) * weights)[0], bounds=(-3, 3), method="bounded"
     )
@@ -210,6 +213,8 @@ def _calibrated(
         slope, bias = toward
         distance = ((line[0] / slope - 1) / SLOPE_DEVIATION) ** 2 + ((line[1] - bias) / BIAS_DEVIATION) ** 2
         return float(distance) / 2 / len(questions)
+
+    from scipy.optimize import minimize
 
     start = (1.0, 0.0) if toward is None else toward
     slope, bias = minimize(loss, np.array(start), method="Nelder-Mead").x

@@ -106,6 +106,16 @@ def difference(left: Sequence[Judged], right: Sequence[Judged], *, seed: int = 0
     return float(np.mean([values.mean() for values in groups])), _interval(means)
 
 
+def paired_difference(
+    left: Sequence[float], right: Sequence[float], *, seed: int = 0
+) -> tuple[float, tuple[float, float]]:
+    """The mean gain of the left over the right, paired by question, and its interval."""
+    gained = np.array(left, dtype=np.float64) - np.array(right, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    means = [float(gained[rng.integers(gained.size, size=gained.size)].mean()) for _ in range(RESAMPLES)]
+    return float(gained.mean()), _interval(means)
+
+
 def _figures(judged: Sequence[Judged]) -> Figures:
     if not judged:
         raise ValueError("there must be at least one question with evidence")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,6 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.database.due import change_if_due
 from memorybase.idempotency import queries
 from memorybase.models import IdempotencyKey
 from memorybase.services import Services
@@ -130,8 +132,8 @@ def release(services: Services, claimed: Claim, *, was_rejected: bool) -> None:
 
 def delete_expired(services: Services) -> int:
     """Forget requests whose time is over; how many."""
-    with services.database.transaction() as db:
-        return queries.delete_expired(db, clock.now(db), limit=EXPIRED_LIMIT)
+    delete = partial(queries.delete_expired, limit=EXPIRED_LIMIT)
+    return change_if_due(services.database, queries.has_expired, delete)
 
 
 def _keep(db: OrmSession, claimed: Claim, answer: Answer) -> bool:

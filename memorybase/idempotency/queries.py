@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import batches
 from memorybase.database.upsert import insert_if_absent, rows_affected
 from memorybase.models import IdempotencyKey
 
@@ -33,13 +34,24 @@ def delete_claimed(db: OrmSession, user_id: UUID, key_hash: bytes, token: UUID) 
     db.execute(sa.delete(IdempotencyKey).where(_claimed(user_id, key_hash, token)))
 
 
+def has_expired(db: OrmSession, now: datetime) -> bool:
+    """Whether a row has expired."""
+    return db.execute(_expired(now).limit(1)).first() is not None
+
+
 def delete_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
     """Delete at most `limit` expired rows, without those that another sweeper has locked; how many."""
+    # In a statement of its own: as a subquery of the deletion, PostgreSQL may run it again for each row,
+    # and each run skips what the one before has locked.
+    keys = [tuple(row) for row in db.execute(_expired(now).limit(limit).with_for_update(skip_locked=True))]
     key = sa.tuple_(IdempotencyKey.user_id, IdempotencyKey.key_hash)
-    expired = sa.select(IdempotencyKey.user_id, IdempotencyKey.key_hash).where(IdempotencyKey.expires_at <= now)
-    page = expired.limit(limit).with_for_update(skip_locked=True)
-    delete = sa.delete(IdempotencyKey).where(key.in_(page)).execution_options(synchronize_session=False)
-    return rows_affected(db, delete)
+    for some in batches.pages(keys):
+        db.execute(sa.delete(IdempotencyKey).where(key.in_(some)).execution_options(synchronize_session=False))
+    return len(keys)
+
+
+def _expired(now: datetime) -> sa.Select[UUID, bytes]:
+    return sa.select(IdempotencyKey.user_id, IdempotencyKey.key_hash).where(IdempotencyKey.expires_at <= now)
 
 
 def _claimed(user_id: UUID, key_hash: bytes, token: UUID) -> sa.ColumnElement[bool]:

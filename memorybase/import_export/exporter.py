@@ -20,6 +20,7 @@ from memorybase.import_export.queries import ExportedMessage
 from memorybase.models import Flow, Message, Run, Session
 from memorybase.queries.ownership import resolve_flow
 from memorybase.services import Services
+from memorybase.standing.index import changes_of
 
 FORMAT = 1
 
@@ -99,26 +100,30 @@ def _session_lines(services: Services, flow: Flow, session: Session, counts: Cou
     times = columns(session, "created_at", "last_captured_at")
     yield written("session", **where, metadata=session.meta, **times)
     written_runs: set[UUID] = set()
-    for page, runs in _message_pages(services, session):
+    for page, runs, standing in _message_pages(services, session):
         for exported in page:
             run = runs.get(exported.message.run_id)
             if run is not None and run.id not in written_runs:
                 written_runs.add(run.id)
                 yield _run_line(run, where, counts)
             counts["messages"] += 1
-            yield _message_line(exported, run, where)
+            yield _message_line(exported, run, where, standing.get(exported.message.id))
     for run in _empty_runs(services, session):
         yield _run_line(run, where, counts)
     yield from node_memory.session_lines(services, flow, session, where, counts)
 
 
-def _message_pages(services: Services, session: Session) -> Iterator[tuple[list[ExportedMessage], dict[UUID, Run]]]:
+def _message_pages(
+    services: Services, session: Session
+) -> Iterator[tuple[list[ExportedMessage], dict[UUID, Run], dict[UUID, list[dict[str, Any]]]]]:
+    """Pages of messages, their runs, and what people made of their standing statements."""
     seq = 0
     while True:
         with services.database.reading() as db:
             page = queries.messages_after(db, session.id, seq, limit=lines.PAGE)
             runs = queries.runs_of_ids(db, {exported.message.run_id for exported in page})
-        yield page, runs
+            standing = changes_of(db, [exported.message.id for exported in page])
+        yield page, runs, standing
         if len(page) < lines.PAGE:
             return
         seq = page[-1].message.seq
@@ -136,7 +141,9 @@ def _run_line(run: Run, where: dict[str, Any], counts: Counter[str]) -> bytes:
     return written("run", **where, **columns(run, "id", "external_id", "created_at"))
 
 
-def _message_line(exported: ExportedMessage, run: Run | None, where: dict[str, Any]) -> bytes:
+def _message_line(
+    exported: ExportedMessage, run: Run | None, where: dict[str, Any], standing: list[dict[str, Any]] | None
+) -> bytes:
     message: Message = exported.message
     return written(
         "message",
@@ -146,4 +153,5 @@ def _message_line(exported: ExportedMessage, run: Run | None, where: dict[str, A
         parent_external_id=exported.parent_external_id,
         **columns(message, *_MESSAGE_FIELDS),
         metadata=message.meta,
+        standing=standing or [],
     )

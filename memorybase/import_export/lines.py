@@ -16,11 +16,13 @@ from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import MemoryKey
 from memorybase.ids import CallerId, IdKind
 from memorybase.messages import NewMessage, ParentRule
-from memorybase.models import ID_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
+from memorybase.models import ID_LENGTH, NAME_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
 from memorybase.services import Services
+from memorybase.standing.finder import MAX_CHARS, Kind
 
 Row = TypeVar("Row", Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session)
 
+MAX_STANDING_CHARS = MAX_CHARS + 2  # a statement, and the mark of a cut one
 PAGE = 100  # rows per read, because a message may have megabytes
 
 _MESSAGE_FIELDS = (
@@ -124,12 +126,19 @@ class Line:
             parent_rule=rule if rule in get_args(ParentRule) else None,
             muted=self.flag("muted"),
             pinned=self.flag("pinned"),
+            standing=self.standing_changes(),
         )
         size = messages.message_bytes(message)
         if size > max_bytes:
             text = f"the message must have at most {max_bytes} bytes (got {size})"
             raise errors.InvalidRequest(text, field=where, value=size, limit=max_bytes)
         return message
+
+    def standing_changes(self) -> list[dict[str, Any]]:
+        """What people made of a message's standing statements."""
+        if self.values.get("standing") is None:
+            return []
+        return [_standing_change(replace(self, values=change)) for change in self.objects("standing")]
 
     def flag(self, name: str) -> bool:
         value = self.values.get(name) or False
@@ -164,6 +173,25 @@ class Line:
             raise errors.InvalidRequest(f"{name} must be an object", field=where)
         messages.check_json(value, where)
         return value
+
+
+def _standing_change(line: Line) -> dict[str, Any]:
+    kind = line.values.get("kind")
+    if kind not in get_args(Kind):
+        where = f"line {line.number}.standing.kind"
+        raise errors.InvalidRequest(f"kind must be one of {', '.join(get_args(Kind))}", field=where, value=str(kind))
+
+    def given(name: str) -> bool:
+        return line.values.get(name) is not None
+
+    return {
+        "kind": kind,
+        "found": line.text("found", MAX_STANDING_CHARS),
+        "edited": line.text("edited", MAX_STANDING_CHARS) if given("edited") else None,
+        "deleted_at": line.moment("deleted_at").isoformat() if given("deleted_at") else None,
+        "changed_by": line.text("changed_by", NAME_LENGTH) if given("changed_by") else None,
+        "changed_at": line.moment("changed_at").isoformat(),
+    }
 
 
 def written(kind: str, **fields: Any) -> bytes:

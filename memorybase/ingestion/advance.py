@@ -11,19 +11,21 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import errors, tracing
 from memorybase.database import clock, engine
 from memorybase.ingestion import build
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.ingestion.scheduler import audit_time, schedule_next
-from memorybase.models import JobKind, JobState
-from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, token_vectors
+from memorybase.models import JobKind, JobState, SessionProgress
+from memorybase.queries import cursors, dead_letters, distillations, jobs, ledger, memory_bases, token_vectors
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import AnyBase
 from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.webhooks import events
+from memorybase.webhooks.events import Event, EventType
 
 log = get_logger(__name__)
 
@@ -33,7 +35,7 @@ def advance(
 ) -> None:
     """Move the cursor by compare-and-set and write the ledger. Raises ClaimLost."""
     # A power cut may undo this commit. That leaves a claim without its worker, as a kill just before it would.
-    with services.database.transaction(durable=claim.is_build) as db:
+    with tracing.span("advance", messages=len(done.held)), services.database.transaction(durable=claim.is_build) as db:
         advanced = compare_and_set(db, claim, to_seq=claim.to_seq, cursor_id=cursor_id)
         engine.after_commit(db, lambda: keeper.drop(claim))
         finish(db, services, claim, advanced, done)
@@ -121,7 +123,7 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
     )  # fmt: skip
     token_vectors.record(db, base_id=base.id, generation=claim.generation, progress_id=progress.id, tokens=done.tokens)
     dead_letters.clear_dead_letters(db, progress.id, [held.message_id for held in done.held])
-    dead_letters.add_dead_letters(
+    dead = dead_letters.add_dead_letters(
         db, base_id=base.id, generation=claim.generation, progress_id=progress.id, failures=done.failures, now=now
     )
     changes: dict[str, Any] = {
@@ -147,4 +149,43 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
         **done.times.on_clock_of(now),
     ):
         raise errors.ClaimLost
+    ended = [dead_letter_event(base, progress, *each) for each in zip(dead, done.failures, strict=True)]
+    events.record(db, base.user_id, [*ended, _completed(claim, advanced, done)], now)
+    if base.distill and claim.kind != JobKind.REPAIR:
+        _request_distillation(db, services, claim, progress, now)
     schedule_next(db, services, base, locked, now)
+
+
+def _request_distillation(
+    db: OrmSession, services: Services, claim: Claim, progress: ProgressRow, now: datetime
+) -> None:
+    """Facts are distilled from what is in the knowledge base, never before or instead of it."""
+    if distillations.request(
+        db, claim.memory_base_id, progress.flow_id, progress.session_id, claim.to_seq, now, notify_at=now
+    ):
+        engine.after_commit(db, services.queue.enqueue_distillation)
+
+
+def _completed(claim: Claim, advanced: Advanced, done: WriteResult) -> Event:
+    return Event(
+        EventType.JOB_COMPLETED,
+        {
+            "job_id": claim.job_id, "kind": claim.kind, "memory_base_id": claim.memory_base_id,
+            "flow_id": advanced.base.flow_id, "session_id": advanced.progress.session_id,
+            "generation": claim.generation, "from_seq": claim.from_seq, "to_seq": claim.to_seq,
+            "processed": len(done.held), "dead_letters": len(done.failures),
+        },
+    )  # fmt: skip
+
+
+def dead_letter_event(
+    base: AnyBase, progress: ProgressRow | SessionProgress, dead_letter_id: UUID, failure: dead_letters.Failure
+) -> Event:
+    return Event(
+        EventType.DEAD_LETTER_CREATED,
+        {
+            "dead_letter_id": dead_letter_id, "memory_base_id": base.id, "flow_id": base.flow_id,
+            "session_id": progress.session_id, "message_id": failure.message_id, "version": failure.version,
+            "cause": failure.code,
+        },
+    )  # fmt: skip

@@ -12,6 +12,8 @@ from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.queries.memory_bases import AnyBase
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.webhooks import events
+from memorybase.webhooks.events import Event, EventType
 
 log = get_logger(__name__)
 
@@ -29,6 +31,8 @@ def complete_build(db: OrmSession, services: Services, base: AnyBase, now: datet
     jobs.cancel_jobs_of_base(db, base.id, now, "its generation was replaced", which=jobs.of_generation(old))
     memory_bases.retire_generation(db, base.id, old, now)
     memory_bases.set_serving(db, base.id, new)
+    served = {"memory_base_id": base.id, "flow_id": base.flow_id, "generation": new, "former_generation": old}
+    events.record(db, base.user_id, [Event(EventType.MEMORY_REGENERATED, served)], now)
     entry = registry.entry_of_memory_base(db, base.id)
     if entry is not None:
         engine.after_commit(db, lambda: registry.write_metadata(services, entry))

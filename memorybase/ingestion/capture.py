@@ -13,8 +13,8 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, metrics
-from memorybase.database import clock
+from memorybase import errors, metrics, tracing
+from memorybase.database import clock, engine
 from memorybase.ids import CallerId
 from memorybase.ingestion import edit, idempotency
 from memorybase.ingestion.idempotency import Identified
@@ -26,7 +26,9 @@ from memorybase.queries import deleted_messages, sessions
 from memorybase.queries.deleted_messages import Deleted
 from memorybase.queries.ownership import share_bases
 from memorybase.queries.sessions import OpenSession
+from memorybase.quotas.charges import Charge, charged
 from memorybase.services import Services
+from memorybase.standing import index as standing
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -70,43 +72,46 @@ class CaptureResult:
 def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
     """Store a run's messages and evaluate the thresholds. Committed on return; needs neither Redis nor Chroma.
 
-    Raises NotFound for an unknown flow, InvalidRequest, MessageConflict, RunConflict, SessionConflict.
+    Raises NotFound for an unknown flow, InvalidRequest, MessageConflict, RunConflict, SessionConflict, QuotaExceeded.
     """
-    with metrics.CAPTURE_SECONDS.time():
-        result = _attempt(services, user_id, flow_id, request)
+    with metrics.CAPTURE_SECONDS.time(), tracing.span("capture", flow_id=str(flow_id), messages=len(request.messages)):
+        result = charged(services, user_id, lambda charge: _attempt(services, user_id, flow_id, request, charge))
+        job_ids = [str(state.job_id) for state in result.ingestion if state.job_id is not None]
+        tracing.note(run_id=str(result.run_id), job_ids=job_ids)
     metrics.RUNS_CAPTURED.inc()
     metrics.MESSAGES_CAPTURED.inc(sum(message.created for message in result.messages))
     return result
 
 
-def _attempt(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
+def _attempt(
+    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, charge: Charge
+) -> CaptureResult:
     for is_first in (True, False):
         try:
-            return _capture(services, user_id, flow_id, request, look_up_all=not is_first)
+            return _capture(services, user_id, flow_id, request, charge, look_up_all=not is_first)
         except errors.ConstraintViolated:
             # A concurrent capture has stored one of these ids. Look all ids up this time.
-            continue
-    return _capture(services, user_id, flow_id, request, look_up_all=True)
+            charge.undo()
+    return _capture(services, user_id, flow_id, request, charge, look_up_all=True)
 
 
 def _capture(
-    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, *, look_up_all: bool
+    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, charge: Charge, *, look_up_all: bool
 ) -> CaptureResult:
     given_run = _caller_id(user_id, request.run_id)
     analyzed = index.analyze_all(services, request.messages)
+    found = standing.find_all(services, request.messages)
     with services.database.transaction() as db:
         bases = share_bases(db, user_id, flow_id)
         # From here to the commit only this transaction assigns seqs in the session: seq order is commit order.
-        session = sessions.open_session(
-            db,
-            flow_id=flow_id,
-            session_id=request.session_id,
-            end_user_id=request.end_user_id,
-        )
+        end_user_id = request.end_user_id
+        session = sessions.open_session(db, flow_id=flow_id, session_id=request.session_id, end_user_id=end_user_id)
         as_opened = replace(session)
         now = clock.now(db)  # read under the lock: captured_at rises with seq
-        idempotency.bind_end_user(session, request.end_user_id)
-        run_id, run_is_new = idempotency.ensure_run(db, session, given_run, request.messages, now)
+        idempotency.bind_end_user(session, end_user_id)
+        run_id, run_is_new = idempotency.ensure_run(
+            db, session, given_run, request.messages, now, key_id=charge.attributed_to
+        )
         # Ids derived from a new run's id are new too. They may have been deleted with their session, unless the run's
         # id has just been chosen.
         look_up = look_up_all or not run_is_new
@@ -117,6 +122,7 @@ def _capture(
         )  # fmt: skip
         messages, known, past, skipped = identified.messages, identified.known, identified.past, identified.skipped
         new = {row_id: message for row_id, message in messages.items() if row_id not in known and row_id not in skipped}
+        charge.messages(len(new), session.end_user_id)
         documents = dict(zip(identified.rows, analyzed, strict=True))
         links = _links(db, session, new, identified)
         first_seq = session.last_seq + 1
@@ -129,6 +135,8 @@ def _capture(
             session.last_captured_at = now
             session.deleted_at = None
         index.add(db, session, rows, documents)
+        changed = [message.standing for message in request.messages]
+        standing.add(db, session, rows, dict(zip(identified.rows, zip(found, changed, strict=True), strict=True)))
         deleted_messages.delete(db, flow_id, new.keys() & past.keys())
         deleted_messages.allow(db, flow_id, identified.restored)
         if request.on_conflict == "update":
@@ -136,19 +144,26 @@ def _capture(
         if session != as_opened:
             sessions.save(db, session)
         ingestion = trigger(db, services, bases, session, now)
+        engine.created(db, run_id=run_id, session_id=request.session_id)
     log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
-    seqs = {row_id: first_seq + offset for offset, row_id in enumerate(new)}
-    seqs |= {row_id: stored.seq for row_id, stored in known.items()}
-    seqs |= {row_id: deleted.seq for row_id, deleted in skipped.items()}
-    captured = [
-        CapturedMessage(
-            row_id, _external_id(message.id, row_id), seqs[row_id], created=row_id in new, deleted=row_id in skipped
-        )
-        for row_id, message in messages.items()
-    ]
+    captured = _captured(identified, {row_id: first_seq + offset for offset, row_id in enumerate(new)})
     return CaptureResult(
         run_id, _external_id(given_run, run_id), request.session_id, run_is_new or bool(new), captured, ingestion
     )
+
+
+def _captured(identified: Identified, new: Mapping[UUID, int]) -> list[CapturedMessage]:
+    """Every message of the request with its position. `new`: the positions of those that were stored now."""
+    seqs = dict(new)
+    seqs |= {row_id: stored.seq for row_id, stored in identified.known.items()}
+    seqs |= {row_id: deleted.seq for row_id, deleted in identified.skipped.items()}
+    return [
+        CapturedMessage(
+            row_id, _external_id(message.id, row_id), seqs[row_id], created=row_id in new,
+            deleted=row_id in identified.skipped,
+        )
+        for row_id, message in identified.messages.items()
+    ]  # fmt: skip
 
 
 def _links(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
+from memorybase import tracing
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.models import Capture, JobKind, JobState
@@ -16,12 +17,23 @@ from memorybase.queries.memory_bases import Projection, SharedBase
 from memorybase.services import JobMessage, Services
 from memorybase.vectors.store import CollectionRef
 
+PAUSED = "the memory base is paused"  # why a job was cancelled
+
 
 def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | None:
     """Claim a queued job; None if there is nothing to claim now.
 
-    A job that no longer matches its session's row is cancelled and replaced in the same transaction.
+    A job that no longer matches its session's row is cancelled and replaced in the same transaction; one of a paused
+    memory base is cancelled. The claim's span is open: whoever ends the job ends it.
     """
+    began = tracing.now()
+    claim = _claim_job(services, message, owner, began)
+    if claim is not None:
+        tracing.record("claim", since=began, parents=[claim.span])
+    return claim
+
+
+def _claim_job(services: Services, message: JobMessage, owner: str, began: int) -> Claim | None:
     # Marking the start of embedding makes a claim durable before it writes anything. A repair has no such step.
     with services.database.transaction(durable=message.kind == JobKind.REPAIR) as db:
         base = memory_bases.share_base(db, message.memory_base_id)
@@ -39,6 +51,9 @@ def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | No
         ):
             return None
         progress = next((r for r in locked if r.id == job.progress_id), None)
+        if base.paused_at is not None and job.kind != JobKind.REPAIR:  # its worker was lost, or it was postponed
+            jobs.cancel_jobs(db, [job.id], now, PAUSED)
+            return None
         if progress is None or not _still_matches(base, progress, job):
             jobs.cancel_jobs(db, [job.id], now, "superseded")
             scheduler.schedule_next(db, services, base, locked, now)
@@ -49,7 +64,15 @@ def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | No
         cursors.update(db, progress, epoch=progress.epoch + 1, lease_until=lease_until, lease_owner=owner)
         job = jobs.start(db, job, progress.epoch, now)
         end_user_id = sessions.end_user_of(db, base.flow_id, progress.session_id)
-        return new_claim(job, progress, base, memory_bases.projection(db, base, progress.generation), end_user_id)
+        generation = memory_bases.projection(db, base, progress.generation)
+        return new_claim(job, progress, base, generation, end_user_id, _begin_span(job, began))
+
+
+def _begin_span(job: JobRow, began: int) -> tracing.Span | None:
+    return tracing.begin(
+        "job", "consumer", job.traceparent, since=began, job_id=str(job.id), memory_base_id=str(job.memory_base_id),
+        job_kind=str(job.kind), from_seq=job.from_seq, to_seq=job.to_seq, attempt=job.attempts,
+    )  # fmt: skip
 
 
 def _still_matches(base: SharedBase, progress: ProgressRow, job: JobRow) -> bool:
@@ -91,6 +114,7 @@ class Claim:
     token_encoding: str | None
     collection: CollectionRef
     end_user_id: str | None
+    span: tracing.Span | None = field(compare=False)  # of this attempt; None: traces are off
 
     @property
     def key(self) -> ClaimKey:
@@ -104,6 +128,7 @@ def new_claim(
     base: SharedBase,
     generation: Projection,
     end_user_id: str | None,
+    span: tracing.Span | None,
 ) -> Claim:
     return Claim(
         job_id=job.id,
@@ -132,4 +157,5 @@ def new_claim(
         token_encoding=generation.token_encoding,
         collection=CollectionRef(generation.collection_name, generation.collection_id),
         end_user_id=end_user_id,
+        span=span,
     )

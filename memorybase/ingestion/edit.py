@@ -24,6 +24,7 @@ from memorybase.queries.memory_bases import AnyBase
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.sessions import AnySession, KnownMessage
 from memorybase.services import Services
+from memorybase.standing import index as standing
 
 
 def update_changed(
@@ -79,6 +80,7 @@ def apply_edit(
     if "content" in changes:
         message.text_bytes = text_bytes(message.content)
         index.replace(db, services, session, message)
+        standing.replace(db, services, session, message)
         summaries.mark_edited(db, message.flow_id, message.session_id, message.seq, now)
     db.flush()
     return scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
-from memorybase.models import JobState
+from memorybase.models import JobState, MemoryBase
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries.cursors import ProgressRow, SessionToFlush
 from memorybase.queries.jobs import AnyJob, JobRow
@@ -72,11 +72,12 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
 
     Of a flow with very many sessions all become due at once, and the sweeper queues the jobs of most. A session with an
     active job is reported as a conflict and not changed, unless its lease has expired. Raises NotFound; if active jobs
-    kept every job from starting IngestionActive, or QueueUnavailable if they are queued and no worker can be notified.
+    kept every job from starting IngestionActive, or QueueUnavailable if they are queued and no worker can be notified;
+    MemoryBasePaused.
     """
     result = FlushResult([], [])
     with services.database.reading() as db:
-        flow_id = require_memory_base(db, user_id, base_id).flow_id
+        flow_id = _require_ingesting(db, user_id, base_id).flow_id
         if session_id is not None:
             require_session(db, flow_id, session_id)
     if session_id is not None:
@@ -95,11 +96,11 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
 
 
 def flush_sessions(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> FlushResult:
-    """The same for each of these sessions, with a result for each; raises NotFound for the memory base only."""
+    """The same for each of these sessions, with a result for each; raises NotFound, MemoryBasePaused for the base."""
     result = FlushResult([], [])
     wanted = list(dict.fromkeys(session_ids))
     with services.database.reading() as db:
-        flow_id = require_memory_base(db, user_id, base_id).flow_id
+        flow_id = _require_ingesting(db, user_id, base_id).flow_id
         known = sessions.known_sessions(db, flow_id, wanted)
     for start in range(0, len(known), FLUSH_PAGE):
         _flush_page(services, base_id, known[start : start + FLUSH_PAGE], result)
@@ -110,6 +111,13 @@ def flush_sessions(services: Services, user_id: UUID, base_id: UUID, session_ids
         if each not in handled
     )
     return result
+
+
+def _require_ingesting(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
+    base = require_memory_base(db, user_id, base_id)
+    if base.paused_at is not None:
+        raise errors.MemoryBasePaused(field="memory_base_id", value=base_id)
+    return base
 
 
 def _flush_flow(services: Services, base_id: UUID, result: FlushResult) -> None:

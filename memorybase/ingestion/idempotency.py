@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
@@ -39,7 +40,13 @@ def bind_end_user(session: AnySession, end_user_id: str | None) -> None:
 
 
 def ensure_run(
-    db: OrmSession, session: OpenSession, given: CallerId | None, messages: Sequence[NewMessage], now: datetime
+    db: OrmSession,
+    session: OpenSession,
+    given: CallerId | None,
+    messages: Sequence[NewMessage],
+    now: datetime,
+    *,
+    key_id: UUID | None = None,
 ) -> tuple[UUID, bool]:
     """The id of the run's row, inserted unless it exists, and whether it is new.
 
@@ -49,7 +56,8 @@ def ensure_run(
     stored = {} if given is None else sessions.known_runs(db, given.in_flow(session.flow_id))
     run = next((run for run in stored.values() if run.flow_id == session.flow_id), None)
     if run is None:
-        return _add_run(db, session, given, stored, fingerprint, now), True
+        stamped = {"fingerprint": fingerprint, "created_at": now, "key_id": key_id}
+        return _add_run(db, session, given, stored, stamped), True
     if run.session_id != session.session_id:
         raise errors.RunConflict(
             "The run belongs to another session", field="run_id", value=run.id if given is None else given.sent
@@ -67,14 +75,13 @@ def _add_run(
     session: OpenSession,
     given: CallerId | None,
     taken: Collection[UUID],
-    fingerprint: bytes | None,
-    now: datetime,
+    stamped: Mapping[str, Any],
 ) -> UUID:
     run_id = uuid4() if given is None else caller_ids.free(db, session.flow_id, given, taken)
     new = {
         "id": run_id, "flow_id": session.flow_id, "session_id": session.session_id,
         "external_id": None if given is None else given.external_id_of(run_id),
-        "fingerprint": fingerprint, "created_at": now,
+        **stamped,
     }  # fmt: skip
     if not sessions.add_run(db, new):
         raise errors.ConstraintViolated("Another transaction inserted this run")

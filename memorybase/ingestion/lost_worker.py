@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.ingestion.advance import dead_letter_event
 from memorybase.ingestion.scheduler import audit_time, enqueue_after_commit, schedule_next
 from memorybase.models import IngestionJob, JobKind, JobState, SessionProgress
 from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, sessions
@@ -13,6 +14,8 @@ from memorybase.queries.jobs import AnyJob
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.webhooks import events
+from memorybase.webhooks.events import Event, EventType
 
 log = get_logger(__name__)
 
@@ -68,7 +71,19 @@ def _split_range(
     job.finished_at = now
     job.error = f"{job.lost_workers} workers were lost on this job; its range is split"
     db.flush()
+    events.record(db, base.user_id, [_failed(base, progress, job)], now)
     return schedule_next(db, services, base, cursors.lock_session_progress(db, [base.id], progress.session_id), now)
+
+
+def _failed(base: SharedBase, progress: SessionProgress, job: IngestionJob) -> Event:
+    return Event(
+        EventType.JOB_FAILED,
+        {
+            "job_id": job.id, "kind": job.kind, "memory_base_id": base.id, "flow_id": base.flow_id,
+            "session_id": progress.session_id, "generation": job.generation, "from_seq": job.from_seq,
+            "to_seq": job.to_seq, "lost_workers": job.lost_workers,
+        },
+    )  # fmt: skip
 
 
 def _give_up_on_last_message(
@@ -111,6 +126,8 @@ def _give_up_on_last_message(
         for m in suspects
         if m.id not in unseen
     ]
-    dead_letters.add_dead_letters(
+    dead = dead_letters.add_dead_letters(
         db, base_id=base.id, generation=progress.generation, progress_id=progress.id, failures=failures, now=now
     )
+    found = [dead_letter_event(base, progress, *each) for each in zip(dead, failures, strict=True)]
+    events.record(db, base.user_id, found, now)

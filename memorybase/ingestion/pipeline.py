@@ -20,7 +20,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase import errors
+from memorybase import errors, tracing
 from memorybase.embedding import Embedder, chunking
 from memorybase.embedding.compatibility import check_writable
 from memorybase.ingestion import vector_reuse
@@ -180,7 +180,8 @@ def embed(services: Services, items: Sequence[MessageWork]) -> None:
     for model, group in by_model.items():
         try:
             embedder = services.embedders.get(model)
-            _bisect(group, partial(_embed, embedder), lambda *_, it=embedder: probe(it))
+            with tracing.span("embed", parents=_traces(group), messages=len(group)):
+                _bisect(group, partial(_embed, embedder), lambda *_, it=embedder: probe(it))
         except Exception as error:  # noqa: BLE001 - the model failed: its jobs are postponed, the others continue
             _fail(group, error)
     ended = time.monotonic()
@@ -233,16 +234,17 @@ def store(services: Services, items: Sequence[MessageWork], keeper: LeaseKeeper)
     for item in _active(items):
         by_collection[item.work.claim.collection].append(item)
     for collection, group in by_collection.items():
+        server = server_of(collection.name)
         try:
-            _bisect(
-                _active(group),
-                partial(_store, services, keeper, collection),
-                lambda error, item: _confirm_message_fault(services, keeper, error, item),
-            )
+            with tracing.span("store", parents=_traces(group), messages=len(group), server=server):
+                _bisect(
+                    _active(group),
+                    partial(_store, services, keeper, collection),
+                    lambda error, item: _confirm_message_fault(services, keeper, error, item),
+                )
         except (errors.CollectionMissing, errors.DimensionMismatch) as error:
             _fail(group, error)
         except errors.VectorStoreUnavailable as error:  # for all jobs of this server: one timeout is enough
-            server = server_of(collection.name)
             _fail([item for item in items if server_of(item.work.claim.collection.name) == server], error)
         except Exception as error:  # noqa: BLE001 - what all jobs need failed
             _fail(items, error)
@@ -400,6 +402,11 @@ def _record_failure(item: MessageWork, error: Exception) -> None:
 def _fail(items: Iterable[MessageWork], error: Exception) -> None:
     for item in items:
         item.work.error = item.work.error or error
+
+
+def _traces(items: Iterable[MessageWork]) -> list[tracing.Span | None]:
+    """The spans of the jobs of these items."""
+    return [job.claim.span for job in _jobs(items)]
 
 
 def _jobs(items: Iterable[MessageWork]) -> list[JobWork]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
+from sqlalchemy.orm import Session as OrmSession
+
 from memorybase.database import clock, engine
+from memorybase.database.due import change_if_due
 from memorybase.ingestion import lost_worker, scheduler
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import Services
@@ -110,15 +113,24 @@ def schedule_missing(services: Services) -> int:
 def enqueue_waiting(services: Services) -> int:
     """Notify again about queued jobs that no worker took: at growing intervals, or at once if the queue is empty."""
     queue_is_empty = services.queue.backlog() == 0
-    with services.database.transaction() as db:
-        now = clock.now(db)
-        notified_before = now - timedelta(seconds=services.settings.sweep_seconds) if queue_is_empty else None
-        waiting = jobs.jobs_to_notify(db, now, notified_before=notified_before, limit=SWEEP_LIMIT)
-        for job in waiting:
-            pause = services.settings.notify_after_seconds * 2 ** min(job.notify_count, 16)
-            job.notify_count += 1
-            job.notified_at = now
-            job.notify_at = now + timedelta(seconds=min(pause, services.settings.notify_max_seconds))
-        if waiting:
-            scheduler.enqueue_after_commit(db, services, waiting)
+
+    def notified_before(now: datetime) -> datetime | None:
+        return now - timedelta(seconds=services.settings.sweep_seconds) if queue_is_empty else None
+
+    return change_if_due(
+        services.database,
+        lambda db, now: jobs.has_job_to_notify(db, now, notified_before=notified_before(now)),
+        lambda db, now: _enqueue_waiting(db, services, now, notified_before(now)),
+    )
+
+
+def _enqueue_waiting(db: OrmSession, services: Services, now: datetime, notified_before: datetime | None) -> int:
+    waiting = jobs.jobs_to_notify(db, now, notified_before=notified_before, limit=SWEEP_LIMIT)
+    for job in waiting:
+        pause = services.settings.notify_after_seconds * 2 ** min(job.notify_count, 16)
+        job.notify_count += 1
+        job.notified_at = now
+        job.notify_at = now + timedelta(seconds=min(pause, services.settings.notify_max_seconds))
+    if waiting:
+        scheduler.enqueue_after_commit(db, services, waiting)
     return len(waiting)

@@ -17,6 +17,7 @@ from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import Services
 from memorybase.settings import Settings
+from memorybase.webhooks import events
 
 RETRY_SECONDS = 1.0  # between two attempts to postpone a job while the database is unavailable
 
@@ -59,7 +60,8 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
         job.error, job.error_code = describe(error), getattr(error, "code", None)
         if isinstance(error, errors.CollectionMissing):
             # The sweeper compares no memory base that has an active job.
-            memory_bases.mark_mismatch(db, claim.memory_base_id, claim.generation, now)
+            began = memory_bases.mark_mismatch(db, claim.memory_base_id, claim.generation, now)
+            events.record_mismatch(db, began, now)
         if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
             _yield_to_build(db, services, base, job, [r for r in locked if r.generation == base.building], now)
         return retry_at

@@ -14,10 +14,11 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import tracing
 from memorybase.database import engine
 from memorybase.ingestion import fair_order
-from memorybase.models import Capture, JobKind, JobState, Session
-from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.models import Capture, JobKind, JobState, Priority, Session
+from memorybase.queries import cursors, distillations, jobs, memory_bases, sessions
 from memorybase.queries.cursors import AnyProgress, ProgressRow
 from memorybase.queries.jobs import AnyJob, JobRow
 from memorybase.queries.memory_bases import AnyBase
@@ -64,7 +65,8 @@ def schedule_next(
 ) -> JobRow | None:
     """Insert the session's next job if work is pending and no job is active; enqueue it after the commit.
 
-    Repairs go first: searches must not show outdated messages for the length of a backlog.
+    Repairs go first: searches must not show outdated messages for the length of a backlog. A paused base gets nothing
+    else.
     """
     if base.deleting_at is not None:
         return None
@@ -76,7 +78,7 @@ def schedule_next(
             nothing_new = JobRange(progress.cursor_seq, 0)
             return _insert(db, services, base, progress, JobKind.REPAIR, nothing_new, now, audit=audit)
     written = write_row(base, base_rows)
-    if written is None or written.target_seq <= written.cursor_seq:
+    if base.paused_at is not None or written is None or written.target_seq <= written.cursor_seq:
         return None
     generation = memory_bases.projection(db, base, written.generation)
     kind = JobKind.INGEST if written.generation == base.serving else JobKind.REGENERATE
@@ -150,11 +152,15 @@ def _insert(
             "batched": False,
             "run_alone": False,
             "available_at": now,
-            "virtual_time": fair_order.virtual_time(db, progress.memory_base_id, kind, covered.total),
+            "virtual_time": fair_order.virtual_time(
+                db, progress.memory_base_id, kind, covered.total, Priority(base.priority)
+            ),
             "notified_at": now,
             "notify_count": 1,
             "notify_at": now + timedelta(seconds=services.settings.notify_after_seconds),
             "created_at": now,
+            # For a range the request that last moved the target, whoever schedules it; for a repair what schedules it.
+            "traceparent": tracing.traceparent() if kind == JobKind.REPAIR else progress.traceparent,
         },
     )
     if job is not None:
@@ -164,11 +170,17 @@ def _insert(
 
 def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[AnyJob]) -> None:
     """Notify workers once the job rows are committed. A lost notification costs time only: the sweeper repeats it."""
-    pending: list[JobMessage] = db.info.setdefault("notifications", [])
+    pending: list[tuple[JobMessage, str | None]] = db.info.setdefault("notifications", [])
     if not pending:
         # One call for all notifications of the transaction, with one timeout.
-        engine.after_commit(db, lambda: services.queue.enqueue(pending))
-    pending.extend(job_message(job) for job in queued)
+        engine.after_commit(db, lambda: _enqueue(services, pending))
+    pending.extend((job_message(job), job.traceparent) for job in queued)
+
+
+def _enqueue(services: Services, queued: Sequence[tuple[JobMessage, str | None]]) -> None:
+    parents = [tracing.remote(parent) for parent in {parent for _, parent in queued}]
+    with tracing.span("notify", "producer", parents=parents, jobs=len(queued)):
+        services.queue.enqueue([message for message, _ in queued])
 
 
 def job_message(job: AnyJob) -> JobMessage:
@@ -194,20 +206,26 @@ def mark_edited(
     session_id: str,
     seq: int | None,
     now: datetime,
+    *,
+    to_seq: int | None = None,
 ) -> list[JobRow]:
     """Mark the session dirty in every generation that has read the message or may be reading it; schedule repairs.
 
-    The caller has locked the flow's memory bases and the session. `seq` None: the whole session has changed.
+    The caller has locked the flow's memory bases and the session. `seq` None: the whole session has changed; `to_seq`:
+    the messages from `seq` to there have.
     """
     scheduled = []
-    rows = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
+    base_ids = [base.id for base in bases]
+    rows = cursors.lock_session_progress(db, base_ids, session_id)
+    distillations.mark_changed(db, base_ids, session_id, seq, now, to_seq=to_seq)
     for base in bases:
         base_rows = [progress for progress in rows if progress.memory_base_id == base.id]
         # No job has read a message beyond the target yet.
         affected = [
             progress
             for progress in base_rows
-            if seq is None or progress.start_seq < seq <= max(progress.cursor_seq, progress.target_seq)
+            if seq is None
+            or (progress.start_seq < (to_seq or seq) and seq <= max(progress.cursor_seq, progress.target_seq))
         ]
         for progress in affected:
             progress.dirty += 1
@@ -248,7 +266,9 @@ def schedule_all_pending(
     progress = write_row(base, locked)
     if progress is None:
         raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
-    cursors.update(db, progress, target_seq=session.last_seq, idle_due_at=None)
+    # The sweeper, which flushes idle sessions, has no trace: then it stays that of the capture.
+    traceparent = tracing.traceparent() or progress.traceparent
+    cursors.update(db, progress, target_seq=session.last_seq, idle_due_at=None, traceparent=traceparent)
     return schedule_next(db, services, base, locked, now)
 
 

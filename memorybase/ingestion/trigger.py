@@ -13,6 +13,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import tracing
 from memorybase.ingestion import scheduler
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries.cursors import ProgressRow
@@ -81,7 +82,7 @@ def _trigger_base(
         # Later captures leave it as it is: the sweeper then reads the time of the last capture.
         idle_due_at = progress.idle_due_at or session.last_captured_at + timedelta(seconds=base.idle_after)
     if (target_seq, idle_due_at) != (progress.target_seq, progress.idle_due_at):
-        cursors.update(db, progress, target_seq=target_seq, idle_due_at=idle_due_at)
+        cursors.update(db, progress, target_seq=target_seq, idle_due_at=idle_due_at, traceparent=tracing.traceparent())
     # The rows are locked: an active job stays active, and its worker schedules the next one.
     job = jobs.active_job(db, base.id, session.session_id) if may_have_job else None
     job = job or scheduler.schedule_next(db, services, base, locked, now)

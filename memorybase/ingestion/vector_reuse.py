@@ -1,7 +1,7 @@
 """Reuse vectors: copy those that another collection already has of the same messages, instead of embedding again.
 
 This serves a regenerate with the same model and a second memory base of a flow. A vector is copied only if the stored
-text of its chunk is identical; otherwise the chunk is embedded.
+text of its chunk is identical; otherwise the chunk is embedded. After a restore, vectors of the backup are copied too.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from memorybase import errors
 from memorybase.embedding import Embedder, chunking
+from memorybase.embedding.compatibility import reusable_identity
 from memorybase.ingestion.claim import Claim
 from memorybase.queries import ledger, token_vectors
 from memorybase.queries.sessions import CountedMessage
@@ -23,6 +24,7 @@ from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.collection_names import server_of
 from memorybase.vectors.damage import has_length_one
+from memorybase.vectors.saved import find_saved
 from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
@@ -43,11 +45,12 @@ class ReusedVectors(NamedTuple):
 def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> ReusedVectors:
     """Vectors that other generations have of the same messages. Never fails on the store: chunks can be embedded."""
     versions = {message.id: message.version for message, _ in pieces}
+    identity = reusable_identity(embedder, claim.embedder)
     with services.database.reading() as db:
         sources = ledger.sources(
             db,
             progress_id=claim.progress_id,
-            embedder=embedder.identity,
+            embedder=identity,
             chunker=claim.chunker,
             versions=versions,
             limit=MAX_SOURCES,
@@ -57,7 +60,7 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
             tokens = token_vectors.of_other_generations(
                 db,
                 progress_id=claim.progress_id,
-                embedder=embedder.identity,
+                embedder=identity,
                 encoding=claim.token_encoding,
                 versions=versions,
             )
@@ -75,6 +78,7 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
             # Another source on this server would cost another timeout.
             log.info("vectors_not_reused", error_code=error.code)
             away.add(server)
+    found |= _read_saved(services, identity, embedder.dimension, pieces, found.keys())
     if found:
         log.info("vectors_reused", chunks=len(found))
     return ReusedVectors(found, tokens)
@@ -98,6 +102,20 @@ def _read_source(
         if record.text == chunk.text and _is_valid(record.vector, dimension):
             vectors[message_id, chunk.index] = record.vector
     return vectors
+
+
+def _read_saved(
+    services: Services, identity: str, dimension: int, pieces: Pieces, known: Container[ChunkKey]
+) -> dict[ChunkKey, NDArray[np.float32]]:
+    """Vectors that a restored backup has of these texts."""
+    texts = {
+        (message.id, chunk.index): chunk.text
+        for message, chunks in pieces
+        for chunk in chunks
+        if (message.id, chunk.index) not in known
+    }
+    saved = find_saved(services.settings.restored_dir, identity, dimension, list(texts.values()))
+    return {key: saved[text] for key, text in texts.items() if text in saved}
 
 
 def _is_valid(vector: NDArray[np.float32], dimension: int) -> bool:

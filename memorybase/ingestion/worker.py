@@ -10,7 +10,7 @@ from enum import StrEnum
 from threading import Event
 from uuid import UUID
 
-from memorybase import errors
+from memorybase import errors, tracing
 from memorybase.database import clock
 from memorybase.ingestion import lease, pipeline, repair, retry, scheduler
 from memorybase.ingestion.advance import advance
@@ -220,10 +220,10 @@ class JobRunner:
 
     def _end(self, works: list[JobWork]) -> None:
         for work in works:
-            with _bound(work.claim):
+            with _job_of(work.claim):
                 outcome = self._advance(work)
                 self._keeper.drop(work.claim)
-                log.info("job_ended", outcome=str(outcome))
+                _log_end(work.claim, outcome, work.error)
             self._outcomes[work.claim.job_id] = outcome
 
     def _advance(self, work: JobWork) -> JobOutcome:
@@ -232,17 +232,20 @@ class JobRunner:
         try:
             advance(self._services, work.claim, self._keeper, work.done, cursor_id=work.cursor_id)
         except Exception as error:  # noqa: BLE001 - this job is postponed; the other jobs end
+            work.error = error
             return _postpone_or_drop(self._services, work.claim, error, wrote=work.started)
         return JobOutcome.DONE
 
     def _repair(self, claim: Claim) -> JobOutcome:
-        with _bound(claim):
+        with _job_of(claim):
+            failed: Exception | None = None
             try:
                 repair.repair(self._services, claim, self._keeper)
                 outcome = JobOutcome.DONE
             except Exception as error:  # noqa: BLE001 - the job is postponed
+                failed = error
                 outcome = _postpone_or_drop(self._services, claim, error, wrote=True)
-            log.info("job_ended", outcome=str(outcome))
+            _log_end(claim, outcome, failed)
             return outcome
 
 
@@ -295,6 +298,18 @@ def _postpone_or_drop(services: Services, claim: Claim, error: Exception, *, wro
     if retry_at is None:
         repair.remove_late_writes(services, claim)
     return JobOutcome.POSTPONED if retry_at else JobOutcome.LOST
+
+
+@contextmanager
+def _job_of(claim: Claim) -> Iterator[None]:
+    """Log lines and spans inside belong to the claimed job."""
+    with tracing.within([claim.span]), _bound(claim):
+        yield
+
+
+def _log_end(claim: Claim, outcome: JobOutcome, error: Exception | None) -> None:
+    log.info("job_ended", outcome=str(outcome))
+    tracing.end(claim.span, error=None if error is None else tracing.error_type(error), outcome=str(outcome))
 
 
 def _bound(job: JobMessage | Claim) -> AbstractContextManager[None]:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from memorybase_client.prompts import identified
 
-from memorybase.errors import CallerError, InvalidRequest, NotFound
+from memorybase.errors import CallerError, InvalidRequest, NotFound, RateLimited
 from memorybase.ids import CallerId
 from memorybase.ingestion.capture import CaptureRequest, capture
 from memorybase.messages import normalise_all
@@ -67,8 +67,8 @@ def receive(services: Services, user_id: UUID, flow_id: UUID, content: bytes, co
     for run in _runs(_parsed(content, content_type), report):
         try:
             capture(services, user_id, flow_id, _request(services, user_id, run))
-        except NotFound:
-            raise
+        except (NotFound, RateLimited):
+            raise  # the exporter sends it again later
         except CallerError as error:
             report.reject(run.spans, str(error))
     return report

@@ -5,13 +5,13 @@ So the index always matches the messages in SQL, whatever the vector store holds
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.keyword_index import analyzer
+from memorybase.keyword_index import analyzer, labels
 from memorybase.keyword_index import queries as postings
 from memorybase.keyword_index.analyzer import Document
 from memorybase.keyword_index.queries import Waiting
@@ -50,11 +50,12 @@ def columns(document: Document) -> dict[str, int]:
 
 
 def add(
-    db: OrmSession, session: AnySession, rows: Iterable[Mapping[str, Any]], documents: Mapping[UUID, Document]
+    db: OrmSession, session: AnySession, rows: Sequence[Mapping[str, Any]], documents: Mapping[UUID, Document]
 ) -> None:
     """Index newly inserted messages, given as rows."""
     new_postings: list[tuple[int, int, int]] = []
     names: set[str] = set()
+    spoken = _new_languages(session, (documents[row["id"]] for row in rows))
     for row in rows:
         document = documents[row["id"]]
         if not document.counts:
@@ -64,6 +65,7 @@ def add(
         _count(session, document)
     postings.add(db, new_postings)
     postings.add_speakers(db, session, names)
+    postings.add_languages(db, session.flow_id, spoken)
 
 
 def replace(db: OrmSession, services: Services, session: AnySession, message: Message) -> None:
@@ -73,6 +75,7 @@ def replace(db: OrmSession, services: Services, session: AnySession, message: Me
     for name, value in columns(document).items():
         setattr(message, name, value)
     postings.add(db, _postings(session.flow_id, message.position, document))
+    postings.add_languages(db, session.flow_id, _new_languages(session, [document]))
     _count(session, document)
 
 
@@ -88,13 +91,22 @@ def remove_all(db: OrmSession, session: AnySession) -> None:
 
 
 def waiting_for_reindex(services: Services) -> Waiting:
-    """Sessions and messages that are indexed in another language than the setting."""
+    """Sessions and messages that are indexed in another way than the setting says."""
     with services.database.reading() as db:
-        return postings.in_other_language(db, services.settings.keyword_language)
+        return postings.in_other_way(db, _label(services))
+
+
+def indexed_before_detection(services: Services) -> Waiting:
+    """Those of them that were indexed as English and are searched as before: to index them again improves only what is
+    not in English."""
+    if services.settings.keyword_language != analyzer.DETECT:
+        return Waiting(0, 0)
+    with services.database.reading() as db:
+        return postings.indexed_as_english(db)
 
 
 def reindex(services: Services) -> Iterator[int]:
-    """Reindex sessions in another language than the setting; yields the number of messages of each page.
+    """Reindex sessions indexed in another way than the setting says; yields the number of messages of each page.
 
     Each page is one transaction under its session's lock, so captures, edits and searches continue. A restart skips
     sessions that are done.
@@ -102,7 +114,7 @@ def reindex(services: Services) -> Iterator[int]:
     last: UUID | None = None
     while True:
         with services.database.reading() as db:
-            page = postings.sessions_in_other_language(db, services.settings.keyword_language, after=last)
+            page = postings.sessions_in_other_way(db, _label(services), after=last)
         for _, flow_id, session_id in page:
             yield from _reindex_session(services, flow_id, session_id)
         if not page:
@@ -123,15 +135,24 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
                 last = message.seq
             is_done = len(messages) < REINDEX_PAGE
             if is_done:
-                session.keyword_language = services.settings.keyword_language
+                session.keyword_language = labels.only(session.keyword_language, _label(services))
         yield len(messages)
 
 
+def _label(services: Services) -> str:
+    return analyzer.analyzer(services.settings.keyword_language).label
+
+
+def _new_languages(session: AnySession, documents: Iterable[Document]) -> set[str]:
+    """Languages of these documents that the session's label does not tell."""
+    return {each.spoken for each in documents if each.spoken} - labels.spoken(session.keyword_language)
+
+
 def _count(session: AnySession, document: Document) -> None:
-    """Add a document to the session's counts, and record its language."""
+    """Add a document to the session's counts, and record how it is indexed."""
     if document.counts:
-        is_same = not session.documents or session.keyword_language == document.language
-        session.keyword_language = document.language if is_same else None
+        known = session.keyword_language if session.documents else document.label
+        session.keyword_language = labels.joined(known, document.label, document.spoken)
     session.documents += bool(document.counts)
     session.terms += document.length
 

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import engine
-from memorybase.database.batches import is_among
+from memorybase.database.batches import is_among, pages
 from memorybase.database.upsert import core, insert
-from memorybase.models import Posting, Session, Speaker
+from memorybase.keyword_index import labels
+from memorybase.keyword_index.analyzer import DETECT, ENGLISH
+from memorybase.models import Posting, Session, Speaker, SpokenLanguage
 from memorybase.queries.sessions import AnySession
 
 INSERT_PAGE = 2_000  # rows in one statement
@@ -55,7 +57,7 @@ class Collected(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """The amount that is indexed in another language than the setting."""
+    """The amount that is indexed in another way than the setting says."""
 
     sessions: int
     documents: int
@@ -103,6 +105,26 @@ def add_speakers(db: OrmSession, session: AnySession, names: Collection[str]) ->
             insert(db, Speaker).on_conflict_do_nothing(),
             [{"flow_id": session.flow_id, "name": name, "session_uuid": session.id} for name in sorted(names)],
         )
+
+
+def add_languages(db: OrmSession, flow_id: UUID, codes: Collection[str]) -> None:
+    if codes:
+        db.execute(
+            insert(db, SpokenLanguage).on_conflict_do_nothing(),
+            [{"flow_id": flow_id, "language": code} for code in sorted(codes)],
+        )
+
+
+_LANGUAGES = (
+    sa.select(SpokenLanguage.language)
+    .distinct()
+    .where(SpokenLanguage.flow_id.in_(sa.bindparam("flows", expanding=True)))
+)
+
+
+def languages_of(db: OrmSession, flows: Collection[UUID]) -> set[str]:
+    """The codes of the languages that occur in these flows, of those that one word does not show."""
+    return {code for some in pages(list(flows)) for code in db.scalars(_LANGUAGES, {"flows": some})}
 
 
 def speakers_among(db: OrmSession, flow_id: UUID, words: Collection[str]) -> set[str]:
@@ -196,29 +218,39 @@ def _occurrences(
     return found
 
 
-def in_other_language(db: OrmSession, language: str) -> Waiting:
-    row = db.execute(
-        sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(Session.documents), 0)).where(
-            _is_in_other_language(language)
-        )
-    ).one()
+def in_other_way(db: OrmSession, label: str) -> Waiting:
+    return _amount(db, _is_in_other_way(label))
+
+
+def indexed_as_english(db: OrmSession) -> Waiting:
+    label = Session.keyword_language
+    return _amount(db, sa.or_(label == ENGLISH, label.startswith(labels.AS_ENGLISH)))
+
+
+def _amount(db: OrmSession, condition: sa.ColumnElement[bool]) -> Waiting:
+    counts = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(Session.documents), 0))
+    row = db.execute(counts.where(Session.documents > 0, condition)).one()
     return Waiting(*(int(value) for value in row))
 
 
-def sessions_in_other_language(db: OrmSession, language: str, *, after: UUID | None) -> list[tuple[UUID, UUID, str]]:
+def sessions_in_other_way(db: OrmSession, label: str, *, after: UUID | None) -> list[tuple[UUID, UUID, str]]:
     """A page of them, ordered by id: (id, flow's id, session id)."""
     beyond = [] if after is None else [Session.id > after]
     rows = db.execute(
         sa.select(Session.id, Session.flow_id, Session.session_id)
-        .where(_is_in_other_language(language), *beyond)
+        .where(_is_in_other_way(label), *beyond)
         .order_by(Session.id)
         .limit(FLOW_PAGE)
     )
     return [(progress_id, flow_id, session_id) for progress_id, flow_id, session_id in rows]
 
 
-def _is_in_other_language(language: str) -> sa.ColumnElement[bool]:
-    return sa.and_(Session.documents > 0, Session.keyword_language.is_distinct_from(language))
+def _is_in_other_way(label: str) -> sa.ColumnElement[bool]:
+    stored = Session.keyword_language
+    is_other = stored.is_distinct_from(label)
+    if label == DETECT:
+        is_other = sa.and_(is_other, sa.or_(stored.is_(None), ~stored.startswith(f"{DETECT} ")))
+    return sa.and_(Session.documents > 0, is_other)
 
 
 def ranges_of(

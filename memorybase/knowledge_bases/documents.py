@@ -17,7 +17,7 @@ from uuid import UUID, uuid5
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.embedding.chunking import Chunker
-from memorybase.embedding.compatibility import check_searchable, check_writable
+from memorybase.embedding.compatibility import check_searchable, check_writable, reusable_identity
 from memorybase.knowledge_bases import queries
 from memorybase.knowledge_bases.queries import StoredDocument
 from memorybase.messages import check_json
@@ -27,6 +27,7 @@ from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.validation import check_text
 from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
+from memorybase.vectors.saved import find_saved
 from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata, query_until_enough
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
 from memorybase.vectors.visibility import write_records
@@ -228,11 +229,16 @@ def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[Stored
     check_writable(embedder, entry.embedder, remedy="rebuild")
     chunker = Chunker.of(entry.chunker, embedder)
     pieces = [chunker.split(document.text) for document in documents]
-    vectors = iter(embedder.embed([chunk.text for chunks in pieces for chunk in chunks]))
+    texts = [chunk.text for chunks in pieces for chunk in chunks]
+    # A restored backup may have them.
+    identity = reusable_identity(embedder, entry.embedder)
+    saved = find_saved(services.settings.restored_dir, identity, embedder.dimension, texts)
+    missing = [text for text in texts if text not in saved]
+    saved |= dict(zip(missing, embedder.embed(missing), strict=True)) if missing else {}
     records = [
         VectorRecord(
             id=chunk_id(entry.id, document.id, document.version, chunk.index),
-            vector=next(vectors),
+            vector=saved[chunk.text],
             text=chunk.text,
             metadata={"document_id": str(document.id), "chunk_index": chunk.index},
         )

@@ -24,6 +24,7 @@ from memorybase.knowledge_bases import documents, placement, queries
 from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
 from memorybase.models import NAME_LENGTH, KnowledgeBase
 from memorybase.queries.ownership import not_found, require
+from memorybase.quotas.charges import charge_search
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.validation import check_text
@@ -254,11 +255,13 @@ def add_documents(services: Services, user_id: UUID, name: str, new: Sequence[Ne
 def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -> DocumentAnswer:
     """The nearest chunks of the current documents.
 
-    Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
+    Raises InvalidRequest, NotFound, MemoryBaseOnly, QuotaExceeded, VectorStoreUnavailable, CollectionMissing,
+    ModelUnavailable.
     """
     started = time.perf_counter()
     check_query(services.settings, query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
     entry = _ready(services, user_id, name)
+    charge_search(services, user_id)
     results = documents.nearest(
         services, entry, query.query, top_k=query.top_k, min_score=query.min_score or 0.0, metadata=query.metadata
     )

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from memorybase import errors
-from memorybase.database import clock
+from memorybase.database import clock, engine
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.labels import queries
@@ -87,6 +87,7 @@ def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -
             "marked_by": key_id,
         }
         label_id = queries.put_label(db, values, clock.now(db))
+        engine.created(db, label_id=label_id)
         row = queries.label_row(db, user_id, label_id)
         if row is None:
             raise not_found("label", label_id)

@@ -9,7 +9,9 @@
     deep_check    every vector and every text
     orphans       collections that SQL does not know
     restore       make the store follow SQL after a backup was restored
-    dead_letters  retry or discard a dead letter
+    dead_letters  retry or discard dead letters
+    job_actions   run jobs that wait after an outage, or cancel jobs, in bulk
+    session_batches  what such an action locks in one transaction
     deletion      404 at once, then drain, then the collection, then the rows; retired collections
     planned_deletion  deletions of the web page, which can be undone for 30 seconds
 

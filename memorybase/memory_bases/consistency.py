@@ -23,6 +23,7 @@ from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
 from memorybase.vectors.visibility import unreachable_ids
+from memorybase.webhooks import events
 
 log = get_logger(__name__)
 
@@ -110,7 +111,10 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
         found = replace(found, altered=_altered_chunks(services, base, ref, stored))
     with services.database.transaction() as db:
         now, missing = clock.now(db), None if stored is None else len(found.missing)
-        memory_bases.set_mismatch(db, base.id, base.serving, bool(found), now, missing=missing)
+        began = memory_bases.set_mismatch(
+            db, base.id, base.serving, bool(found), now, missing=missing, stored=found.found
+        )
+        events.record_mismatch(db, began, now)
     return found
 
 
@@ -210,5 +214,9 @@ def _counts_differ(services: Services, base_id: UUID) -> bool:
             return False  # busy; a later pass checks it
         # A missing collection is a mismatch even of an empty base, which could not be written to.
         missing = None if count < 0 else max(before - count, 0)
-        memory_bases.set_mismatch(db, base_id, base.serving, differs, clock.now(db), missing=missing)
+        now = clock.now(db)
+        began = memory_bases.set_mismatch(
+            db, base_id, base.serving, differs, now, missing=missing, stored=max(count, 0)
+        )
+        events.record_mismatch(db, began, now)
         return differs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,16 +12,16 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
+from memorybase.memory_bases.session_batches import session_batches
 from memorybase.models import DeadLetter, SessionProgress
 from memorybase.queries import cursors, dead_letters, memory_bases
 from memorybase.queries.dead_letters import DeadLetterFilter, DeadLetterPlace
 from memorybase.queries.memory_bases import SharedBase
-from memorybase.queries.ownership import not_found, require_memory_base
+from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 
 MAX_AT_ONCE = 1000  # dead letters in one action
 AT_ONCE = 200  # by default: it answers within about a second
-SESSIONS_AT_ONCE = 20  # in one transaction, which holds all their locks
 
 
 class DeadLetterAction(StrEnum):
@@ -40,6 +39,17 @@ class DeadLetterOutcome(StrEnum):
     NOT_FOUND = "not_found"
 
 
+class SkipReason(StrEnum):
+    """Why an action left a dead letter alone.
+
+    not_found: it does not exist, or an edit, a deletion or another call was first. retrying: a repair retries it
+    already.
+    """
+
+    NOT_FOUND = "not_found"
+    RETRYING = "retrying"
+
+
 @dataclass(frozen=True, slots=True)
 class DeadLetterResult:
     """What happened to one dead letter. `job_id` is null if the session's active job comes first."""
@@ -54,49 +64,70 @@ class DeadLetterResult:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterResults:
-    """A result for each dead letter; `remaining` more match the filter."""
+    """A result for each dead letter; `remaining` more match the filter.
+
+    `taken`: how many were retried or discarded; with `dry_run` how many would be, in as many calls as it takes.
+    `skipped`: how many were not, by reason.
+    """
 
     action: DeadLetterAction
     results: list[DeadLetterResult]
     remaining: int
+    taken: int
+    skipped: dict[str, int]
+    dry_run: bool
 
 
 # A retried one is not retried again: repeating an action ends.
-_STATES = {DeadLetterAction.RETRY: ("dead",), DeadLetterAction.DISCARD: ("dead", "retrying")}
+_SHOWN = ("dead", "retrying")
+_STATES = {DeadLetterAction.RETRY: ("dead",), DeadLetterAction.DISCARD: _SHOWN}
 
 
 def act_on_dead_letters(
-    services: Services, user_id: UUID, action: DeadLetterAction, wanted: DeadLetterFilter, *, limit: int = AT_ONCE
+    services: Services,
+    user_id: UUID,
+    action: DeadLetterAction,
+    wanted: DeadLetterFilter,
+    *,
+    limit: int = AT_ONCE,
+    dry_run: bool = False,
 ) -> DeadLetterResults:
-    """Retry or discard up to `limit` dead letters, oldest first; raises NotFound for the filter's memory base.
+    """Retry or discard up to `limit` dead letters, oldest first, or with `dry_run` count them.
 
     Ids of dead letters that do not exist, or that another user has, are `not_found`; named ones are retried again.
+    Raises NotFound for the filter's memory base or flow.
     """
-    states = ("dead", "retrying") if wanted.ids is not None else _STATES[action]
+    states = _SHOWN if wanted.ids is not None else _STATES[action]
     with services.database.reading() as db:
         if wanted.memory_base_id is not None:
             require_memory_base(db, user_id, wanted.memory_base_id)
+        if wanted.flow_id is not None:
+            check_flow(db, user_id, wanted.flow_id)
+        passed_over = 0
+        if set(states) < set(_SHOWN):
+            passed_over = dead_letters.count_dead_letters(db, user_id, wanted, states=["retrying"])
+        if dry_run:
+            count = dead_letters.count_dead_letters(db, user_id, wanted, states=states)
+            skipped = _skipped(passed_over, gone=len(set(wanted.ids or ())) - count if wanted.ids is not None else 0)
+            left = 0 if wanted.ids is not None else count
+            return DeadLetterResults(action, [], left, count, skipped, dry_run=True)
         found = dead_letters.find_dead_letters(db, user_id, wanted, states=states, limit=limit)
     results = {
         each: DeadLetterResult(each, DeadLetterOutcome.NOT_FOUND)
         for each in [*(wanted.ids or ()), *(place.id for place in found)]
     }
-    by_session: dict[tuple[UUID, str], list[DeadLetterPlace]] = defaultdict(list)
-    for place in found:
-        by_session[place.memory_base_id, place.session_id].append(place)
-    by_base: dict[UUID, list[str]] = defaultdict(list)
-    for base_id, session_id in by_session:
-        by_base[base_id].append(session_id)
-    for base_id, session_ids in by_base.items():
-        # Everything that locks several sessions sorts them in Python, whatever the database's collation.
-        ordered = sorted(session_ids)
-        for start in range(0, len(ordered), SESSIONS_AT_ONCE):
-            some = ordered[start : start + SESSIONS_AT_ONCE]
-            of_sessions = {session_id: by_session[base_id, session_id] for session_id in some}
-            results.update(_act_in_sessions(services, action, base_id, of_sessions))
+    for base_id, sessions in session_batches(found):
+        results.update(_act_in_sessions(services, action, base_id, sessions))
     with services.database.reading() as db:
         left = 0 if wanted.ids is not None else dead_letters.count_dead_letters(db, user_id, wanted, states=states)
-    return DeadLetterResults(action, list(results.values()), left)
+    gone = sum(each.outcome is DeadLetterOutcome.NOT_FOUND for each in results.values())
+    skipped = _skipped(passed_over, gone=gone)
+    return DeadLetterResults(action, list(results.values()), left, len(results) - gone, skipped, dry_run=False)
+
+
+def _skipped(retrying: int, *, gone: int) -> dict[str, int]:
+    counts = {SkipReason.RETRYING: retrying, SkipReason.NOT_FOUND: gone}
+    return {str(reason): count for reason, count in counts.items() if count}
 
 
 def _act_in_sessions(

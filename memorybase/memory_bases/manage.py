@@ -14,10 +14,11 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.embedding import Embedder, chunking
-from memorybase.ingestion import scheduler
+from memorybase.ingestion import fair_order, scheduler
+from memorybase.ingestion.claim import PAUSED
 from memorybase.knowledge_bases import placement, registry
-from memorybase.models import Capture, Generation, GenerationState, MemoryBase
-from memorybase.queries import cursors, memory_bases, passed_sessions, sessions
+from memorybase.models import Capture, Generation, GenerationState, MemoryBase, Priority
+from memorybase.queries import cursors, jobs, memory_bases, passed_sessions, retention, sessions
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
@@ -32,7 +33,7 @@ log = get_logger(__name__)
 Start = Literal["beginning", "now", "all"]
 
 FIRST_GENERATION = 1
-CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after")
+CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after", "retain_days", "paused", "priority")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class NewMemoryBase:
     start: Start = "beginning"
     embedding_model: str | None = None
     vector_store: VectorStoreName | None = None
+    retain_days: int | None = None
+    priority: Priority = Priority.NORMAL
 
 
 def create_memory_base(
@@ -65,6 +68,7 @@ def create_memory_base(
     registry.check_name(new.name, "name")
     registry.check_name(new.kb_name or new.name, "kb_name")
     _check_bounds(services, threshold=new.threshold, idle_after=new.idle_after)
+    retention.check_retain_days(new.retain_days)
     base_id = uuid4()
     with services.database.reading() as db:
         _check_free(db, user_id, new)
@@ -77,6 +81,7 @@ def create_memory_base(
             if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
                 raise not_found("flow", new.flow_id)
             _insert(db, services, user_id, base_id, new, embedder, ref)
+            engine.created(db, memory_base_id=base_id)
             if before_commit is not None:
                 before_commit(db, base_id)
     except errors.ConstraintViolated as exc:
@@ -189,6 +194,7 @@ def _insert(
         id=base_id, user_id=user_id, flow_id=new.flow_id, name=new.name, kb_name=new.kb_name or new.name,
         threshold=new.threshold, auto_capture=new.auto_capture, created_at=now, serving=FIRST_GENERATION,
         idle_after=services.settings.idle_after if new.idle_after is None else new.idle_after,
+        retain_days=new.retain_days, priority=new.priority, forget_due_at=None if new.retain_days is None else now,
     )  # fmt: skip
     db.add(base)
     db.flush()
@@ -202,7 +208,8 @@ def _insert(
     else:
         passed_sessions.unmark_passed(db, base.flow_id)
     if new.start == "all":
-        cursors.begin_history(db, base, new.capture, idle_due_at=_idle_due_at(base, now))
+        before = None if new.retain_days is None else now - timedelta(days=new.retain_days)
+        cursors.begin_history(db, base, new.capture, idle_due_at=_idle_due_at(base, now), forgotten_before=before)
         scheduler.schedule_sessions(db, services, base, now)
     entry = registry.register_memory_base(
         db, user_id=user_id, kb_id=uuid4(), name=base.kb_name, memory_base_id=base_id,
@@ -217,7 +224,10 @@ def _idle_due_at(base: MemoryBase, now: datetime) -> datetime | None:
 
 
 def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes: Mapping[str, Any]) -> None:
-    """Change name, threshold, auto_capture or idle_after; starts nothing itself.
+    """Change name, threshold, auto_capture, idle_after, retain_days, priority or paused; starts nothing itself.
+
+    A paused base gets no jobs but repairs: queued ones are cancelled, running ones end. Captures go on and move
+    targets; once it is resumed the sweeper schedules what is due.
 
     Raises NotFound, NameTaken, InvalidRequest (naming a field that cannot be changed, or a bound).
     """
@@ -229,11 +239,19 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
     if "name" in changes:
         registry.check_name(changes["name"], "name")
     _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
+    retention.check_retain_days(changes.get("retain_days"))
     try:
         with services.database.transaction() as db:
             base = require_memory_base(db, user_id, base_id, lock=True)
             for name, value in changes.items():
-                setattr(base, name, value)
+                if name == "paused":
+                    _set_paused(db, base, paused=value)
+                elif name == "priority":
+                    _set_priority(db, base, value)
+                else:
+                    setattr(base, name, value)
+            if "retain_days" in changes:
+                base.forget_due_at = None if base.retain_days is None else clock.now(db)
             db.flush()
             if "idle_after" in changes or "auto_capture" in changes:
                 cursors.recheck_idle_sessions(db, base_id, clock.now(db))
@@ -241,6 +259,25 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
         with services.database.reading() as db:
             existing = memory_bases.base_of_name(db, user_id, changes["name"])
         raise errors.NameTaken(field="name", value=changes["name"], existing_id=str(existing)) from exc
+
+
+def _set_paused(db: OrmSession, base: MemoryBase, *, paused: bool) -> None:
+    if not paused:
+        base.paused_at = None
+    elif base.paused_at is None:
+        now = base.paused_at = clock.now(db)
+        # Left queued they would be in the way of other bases: the order of jobs knows nothing of pauses.
+        jobs.cancel_jobs_of_base(db, base.id, now, PAUSED, which=jobs.waits_to_ingest())
+
+
+def _set_priority(db: OrmSession, base: MemoryBase, value: str) -> None:
+    """Its queued jobs get new places in the same transaction."""
+    if value not in set(Priority):
+        raise errors.InvalidRequest(f"priority must be one of {', '.join(Priority)}", field="priority", value=value)
+    priority = Priority(value)
+    former, base.priority = Priority(base.priority), priority
+    if former != priority:
+        fair_order.reorder(db, base.id, former=former, priority=priority)
 
 
 def _check_bounds(services: Services, *, threshold: int | None, idle_after: int | None) -> None:

@@ -22,6 +22,7 @@ from memorybase.models import (
     JobKind,
     JobState,
     MemoryBase,
+    SessionProgress,
 )
 from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.queries.jobs import JobRow
@@ -202,7 +203,12 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
             return
         for row in locked:
             if row.id == job.progress_id:
-                row.target_seq = row.cursor_seq
-                # Its worker may still write; audit once the lease has expired.
-                row.audit_at = now + timedelta(seconds=services.settings.lease_seconds)
+                put_back(services, row, now)
         db.flush()
+
+
+def put_back(services: Services, progress: SessionProgress, now: datetime) -> None:
+    """The session's job was cancelled: its messages wait for the next trigger or flush."""
+    progress.target_seq = progress.cursor_seq
+    # Its worker may still write; audit once the lease has expired.
+    progress.audit_at = now + timedelta(seconds=services.settings.lease_seconds)

@@ -26,7 +26,8 @@ from memorybase.vectors.store import CollectionRef
 # collections of the lost time may be young.
 CREATED_BEFORE = timedelta(minutes=1)
 
-Action = Literal["none", "repair", "regenerate", "try again"]
+# building: it is being regenerated, perhaps by an earlier run
+Action = Literal["none", "repair", "regenerate", "building", "try again"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,14 @@ def restore_base(services: Services, base_id: UUID, *, apply: bool) -> RestoredB
         return None
     actions: dict[str, Action] = {"ok": "none", "unavailable": "try again", "gone": "regenerate"}
     action = actions.get(compared.state, "regenerate" if compared.altered else "repair")
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
+    if base is None:
+        return None
+    if action == "regenerate" and base.building is not None and not lost_build:
+        action = "building"
     if apply and action == "regenerate":
-        with services.database.reading() as db:
-            base = memory_bases.fetch_any_base(db, base_id)
-        if base is not None:
-            regenerate.regenerate(services, base.user_id, base_id)
+        regenerate.regenerate(services, base.user_id, base_id)
     return RestoredBase(compared, action, lost_build)
 
 

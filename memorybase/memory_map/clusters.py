@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.keyword_index.analyzer import Analyzer
+from memorybase.keyword_index.analyzer import analyzer
 
 MAX_CLUSTERS = 8  # as many colors as people distinguish
 LABEL_WORDS = 3
@@ -59,17 +59,18 @@ def _distances(vectors: NDArray[np.float32], centers: NDArray[np.float32]) -> ND
 
 def labels(texts: Mapping[int, Sequence[str]], language: str) -> dict[int, list[str]]:
     """For each cluster, the words that most of its messages have and few of the others; none if no word stands out."""
-    analyzer = Analyzer(language)
+    detecting = analyzer(language)
     spellings: dict[str, Counter[str]] = {}
-    terms_of = {word: analyzer.terms(word) for each in texts.values() for text in each for word in analyzer.words(text)}
     having: dict[int, Counter[str]] = {}
     for cluster, some in texts.items():
         having[cluster] = Counter()
         for text in some:
-            words = [word for word in analyzer.words(text) if terms_of[word] and _is_label(word)]
-            having[cluster].update({terms_of[word][0] for word in words})
-            for word in words:
-                spellings.setdefault(terms_of[word][0], Counter())[word] += 1
+            own = detecting.of(text)
+            words = [word for word in own.kept(own.words(text)) if _is_label(word)]
+            stems = own.stems(words)
+            having[cluster].update(set(stems))
+            for word, stem in zip(words, stems, strict=True):
+                spellings.setdefault(stem, Counter())[word] += 1
     everywhere = sum(having.values(), Counter[str]())
     total = sum(len(some) for some in texts.values())
     return {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import numpy as np
@@ -17,6 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock, engine
+from memorybase.database.due import change_if_due
 from memorybase.memory_map import clusters, projection, queries
 from memorybase.memory_map.projection import Projection
 from memorybase.memory_map.sample import Entry, Sample
@@ -91,12 +93,14 @@ def compute_map(services: Services, base_id: UUID, *, before_page: Callable[[], 
 
 def enqueue_due(services: Services) -> int:
     """Notify workers of maps that are still pending: a notification or a worker was lost, or a backoff is over."""
-    with services.database.transaction() as db:
-        now = clock.now(db)
-        rows = queries.due(db, now, limit=SWEEP_LIMIT)
-        for row in rows:
-            row.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
-        enqueue_after_commit(db, services, [row.memory_base_id for row in rows])
+    return change_if_due(services.database, queries.has_due, partial(_enqueue, services))
+
+
+def _enqueue(services: Services, db: OrmSession, now: datetime) -> int:
+    rows = queries.due(db, now, limit=SWEEP_LIMIT)
+    for row in rows:
+        row.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
+    enqueue_after_commit(db, services, [row.memory_base_id for row in rows])
     return len(rows)
 
 

@@ -77,21 +77,26 @@ def write(db: OrmSession, base_id: UUID, *, version: int, values: Mapping[str, A
     return rows_affected(db, update) == 1
 
 
+def has_due(db: OrmSession, now: datetime) -> bool:
+    """Whether a map is pending that no worker computes."""
+    return db.scalars(_due(now).limit(1)).first() is not None
+
+
 def due(db: OrmSession, now: datetime, *, limit: int) -> list[MemoryMap]:
     """Pending maps that no worker computes, locked; other sweepers skip them."""
-    return list(
-        db.scalars(
-            sa.select(MemoryMap)
-            .join(MemoryBase, MemoryBase.id == MemoryMap.memory_base_id)
-            .where(
-                MemoryMap.notify_at <= now,
-                sa.or_(MemoryMap.lease_until.is_(None), MemoryMap.lease_until <= now),
-                MemoryBase.deleting_at.is_(None),
-            )
-            .order_by(MemoryMap.notify_at)
-            .limit(limit)
-            .with_for_update(skip_locked=True, of=MemoryMap)
+    return list(db.scalars(_due(now).limit(limit).with_for_update(skip_locked=True, of=MemoryMap)))
+
+
+def _due(now: datetime) -> sa.Select[MemoryMap]:
+    return (
+        sa.select(MemoryMap)
+        .join(MemoryBase, MemoryBase.id == MemoryMap.memory_base_id)
+        .where(
+            MemoryMap.notify_at <= now,
+            sa.or_(MemoryMap.lease_until.is_(None), MemoryMap.lease_until <= now),
+            MemoryBase.deleting_at.is_(None),
         )
+        .order_by(MemoryMap.notify_at)
     )
 
 

@@ -1,21 +1,30 @@
 """Tables and constraints, without logic, for SQLite and PostgreSQL.
 
     accounts       users, API keys, links to the web page, requests that may be repeated
+    audit          the audit log and the head of its hash chain
     sessions       flows, sessions, runs, messages, the keyword index
     curation       changes of single messages, deleted messages that can be restored
     memory_bases   memory bases, generations, the progress of each session
     memory_maps    maps of memory bases
-    jobs           ingestion jobs, the ledger, token vectors, dead letters, heartbeats
+    facts          what a language model distils from messages, and what that costs
+    jobs           ingestion jobs, the ledger, token vectors, dead letters, heartbeats, what endpoints were asked for
     knowledge      knowledge bases and documents
     labels         which found messages are right for a question
+    standing       standing statements: instructions and preferences of end users
+    webhooks       endpoints that events are sent to, and their deliveries
+    retention      legal holds, receipts of what retention deleted
+    quotas         how much of each quota is in use
     chat_memories, node_memory, summaries   conversation memory
 
-Lock order, everywhere: memory_bases, then sessions (the seq counter), then session_progress by id, then jobs.
+Lock order, everywhere: memory_bases, then sessions (the seq counter), then session_progress by id, then distillations,
+then jobs, then webhook_endpoints, then webhook_deliveries. A transaction that locks quota_counters locks nothing else
+after it.
 """
 
 from __future__ import annotations
 
 from memorybase.models.accounts import ApiKey, IdempotencyKey, User, WebTicket
+from memorybase.models.audit import AuditChain, AuditEntry
 from memorybase.models.base import (
     ACTIVE_STATES,
     ID_LENGTH,
@@ -33,16 +42,20 @@ from memorybase.models.base import (
     JobKind,
     JobState,
     Json,
+    Priority,
     UtcDateTime,
 )
 from memorybase.models.chat_memories import Chat, ChatMemory, ChatRecord
 from memorybase.models.curation import MessageChange, RestorableMessage
-from memorybase.models.jobs import DeadLetter, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
+from memorybase.models.facts import Distillation, DistillationDay, DistillationUsage, Fact, FactSource
+from memorybase.models.jobs import DeadLetter, EmbeddingUsage, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
 from memorybase.models.knowledge import Document, KnowledgeBase
 from memorybase.models.labels import SearchLabel
 from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, SessionProgress
 from memorybase.models.memory_maps import MapPoint, MemoryMap
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
+from memorybase.models.quotas import QuotaCounter, QuotaEndUser
+from memorybase.models.retention import LegalHold, RetentionPass
 from memorybase.models.sessions import (
     IS_BEHIND,
     IS_MUTED,
@@ -55,23 +68,31 @@ from memorybase.models.sessions import (
     Run,
     Session,
     Speaker,
+    SpokenLanguage,
 )
+from memorybase.models.standing import StandingStatement
 from memorybase.models.summaries import SessionSummary
+from memorybase.models.webhooks import IS_DEAD, IS_FINISHED, IS_PENDING, WebhookDelivery, WebhookEndpoint
 
 __all__ = [
     "ACTIVE_STATES",
     "ID_LENGTH",
     "IS_ACTIVE",
     "IS_BEHIND",
+    "IS_DEAD",
     "IS_FAILED",
+    "IS_FINISHED",
     "IS_IN_ORDER",
     "IS_LAST_IN_BASE",
     "IS_MUTED",
+    "IS_PENDING",
     "IS_PINNED",
     "IS_RUNNING",
     "MODEL_LENGTH",
     "NAME_LENGTH",
     "ApiKey",
+    "AuditChain",
+    "AuditEntry",
     "Base",
     "BigId",
     "Capture",
@@ -80,7 +101,13 @@ __all__ = [
     "ChatRecord",
     "DeadLetter",
     "DeletedMessage",
+    "Distillation",
+    "DistillationDay",
+    "DistillationUsage",
     "Document",
+    "EmbeddingUsage",
+    "Fact",
+    "FactSource",
     "Flow",
     "Generation",
     "GenerationState",
@@ -92,6 +119,7 @@ __all__ = [
     "Json",
     "KnowledgeBase",
     "LedgerEntry",
+    "LegalHold",
     "MapPoint",
     "MemoryBase",
     "MemoryMap",
@@ -103,15 +131,23 @@ __all__ = [
     "PlannedBaseDeletion",
     "PlannedDeletion",
     "Posting",
+    "Priority",
+    "QuotaCounter",
+    "QuotaEndUser",
     "RestorableMessage",
+    "RetentionPass",
     "Run",
     "SearchLabel",
     "Session",
     "SessionProgress",
     "SessionSummary",
     "Speaker",
+    "SpokenLanguage",
+    "StandingStatement",
     "TokenVectors",
     "User",
     "UtcDateTime",
     "WebTicket",
+    "WebhookDelivery",
+    "WebhookEndpoint",
 ]

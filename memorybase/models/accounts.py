@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey, Integer, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import NAME_LENGTH, Base, Json
+from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
 
 
 class User(Base):
@@ -17,10 +17,14 @@ class User(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(NAME_LENGTH), unique=True)
     created_at: Mapped[datetime]
+    quotas: Mapped[dict[str, int] | None] = mapped_column(Json)  # by name; those that are left out: of the settings
 
 
 class ApiKey(Base):
-    """An API key: only its SHA-256 is stored, and a prefix to recognise it by."""
+    """An API key: only its SHA-256 is stored, and a prefix to recognise it by.
+
+    A key that is limited to flows or to an end user keeps its scopes in `limited_scopes`, and `scopes` is empty: a
+    version that does not know the limits refuses the key."""
 
     __tablename__ = "api_keys"
 
@@ -34,6 +38,12 @@ class ApiKey(Base):
     expires_at: Mapped[datetime | None]
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
+    limited_scopes: Mapped[list[str] | None] = mapped_column(Json)
+    flow_ids: Mapped[list[str] | None] = mapped_column(Json)  # null: all flows
+    end_user_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))  # null: all end users
+    rotated_to: Mapped[UUID | None]  # the key that replaces it
+    quotas: Mapped[dict[str, int] | None] = mapped_column(Json)  # as in users
+    quota_subject: Mapped[UUID | None] = mapped_column(index=True)  # the first key of its rotations; null: this one
 
 
 class WebTicket(Base):

@@ -14,6 +14,7 @@ from sqlalchemy.types import TypeDecorator
 ID_LENGTH = 128  # external ids, session ids, end-user ids
 NAME_LENGTH = 200
 MODEL_LENGTH = 512
+TRACEPARENT_LENGTH = 64  # of W3C's traceparent, 55 in its first version
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -46,6 +47,14 @@ class Capture(enum.StrEnum):
 
     OUTPUTS = "outputs"
     ALL = "all"
+
+
+class Priority(enum.StrEnum):
+    """How large a memory base's share of the workers is."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
 
 
 class JobKind(enum.StrEnum):

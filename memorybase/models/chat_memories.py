@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ForeignKey, Index, Integer, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
@@ -82,6 +82,12 @@ class ChatRecord(Base):
         UniqueConstraint("chat_row_id", "message_id"),
         Index("ix_chat_records_request", "chat_row_id", "request_id"),
         Index("ix_chat_records_flow", "flow_id"),
+        Index(
+            "ix_chat_records_key",
+            "key_id",
+            postgresql_where=text("key_id IS NOT NULL"),
+            sqlite_where=text("key_id IS NOT NULL"),
+        ),
     )
 
     chat_row_id: Mapped[UUID] = mapped_column(ForeignKey("chats.id", ondelete="CASCADE"), primary_key=True)
@@ -102,3 +108,4 @@ class ChatRecord(Base):
     tokens: Mapped[int] = mapped_column(Integer)
     fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))
     created_at: Mapped[datetime]
+    key_id: Mapped[UUID | None]  # as in runs

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, Base, JobKind, JobState
+from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, TRACEPARENT_LENGTH, Base, JobKind, JobState
 
 
 class IngestionJob(Base):
@@ -48,6 +48,8 @@ class IngestionJob(Base):
               postgresql_where=text("upper(state) = 'QUEUED'"), sqlite_where=text("upper(state) = 'QUEUED'")),
         Index("ix_ingestion_jobs_failed", "memory_base_id", "progress_id", postgresql_where=text("state = 'failed'"),
               sqlite_where=text("state = 'failed'")),
+        Index("ix_ingestion_jobs_finished", "finished_at", postgresql_where=text("finished_at IS NOT NULL"),
+              sqlite_where=text("finished_at IS NOT NULL")),
         CheckConstraint("to_seq >= from_seq", name="range"),
     )  # fmt: skip
 
@@ -88,6 +90,7 @@ class IngestionJob(Base):
     embedded_at: Mapped[datetime | None]
     written_at: Mapped[datetime | None]  # and read back
     finished_at: Mapped[datetime | None]
+    traceparent: Mapped[str | None] = mapped_column(String(TRACEPARENT_LENGTH))
 
 
 class LedgerEntry(Base):
@@ -159,6 +162,18 @@ class DeadLetter(Base):
     updated_at: Mapped[datetime]
 
 
+class EmbeddingUsage(Base):
+    """What an endpoint's model was asked for, by all processes since the table was created."""
+
+    __tablename__ = "embedding_usage"
+
+    model: Mapped[str] = mapped_column(String(MODEL_LENGTH), primary_key=True)
+    requests: Mapped[int] = mapped_column(BigInteger)
+    failed_requests: Mapped[int] = mapped_column(BigInteger)
+    texts: Mapped[int] = mapped_column(BigInteger)
+    tokens: Mapped[int] = mapped_column(BigInteger)
+
+
 class Heartbeat(Base):
     """A worker's or sweeper's heartbeat. In SQL, so that it works while Redis is unavailable."""
 
@@ -168,3 +183,5 @@ class Heartbeat(Base):
     kind: Mapped[str] = mapped_column(String(16))
     started_at: Mapped[datetime]
     beat_at: Mapped[datetime]
+    drain_requested_at: Mapped[datetime | None]  # somebody asked this worker to stop
+    draining_at: Mapped[datetime | None]  # since when it takes no jobs

@@ -20,7 +20,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Base, Capture, GenerationState, Json
+from memorybase.models.base import (
+    ID_LENGTH,
+    MODEL_LENGTH,
+    NAME_LENGTH,
+    TRACEPARENT_LENGTH,
+    Base,
+    Capture,
+    GenerationState,
+    Json,
+    Priority,
+)
 
 
 class MemoryBase(Base):
@@ -28,9 +38,11 @@ class MemoryBase(Base):
     __table_args__ = (
         UniqueConstraint("user_id", "name"),
         Index("ix_memory_bases_page", "user_id", "created_at", "id"),
+        Index("ix_memory_bases_forget", "forget_due_at",
+              postgresql_where=text("forget_due_at IS NOT NULL"), sqlite_where=text("forget_due_at IS NOT NULL")),
         CheckConstraint("threshold >= 1", name="threshold"),
         CheckConstraint("idle_after >= 0", name="idle_after"),
-    )
+    )  # fmt: skip
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
@@ -42,12 +54,20 @@ class MemoryBase(Base):
     idle_after: Mapped[int]  # seconds; 0 is off
     created_at: Mapped[datetime]
     deleting_at: Mapped[datetime | None]
+    paused_at: Mapped[datetime | None]  # since when its jobs are held back
+    priority: Mapped[Priority] = mapped_column(String(16), default=Priority.NORMAL, server_default="normal")
+    # A language model derives facts from what is ingested.
+    distill: Mapped[bool] = mapped_column(default=False, server_default=false())
     serving: Mapped[int]
     building: Mapped[int | None]
     mismatch: Mapped[bool | None]  # None: never compared
     mismatch_checked_at: Mapped[datetime | None]
     mismatch_since: Mapped[datetime | None]  # when a comparison first found it; None without a mismatch
     chunks_missing: Mapped[int | None] = mapped_column(BigInteger)  # None: not known, as without a collection
+    chunks_stored: Mapped[int | None] = mapped_column(BigInteger)  # that the last comparison found in the store
+    retain_days: Mapped[int | None]  # its knowledge base forgets what was captured earlier; None: nothing
+    forget_due_at: Mapped[datetime | None]  # when the sweeper looks again; None without retain_days
+    forgotten_until: Mapped[datetime | None]  # every session has forgotten what was captured before
     # Deferred: every capture reads the row, but only searches need these.
     search_weights: Mapped[dict[str, Any] | None] = mapped_column(Json, deferred=True)  # None: the default ones
     previous_search_weights: Mapped[dict[str, Any] | None] = mapped_column(Json, deferred=True)
@@ -123,7 +143,7 @@ class SessionProgress(Base):
     generation: Mapped[int]
     flow_id: Mapped[UUID]
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
-    start_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # start "now" skips messages up to this one
+    start_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # messages up to here are skipped or forgotten
     cursor_id: Mapped[UUID | None]
     cursor_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     target_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # messages up to here are due
@@ -140,3 +160,5 @@ class SessionProgress(Base):
     audit_at: Mapped[datetime | None]  # when to compare the store with the ledger
     job_cap: Mapped[int | None]  # counted messages in a job after workers were lost; doubles with each success
     idle_due_at: Mapped[datetime | None]
+    # The span of the request that last moved the target, or set idle_due_at; None: traces are off.
+    traceparent: Mapped[str | None] = mapped_column(String(TRACEPARENT_LENGTH))

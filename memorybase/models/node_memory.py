@@ -70,6 +70,7 @@ class NodeExecution(Base):
             ondelete="CASCADE",
         ),
         Index("ix_node_executions_node", "flow_id", "session_id", "node_id", "run_id"),
+        Index("ix_node_executions_created", "flow_id", "created_at"),
         Index(
             "uq_node_executions_external_id",
             "flow_id",

@@ -32,7 +32,14 @@ from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
 
 class Flow(Base):
     __tablename__ = "flows"
-    __table_args__ = (UniqueConstraint("user_id", "external_id"), Index("ix_flows_page", "user_id", "created_at", "id"))
+    __table_args__ = (
+        UniqueConstraint("user_id", "external_id"),
+        Index("ix_flows_page", "user_id", "created_at", "id"),
+        # Of the flows with a retention rule alone.
+        Index("ix_flows_retention", "retention_due_at",
+              postgresql_where=text("retention_due_at IS NOT NULL"),
+              sqlite_where=text("retention_due_at IS NOT NULL")),
+    )  # fmt: skip
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
@@ -40,6 +47,10 @@ class Flow(Base):
     name: Mapped[str] = mapped_column(String(NAME_LENGTH))
     created_at: Mapped[datetime]
     deleting_at: Mapped[datetime | None]
+    retain_days: Mapped[int | None]  # what was captured earlier than that is deleted; None: kept
+    retention_due_at: Mapped[datetime | None]  # when the sweeper looks again; None without retain_days
+    # Contexts contain the end user's standing statements, unless the call says otherwise.
+    standing: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
 
 
 class Session(Base):
@@ -57,6 +68,9 @@ class Session(Base):
         # Lists are by the last capture, and a search reads pending messages of the latest sessions.
         Index("ix_sessions_recent", "flow_id", "last_captured_at", "id",
               postgresql_where=text("deleted_at IS NULL"), sqlite_where=text("deleted_at IS NULL")),
+        # The few with an expiry of their own.
+        Index("ix_sessions_expires", "expires_at",
+              postgresql_where=text("expires_at IS NOT NULL"), sqlite_where=text("expires_at IS NOT NULL")),
         # Lists of memory bases look for pending messages in these few sessions alone.
         Index("ix_sessions_behind", "flow_id", "id",
               postgresql_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
@@ -76,10 +90,11 @@ class Session(Base):
     passed_seq: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     documents: Mapped[int] = mapped_column(BigInteger, default=0)  # messages in the keyword index
     terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths in total
-    keyword_language: Mapped[str | None] = mapped_column(String(32))  # the stemming of all its messages; None: several
+    keyword_language: Mapped[str | None] = mapped_column(String(32))  # keyword_index/labels.py; None: in several ways
     created_at: Mapped[datetime]
     last_captured_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]  # its messages are deleted; the row follows once every store is repaired
+    expires_at: Mapped[datetime | None]  # what was captured up to then is deleted then
     # Declarative classes reserve the name "metadata".
     meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
 
@@ -109,6 +124,12 @@ class Run(Base):
             postgresql_where=text("external_id IS NOT NULL"),
             sqlite_where=text("external_id IS NOT NULL"),
         ),
+        Index(
+            "ix_runs_key",
+            "key_id",
+            postgresql_where=text("key_id IS NOT NULL"),
+            sqlite_where=text("key_id IS NOT NULL"),
+        ),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -118,6 +139,8 @@ class Run(Base):
     # SHA-256 of the first body without message ids: an equal body is a replay, another one a conflict.
     fingerprint: Mapped[bytes | None] = mapped_column(LargeBinary(32))
     created_at: Mapped[datetime]
+    # api_keys.quota_subject of the key that captured it, if the key has a quota of stored messages.
+    key_id: Mapped[UUID | None]
 
 
 class Message(Base):
@@ -237,6 +260,16 @@ class Speaker(Base):
     flow_id: Mapped[UUID] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(NAME_LENGTH), primary_key=True)
     session_uuid: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True)
+
+
+class SpokenLanguage(Base):
+    """A language in which a message of the flow is indexed, as ISO 639-1: those that a single word does not show. A
+    question of few words is looked up in each. Deleted with the flow."""
+
+    __tablename__ = "spoken_languages"
+
+    flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"), primary_key=True)
+    language: Mapped[str] = mapped_column(String(2), primary_key=True)
 
 
 class PlannedDeletion(Base):

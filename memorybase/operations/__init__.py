@@ -1,14 +1,17 @@
 """Operations: the sweeper's pass, heartbeats, health and metrics.
 
-sweeper      one pass of recovery and cleanup: the steps of every package, in order
-clock_steps  timestamps from before the clock was stepped back
-store_check  the sweeper's test writes to the vector store
-heartbeats   heartbeats of workers and sweepers
-health       readiness, the state of each component, ingestion lag
-parts        each component in words: since when it is away, and the command that helps
-problems     what needs a person, with the calls that help   problem_queries
-exposition   metrics as Prometheus text
-queries      statements over the whole database, for health and metrics
+sweeper       one pass of recovery and cleanup: the steps of every package, in order
+clock_steps   timestamps from before the clock was stepped back
+store_check   the sweeper's test writes to the vector store
+heartbeats    heartbeats of workers and sweepers
+health        readiness, the state of each component, ingestion lag
+parts         each component in words: since when it is away, and the command that helps
+problems      what needs a person, with the calls that help   problem_queries
+store_sizes   what each vector store takes on disk, beside its vectors
+vector_backup the vectors that serve, into files
+embedding_usage  what embedding endpoints were asked for, into SQL
+exposition    metrics as Prometheus text
+queries       statements over the whole database, for health and metrics
 """
 
 from __future__ import annotations

@@ -18,13 +18,17 @@ from memorybase import telemetry
 from memorybase.auth.web_sessions import LINK_LIFETIME
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
+from memorybase.facts import distill
 from memorybase.idempotency.claims import LEASE
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.memory_map import job as map_job
 from memorybase.models import (
     IS_ACTIVE,
+    IS_PENDING,
     Chat,
     DeletedMessage,
+    Distillation,
+    Flow,
     Generation,
     Heartbeat,
     IdempotencyKey,
@@ -33,15 +37,23 @@ from memorybase.models import (
     MemoryMap,
     PlannedBaseDeletion,
     PlannedDeletion,
+    QuotaCounter,
     RestorableMessage,
     SessionProgress,
     SessionSummary,
+    WebhookDelivery,
+    WebhookEndpoint,
     WebTicket,
 )
 from memorybase.operations import queries
 from memorybase.queries import heartbeats
+from memorybase.queries.retention import MAX_RETAIN_DAYS
+from memorybase.quotas import recount
+from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions.deletion import LATE_WRITE
+from memorybase.webhooks import sender
+from memorybase.webhooks.endpoints import MAX_OVERLAP_HOURS
 
 Progress = SessionProgress
 NOW = timedelta(0)
@@ -65,9 +77,8 @@ class Limit:
 
 def clamp_timestamps(services: Services) -> int:
     """Move timestamps back that lie too far ahead; how many. Runs in one sweeper, every 30 s."""
-    with services.database.transaction(durable=False) as db:
-        if not heartbeats.take_turn(db, TURN, clock.now(db), EVERY):
-            return 0
+    if not heartbeats.take_turn(services.database, TURN, EVERY):
+        return 0
     with services.database.reading() as db:
         now = clock.now(db)
         ahead = [limit for limit in limits(db, services) if queries.any_after(db, limit.column, *_range(limit, now))]
@@ -96,6 +107,11 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(MemoryBase.mismatch_checked_at)
     yield Limit(DeletedMessage.expires_at, LATE_WRITE)
     yield Limit(RestorableMessage.deleted_at)
+    interval = timedelta(seconds=settings.retention_interval_seconds)
+    yield Limit(Flow.retention_due_at, max(interval, passes.LEASE), becomes=NOW)
+    yield Limit(MemoryBase.forget_due_at, max(interval, forgetting.LEASE), becomes=NOW)
+    # At least a day ago; what was captured before it is never looked at again.
+    yield Limit(MemoryBase.forgotten_until, -timedelta(days=1), becomes=-timedelta(days=MAX_RETAIN_DAYS))
     yield Limit(Heartbeat.beat_at)
     yield Limit(WebTicket.expires_at, LINK_LIFETIME, WebTicket.kind == "link")
     yield Limit(WebTicket.expires_at, timedelta(hours=settings.web_session_hours), WebTicket.kind == "session")
@@ -104,10 +120,15 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(SessionSummary.notify_at, notify)
     yield Limit(SessionSummary.lease_until, summary)
     yield Limit(Chat.notify_at, notify)
+    yield Limit(Distillation.notify_at, timedelta(days=1))
+    yield Limit(Distillation.lease_until, distill.lease(services))
     yield Limit(PlannedDeletion.due_at, UNDO)
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
+    yield Limit(WebhookDelivery.available_at, sender.longest_pause(settings), IS_PENDING, becomes=NOW)
+    yield Limit(WebhookEndpoint.former_secret_until, timedelta(hours=MAX_OVERLAP_HOURS))
     yield Limit(MemoryMap.notify_at, notify)
     yield Limit(MemoryMap.lease_until, map_job.lease(services))
+    yield Limit(QuotaCounter.recount_at, recount.MOST_PAUSE, becomes=NOW)
 
 
 def _clamp(services: Services, limit: Limit) -> int:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, exposition
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from memorybase import errors
+from memorybase.embedding.usage import Usage
 from memorybase.metrics import _OF_THIS_PROCESS
-from memorybase.operations import health
+from memorybase.operations import embedding_usage, health, store_sizes
 from memorybase.operations.health import Part, Vitals
+from memorybase.operations.store_sizes import StoreSize
 from memorybase.services import Services
 
 CONTENT_TYPE = exposition.CONTENT_TYPE_PLAIN_0_0_4
+SIZES_KEEP_SECONDS = 60.0
 KEEP_SECONDS = 2.0  # gauges are read from SQL at most this often, however many scrapers there are
 
 
@@ -29,7 +32,17 @@ GAUGES: dict[str, tuple[str, str, dict[str, str]]] = {
         "",
         {"": "oldest_pending_seconds"},
     ),
+    "memorybase_oldest_uningested_message_age_seconds": (
+        "Age of the oldest message that is to be ingested, also below its threshold; 0 without one.",
+        "",
+        {"": "oldest_uningested_seconds"},
+    ),
     "memorybase_jobs": ("Active jobs.", "state", {"queued": "jobs_queued", "running": "jobs_running"}),
+    "memorybase_queued_jobs": (
+        "Queued jobs, by the priority of their memory bases.",
+        "priority",
+        {"high": "jobs_queued_high", "normal": "jobs_queued_normal", "low": "jobs_queued_low"},
+    ),
     "memorybase_oldest_job_age_seconds": (
         "Age of the oldest active job; 0 without one.",
         "",
@@ -40,6 +53,11 @@ GAUGES: dict[str, tuple[str, str, dict[str, str]]] = {
         "Jobs that outages have postponed for more than a minute.",
         "",
         {"": "retried_jobs"},
+    ),
+    "memorybase_jobs_without_progress": (
+        "Jobs that began more than a minute ago, or begin again and again, and have not ended.",
+        "",
+        {"": "jobs_without_progress"},
     ),
     "memorybase_queue_stalled": (
         "1 when jobs are stuck or retried and none has ended for a minute.",
@@ -52,13 +70,60 @@ GAUGES: dict[str, tuple[str, str, dict[str, str]]] = {
         "",
         {"": "mismatched_memory_bases"},
     ),
+    "memorybase_webhooks": (
+        "Webhooks; failing: the last attempt failed.",
+        "state",
+        {"working": "webhooks_working", "failing": "webhooks_failing", "disabled": "webhooks_disabled"},
+    ),
+    "memorybase_webhook_deliveries_pending": (
+        "Deliveries to enabled webhooks that wait for their next attempt.",
+        "",
+        {"": "webhook_deliveries_pending"},
+    ),
+    "memorybase_distillations_pending": (
+        "Sessions that wait for a language model to distil facts.",
+        "",
+        {"": "distillations_pending"},
+    ),
+    "memorybase_distiller_tokens_today": (
+        "Tokens that distillation used today, in UTC.",
+        "kind",
+        {"prompt": "distiller_prompt_tokens", "completion": "distiller_completion_tokens"},
+    ),
+    "memorybase_distiller_cost_today": (
+        "What distillation cost today, by the prices in the settings.",
+        "",
+        {"": "distiller_cost"},
+    ),
+    "memorybase_distilled_facts_today": (
+        "Facts that distillation made today; refused: they did not pass the checks.",
+        "outcome",
+        {"stored": "distilled_facts", "refused": "refused_facts"},
+    ),
+    "memorybase_missing_chunks": (
+        "Chunks that the last comparisons did not find in the store.",
+        "",
+        {"": "missing_chunks"},
+    ),
+    "memorybase_oldest_comparison_age_seconds": (
+        "Age of the last comparison of the memory base that was compared longest ago; 0 without one.",
+        "",
+        {"": "oldest_comparison_seconds"},
+    ),
 }
 
 
 PROCESSES = "memorybase_processes"
 HEARTBEAT_AGE = "memorybase_heartbeat_age_seconds"
+STORED_CHUNKS = "memorybase_store_chunks"
+VECTOR_BYTES = "memorybase_store_vector_bytes"
+DISK_BYTES = "memorybase_store_disk_bytes"
 DATABASE_UP = "memorybase_database_up"
 PART_UP = "memorybase_part_up"
+EMBEDDING_REQUESTS = "memorybase_embedding_requests"
+EMBEDDING_TEXTS = "memorybase_embedding_texts"
+EMBEDDING_TOKENS = "memorybase_embedding_tokens"
+EMBEDDING_COST = "memorybase_embedding_cost"
 
 
 class Exposition:
@@ -71,11 +136,15 @@ class Exposition:
         self._read_at: float | None = None
         self._vitals: Vitals | None = None
         self._parts: list[Part] = []
+        self._measured_at: float | None = None
+        self._sizes: list[StoreSize] = []
+        self._usage: dict[str, Usage] = {}
 
     def text(self, services: Services) -> bytes:
         """All metrics as text. While the database is unavailable: this process's counters, and `database_up` 0."""
         now = CollectorRegistry(auto_describe=False)
-        now.register(_SqlGauges(*self._read(services)))
+        now.register(_SqlGauges(*self._read(services), self._sizes))
+        now.register(_EndpointCounters(self._usage, services.settings.embedding_token_price))
         return exposition.generate_latest(_OF_THIS_PROCESS) + exposition.generate_latest(now)
 
     def _read(self, services: Services) -> tuple[Vitals | None, list[Part]]:
@@ -86,17 +155,36 @@ class Exposition:
                 except errors.EnvironmentFailure:
                     self._vitals = None
                 self._parts = health.check_parts(services)
+                self._measure(services)
+                self._read_usage(services)
                 # Set after the answer: waiting scrapers use it, and do not each query an unavailable database.
                 self._read_at = self._clock()
             return self._vitals, self._parts
+
+    def _read_usage(self, services: Services) -> None:
+        try:
+            embedding_usage.store(services)
+            self._usage = embedding_usage.read(services)
+        except errors.EnvironmentFailure:
+            self._usage = {}
+
+    def _measure(self, services: Services) -> None:
+        """Sizes change slowly, and measuring them reads a whole folder."""
+        if self._measured_at is None or self._clock() - self._measured_at >= SIZES_KEEP_SECONDS:
+            try:
+                self._sizes = store_sizes.measure(services)
+            except errors.EnvironmentFailure:
+                self._sizes = []
+            self._measured_at = self._clock()
 
 
 class _SqlGauges:
     """A collector of the gauges read from SQL, and of the state of each part."""
 
-    def __init__(self, vitals: Vitals | None, checked: list[Part]) -> None:
+    def __init__(self, vitals: Vitals | None, checked: list[Part], sizes: list[StoreSize]) -> None:
         self._vitals = vitals
         self._parts = checked
+        self._sizes = sizes
 
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily(PART_UP, "Whether the part works, as in GET /health/ready.", labels=["part"])
@@ -110,6 +198,32 @@ class _SqlGauges:
         yield GaugeMetricFamily(DATABASE_UP, "Whether the database answered this scrape.", 1)
         yield from _gauges(vitals)
         yield from _processes(vitals)
+        yield from _stores(self._sizes)
+
+
+class _EndpointCounters:
+    """A collector of what embedding endpoints were asked for, by model; nothing without an endpoint."""
+
+    def __init__(self, by_model: Mapping[str, Usage], token_price: float) -> None:
+        self._by_model = by_model
+        self._token_price = token_price
+
+    def collect(self) -> Iterator[Metric]:
+        if not self._by_model:
+            return
+        requests = CounterMetricFamily(
+            EMBEDDING_REQUESTS, "Requests to the embedding endpoint.", labels=["model", "outcome"]
+        )
+        texts = CounterMetricFamily(EMBEDDING_TEXTS, "Texts that it embedded.", labels=["model"])
+        tokens = CounterMetricFamily(EMBEDDING_TOKENS, "Tokens that it counted.", labels=["model"])
+        cost = CounterMetricFamily(EMBEDDING_COST, "Their price by embedding_token_price.", labels=["model"])
+        for model, used in self._by_model.items():
+            requests.add_metric([model, "answered"], used.requests - used.failed_requests)
+            requests.add_metric([model, "failed"], used.failed_requests)
+            texts.add_metric([model], used.texts)
+            tokens.add_metric([model], used.tokens)
+            cost.add_metric([model], used.tokens * self._token_price / 1_000_000)
+        yield from (requests, texts, tokens, cost)
 
 
 def _gauges(vitals: Vitals) -> Iterator[Metric]:
@@ -129,3 +243,17 @@ def _processes(vitals: Vitals) -> Iterator[Metric]:
             age.add_metric([kind], liveness.age_seconds)
     yield count
     yield age
+
+
+def _stores(sizes: list[StoreSize]) -> Iterator[Metric]:
+    chunks = GaugeMetricFamily(STORED_CHUNKS, "Chunks of memory bases at their last comparison.", labels=["server"])
+    needed = GaugeMetricFamily(VECTOR_BYTES, "Bytes that the vectors of these chunks take.", labels=["server"])
+    disk = GaugeMetricFamily(DISK_BYTES, "Bytes on disk; absent if they cannot be measured here.", labels=["server"])
+    for size in sizes:
+        chunks.add_metric([size.server], size.chunks)
+        needed.add_metric([size.server], size.vector_bytes)
+        if size.disk_bytes is not None:
+            disk.add_metric([size.server], size.disk_bytes)
+    yield chunks
+    yield needed
+    yield disk

@@ -15,7 +15,8 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.database import clock
+from memorybase.database import clock, schema
+from memorybase.facts import usage
 from memorybase.operations import queries
 from memorybase.queries import heartbeats, jobs
 from memorybase.queries.store_health import store_problem
@@ -70,16 +71,33 @@ class Vitals:
     pending_sessions: int
     pending_messages: int
     oldest_pending_seconds: float | None
+    oldest_uningested_seconds: float | None
     jobs_queued: int
     jobs_running: int
+    jobs_queued_high: int
+    jobs_queued_normal: int
+    jobs_queued_low: int
     oldest_job_seconds: float | None
     stuck_jobs: int
     retried_jobs: int
+    jobs_without_progress: int
     queue_stalled: bool
     dead_letters: int
     mismatched_memory_bases: int
+    webhooks_working: int
+    webhooks_failing: int
+    webhooks_disabled: int
+    webhook_deliveries_pending: int
+    missing_chunks: int
+    oldest_comparison_seconds: float | None
     worker: Liveness
     sweeper: Liveness
+    distillations_pending: int = 0
+    distiller_prompt_tokens: int = 0  # these are of the day, in UTC
+    distiller_completion_tokens: int = 0
+    distiller_cost: float = 0.0
+    distilled_facts: int = 0
+    refused_facts: int = 0
 
 
 def read_vitals(services: Services) -> Vitals:
@@ -87,23 +105,44 @@ def read_vitals(services: Services) -> Vitals:
     with services.database.reading() as db:
         now = clock.now(db)
         pending = queries.pending(db)
+        waiting = pending.oldest, queries.oldest_below_threshold(db)
+        compared = queries.comparisons(db)
         active = queries.active_jobs(db, now - STUCK_AFTER)
         stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
+        webhooks = queries.webhooks(db)
+        distilled = usage.today(db, services.settings, now)
         by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in queries.heartbeats(db, now - stale)}
         return Vitals(
             pending_sessions=pending.sessions,
             pending_messages=pending.messages,
             oldest_pending_seconds=_age(now, pending.oldest),
+            oldest_uningested_seconds=_age(now, min(filter(None, waiting), default=None)),
             jobs_queued=active.queued,
             jobs_running=active.running,
+            jobs_queued_high=active.queued_high,
+            jobs_queued_normal=active.queued - active.queued_high - active.queued_low,
+            jobs_queued_low=active.queued_low,
             oldest_job_seconds=_age(now, active.oldest),
             stuck_jobs=active.stuck,
             retried_jobs=active.retried,
+            jobs_without_progress=active.without_progress,
             queue_stalled=_is_stalled(db, active, now),
             dead_letters=queries.dead_letters(db),
-            mismatched_memory_bases=queries.mismatched_bases(db),
+            mismatched_memory_bases=compared.differing,
+            missing_chunks=compared.missing,
+            oldest_comparison_seconds=_age(now, compared.oldest),
+            webhooks_working=webhooks.working,
+            webhooks_failing=webhooks.failing,
+            webhooks_disabled=webhooks.disabled,
+            webhook_deliveries_pending=queries.pending_deliveries(db),
             worker=by_kind.get("worker", Liveness(0, None)),
             sweeper=by_kind.get("sweeper", Liveness(0, None)),
+            distillations_pending=distilled.pending,
+            distiller_prompt_tokens=distilled.prompt_tokens,
+            distiller_completion_tokens=distilled.completion_tokens,
+            distiller_cost=distilled.cost,
+            distilled_facts=distilled.facts,
+            refused_facts=distilled.refused,
         )
 
 
@@ -189,8 +228,18 @@ def _ping_redis(services: Services) -> None:
         raise errors.QueueUnavailable
 
 
+def _ping_database(services: Services) -> None:
+    """Without the tables that it needs a new version must not replace an old one, which works."""
+    services.database.ping()
+    revision = schema.missing_since(services.database)
+    if revision is not None:
+        raise errors.DatabaseUnavailable(
+            f"The tables are at revision {revision}, which is older than this version. Run `memorybase migrate`."
+        )
+
+
 _PINGS: dict[str, Callable[[Services], None]] = {
-    "database": lambda services: services.database.ping(),
+    "database": _ping_database,
     "redis": _ping_redis,
 }
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from memorybase import telemetry
 from memorybase.database import clock
+from memorybase.operations import embedding_usage
 from memorybase.queries import heartbeats
 from memorybase.services import Services
 
@@ -18,16 +19,18 @@ Kind = Literal["worker", "sweeper"]
 log = telemetry.get_logger(__name__)
 
 
-def beat(services: Services, name: str, kind: Kind) -> None:
+def beat(services: Services, name: str, kind: Kind, *, draining: bool = False) -> bool:
+    """Write a heartbeat; whether somebody has asked this process to stop."""
     with services.database.transaction() as db:
-        heartbeats.beat(db, name, kind, clock.now(db))
+        return heartbeats.beat(db, name, kind, clock.now(db), draining=draining)
 
 
 class HeartbeatThread:
     """Writes a process's heartbeat from the first `confirm()` on, and deletes it at `stop()`.
 
     It survives outages of the database. `prepare` runs first and is retried until it succeeds. Without another
-    `confirm()` within `stuck_seconds` the heartbeat stops: the process runs and does no work.
+    `confirm()` within `stuck_seconds` the heartbeat stops: the process runs and does no work. `drain` is called once,
+    in the thread, when somebody has asked the process to stop.
     """
 
     def __init__(
@@ -38,12 +41,15 @@ class HeartbeatThread:
         *,
         prepare: Callable[[], object] | None = None,
         stuck_seconds: float = math.inf,
+        drain: Callable[[], object] | None = None,
     ) -> None:
         self._services = services
         self._name = name
         self._kind: Kind = kind
         self._prepare = prepare
         self._stuck_seconds = stuck_seconds
+        self._drain = drain
+        self._is_draining = False
         self._confirmed_at: float | None = None
         self._stopped = False
         self._wake = threading.Event()
@@ -57,6 +63,10 @@ class HeartbeatThread:
         self._confirmed_at = time.monotonic()
         if is_first:
             self._wake.set()
+
+    def draining(self) -> None:
+        """The process takes no more work; its next heartbeat says so. Safe in a signal handler."""
+        self._is_draining = True
 
     def stop(self) -> None:
         """Stop and delete the heartbeat; waits no longer than one interval."""
@@ -76,11 +86,16 @@ class HeartbeatThread:
             self._prepare()
             self._prepare = None
         if self._confirmed_at is not None and time.monotonic() - self._confirmed_at < self._stuck_seconds:
-            beat(self._services, self._name, self._kind)
+            asked = beat(self._services, self._name, self._kind, draining=self._is_draining)
+            if asked and self._drain is not None:
+                drain, self._drain = self._drain, None
+                drain()
+        embedding_usage.store(self._services)
 
     def _delete(self) -> None:
         with self._services.database.transaction() as db:
             heartbeats.delete(db, self._name)
+        embedding_usage.store(self._services)
 
     def _try(self, step: Callable[[], None]) -> None:
         """Log the start and the end of an outage, not every heartbeat."""

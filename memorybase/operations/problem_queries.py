@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,9 +20,12 @@ from memorybase.models import (
     Session,
     SessionProgress,
     UtcDateTime,
+    WebhookEndpoint,
 )
 from memorybase.queries.passed_sessions import walk_behind
 from memorybase.queries.sessions import counted
+from memorybase.webhooks import queries as webhook_queries
+from memorybase.webhooks.queries import DeadDeliveries
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -34,6 +38,33 @@ class Rows(NamedTuple):
 
     rows: Sequence[AnyRow]
     total: int
+
+
+class FailingWebhook(NamedTuple):
+    """A webhook that was disabled because it failed, or that did not get events: `dead` of them, up to COUNT_TO."""
+
+    id: UUID
+    url: str
+    description: str
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    dead: int
+    dead_since: datetime | None
+
+
+def webhooks(db: OrmSession, user_id: UUID) -> list[FailingWebhook]:
+    """The user's webhooks that fail, in the order of their creation. What somebody has disabled fails no more."""
+    found = [each for each in webhook_queries.endpoints_of(db, user_id) if each.disabled_reason != "request"]
+    dead = webhook_queries.dead_deliveries(db, [each.id for each in found], at_most=COUNT_TO)
+    failing = [each for each in found if each.disabled_at is not None or each.id in dead]
+    return [_failing(each, dead.get(each.id)) for each in failing]
+
+
+def _failing(hook: WebhookEndpoint, dead: DeadDeliveries | None) -> FailingWebhook:
+    return FailingWebhook(
+        hook.id, hook.url, hook.description, hook.disabled_at, hook.disabled_reason,
+        dead.events if dead else 0, dead.since if dead else None,
+    )  # fmt: skip
 
 
 def lost(db: OrmSession, user_id: UUID, limit: int) -> Rows:
@@ -77,12 +108,15 @@ def failed(db: OrmSession, user_id: UUID, limit: int) -> Rows:
 
 
 def paused(db: OrmSession, user_id: UUID, limit: int) -> Rows:
-    """Memory bases that do not capture by themselves, with messages that nothing will ingest."""
+    """Memory bases that are paused or do not capture by themselves, with messages that nothing will ingest."""
     served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
     bases = (
         sa.select(Base.id, Generation.capture)
         .join(Generation, served)
-        .where(_own(user_id), Base.auto_capture == sa.false(), Base.building.is_(None))
+        .where(
+            _own(user_id),
+            sa.or_(Base.paused_at.is_not(None), sa.and_(Base.auto_capture == sa.false(), Base.building.is_(None))),
+        )
         .order_by(Base.created_at, Base.id)
         .limit(limit)
     )
@@ -94,12 +128,13 @@ def paused(db: OrmSession, user_id: UUID, limit: int) -> Rows:
         sa.select(
             Base.id,
             Base.name,
+            Base.paused_at,
             sa.func.count().label("messages"),
             sa.func.count(sa.distinct(waiting.c.session_id)).label("sessions"),
             sa.func.min(waiting.c.captured_at, type_=UtcDateTime()).label("since"),
         )
         .join(waiting, waiting.c.memory_base_id == Base.id)
-        .group_by(Base.id, Base.name)
+        .group_by(Base.id, Base.name, Base.paused_at)
     )
     return _first(db, statement, (sa.literal_column("since"), Base.id), limit)
 
@@ -112,7 +147,7 @@ def _waiting(db: OrmSession, base_id: UUID, capture: Capture) -> sa.Select[*tupl
         statement.with_only_columns(
             Base.id.label("memory_base_id"), Session.session_id, captured_at.label("captured_at")
         )
-        .where(Base.id == base_id, walk.target <= walk.cursor)
+        .where(Base.id == base_id, sa.or_(walk.target <= walk.cursor, Base.paused_at.is_not(None)))
         .limit(COUNT_TO)
         .subquery()
     )

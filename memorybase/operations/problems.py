@@ -7,9 +7,10 @@ waits for Chroma or Redis.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from memorybase import errors
@@ -18,7 +19,7 @@ from memorybase.database.paging import AnyRow
 from memorybase.operations import parts, queries
 from memorybase.operations import problem_queries as problem_rows
 from memorybase.operations.parts import PartView
-from memorybase.operations.problem_queries import COUNT_TO
+from memorybase.operations.problem_queries import COUNT_TO, FailingWebhook
 from memorybase.services import Services
 
 # Due messages are ingested within seconds; after this long somebody should look.
@@ -36,13 +37,15 @@ class ProblemKind(StrEnum):
     """What is wrong, the worst first.
 
     part: a part of the stack does not answer. lost: a memory base has lost vectors. failed: messages could not be
-    embedded. overdue: due messages wait for more than ten minutes. paused: auto_capture is off and messages wait.
+    embedded. overdue: due messages wait for more than ten minutes. webhook: a webhook was disabled because it failed,
+    or did not get events. paused: somebody has paused the memory base, or auto_capture is off, and messages wait.
     """
 
     PART = "part"
     LOST = "lost"
     FAILED = "failed"
     OVERDUE = "overdue"
+    WEBHOOK = "webhook"
     PAUSED = "paused"
 
 
@@ -53,6 +56,9 @@ class FixAction(StrEnum):
     RETRY = "retry"
     SYNC = "sync"
     TURN_ON = "turn_on"
+    RESUME = "resume"
+    ENABLE = "enable"
+    REPLAY = "replay"
     RUN_COMMAND = "run_command"
 
 
@@ -86,6 +92,7 @@ class Problem:
     messages: int | None = None
     texts: int | None = None
     sessions: int | None = None
+    webhook_id: UUID | None = None
     fixes: tuple[Fix, ...] = ()
 
 
@@ -113,6 +120,7 @@ def problems(services: Services, user_id: UUID) -> Problems:
             failed = problem_rows.failed(db, user_id, MAX_OF_A_KIND)
             paused = problem_rows.paused(db, user_id, MAX_OF_A_KIND)
             oldest = queries.oldest_pending(db, user_id)
+            hooks = problem_rows.webhooks(db, user_id)
     except errors.DatabaseUnavailable as error:
         part = next(part for part in states if part.name == "database")
         found = [_of_part(part, error.message), *found]
@@ -122,6 +130,7 @@ def problems(services: Services, user_id: UUID) -> Problems:
     # While a part is away its problem explains the wait.
     if oldest is not None and now - oldest > OVERDUE and not any(each.kind is ProblemKind.PART for each in found):
         found.append(_overdue(services, oldest))
+    found += [_webhook(row) for row in hooks]
     found += [_paused(row) for row in paused.rows]
     hidden = sum(each.total - len(each.rows) for each in (lost, failed, paused))
     return Problems(found, len(found) + hidden)
@@ -186,21 +195,50 @@ def _failed(row: AnyRow) -> Problem:
 
 def _paused(row: AnyRow) -> Problem:
     sessions = _plural(row.sessions, "session")
+    path = f"/v1/memories/{row.id}"
+    is_paused = row.paused_at is not None
+    resume = (Fix(FixAction.RESUME, "Resume", "PATCH", path, {"paused": False}),)
+    turn_on = (
+        Fix(FixAction.SYNC, f"Sync {sessions}", "POST", f"{path}/flush"),
+        Fix(FixAction.TURN_ON, "Turn on", "PATCH", path, {"auto_capture": True}),
+    )
     return Problem(
         kind=ProblemKind.PAUSED,
-        title=f"{row.name} is not being filled",
-        text=f"Auto-capture is off; {_plural(row.messages, 'message')} in {sessions} "
-        f"{'waits' if row.messages == 1 else 'wait'}.",
+        title=f"{row.name} is {'paused' if is_paused else 'not being filled'}",
+        text=f"{'Its ingestion is paused' if is_paused else 'Auto-capture is off'}; {_plural(row.messages, 'message')} "
+        f"in {sessions} {'waits' if row.messages == 1 else 'wait'}.",
         since=row.since,
         memory_base_id=row.id,
         memory_base_name=row.name,
         messages=row.messages,
         sessions=row.sessions,
-        fixes=(
-            Fix(FixAction.SYNC, f"Sync {sessions}", "POST", f"/v1/memories/{row.id}/flush"),
-            Fix(FixAction.TURN_ON, "Turn on", "PATCH", f"/v1/memories/{row.id}", {"auto_capture": True}),
-        ),
+        fixes=resume if is_paused else turn_on,
     )
+
+
+def _webhook(row: FailingWebhook) -> Problem:
+    path = f"/v1/webhooks/{row.id}"
+    enable = Fix(FixAction.ENABLE, "Enable", "PATCH", path, {"enabled": True})
+    replay = Fix(FixAction.REPLAY, f"Replay {row.dead:,}", "POST", f"{path}/replay", {"since": _iso(row.dead_since)})
+    reason = "It answered 410." if row.disabled_reason == "gone" else "All attempts failed for days."
+    missed = f"{_plural(row.dead, 'event')} {'was' if row.dead == 1 else 'were'} not delivered"
+    # The rest of a URL may be a secret, and problems are shown to keys that may not read webhooks.
+    name = row.description or urlsplit(row.url).hostname or ""
+    is_disabled = row.disabled_at is not None
+    return Problem(
+        kind=ProblemKind.WEBHOOK,
+        title=f"The webhook {name} is disabled" if is_disabled else missed,
+        text=f"{reason} {missed + '; new ones are not recorded' if row.dead else 'Events are not recorded for it'}."
+        if is_disabled
+        else f"All attempts to send them to the webhook {name} failed.",
+        since=row.disabled_at or row.dead_since,
+        webhook_id=row.id,
+        fixes=(*([enable] if is_disabled else []), *([replay] if row.dead else [])),
+    )
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat()
 
 
 def _overdue(services: Services, oldest: datetime) -> Problem:

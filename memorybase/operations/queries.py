@@ -13,15 +13,24 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.upsert import rows_affected
 from memorybase.models import (
     IS_ACTIVE,
+    IS_PENDING,
     Capture,
+    ChatRecord,
     DeadLetter,
+    Document,
+    Flow,
     Generation,
     Heartbeat,
     IngestionJob,
     JobState,
+    KnowledgeBase,
     MemoryBase,
     Message,
+    Priority,
+    Session,
     SessionProgress,
+    WebhookDelivery,
+    WebhookEndpoint,
 )
 
 Progress = SessionProgress
@@ -43,13 +52,44 @@ class Jobs(NamedTuple):
     """Active jobs.
 
     stuck: queued, and due since before a given time. retried: created before that time, and postponed by an outage.
+    without_progress: created and started before that time, or started again since.
     """
 
     queued: int
+    queued_high: int
+    queued_low: int
     running: int
     stuck: int
     retried: int
+    without_progress: int
     oldest: datetime | None
+
+
+class Webhooks(NamedTuple):
+    """failing: enabled, and the last attempt failed."""
+
+    working: int
+    failing: int
+    disabled: int
+
+
+class Comparisons(NamedTuple):
+    """The last comparison of each memory base with its store, added up.
+
+    missing: chunks of memory bases that differ, where their number is known. oldest: of the comparisons.
+    """
+
+    differing: int
+    missing: int
+    oldest: datetime | None
+
+
+class Stored(NamedTuple):
+    """What a memory base had in its store at the last comparison."""
+
+    collection: str
+    dimension: int
+    chunks: int
 
 
 class Heartbeats(NamedTuple):
@@ -77,6 +117,15 @@ def oldest_pending(db: OrmSession, user_id: UUID | None = None) -> datetime | No
     rows = _pending_sessions()
     if user_id is not None:
         rows = rows.where(MemoryBase.user_id == user_id)
+    return _oldest(db, rows)
+
+
+def oldest_below_threshold(db: OrmSession) -> datetime | None:
+    """When the oldest message was captured that waits for its session's threshold or the idle rule."""
+    return _oldest(db, _written_sessions().where(Progress.idle_due_at.is_not(None)).order_by(Progress.idle_due_at))
+
+
+def _oldest(db: OrmSession, rows: sa.Select[*tuple[Any, ...]]) -> datetime | None:
     sessions = rows.limit(MAX_SESSIONS).subquery()
     first = (
         sa.select(Message.captured_at)
@@ -98,17 +147,42 @@ def oldest_pending(db: OrmSession, user_id: UUID | None = None) -> datetime | No
 
 def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
     """Active jobs by what they wait for, and when the oldest was created."""
-    columns = (Job.state, Job.created_at, Job.available_at, Job.outages)
-    found = sa.select(*columns).where(IS_ACTIVE).limit(COUNT_TO).subquery()
+    columns = (Job.state, Job.created_at, Job.started_at, Job.available_at, Job.outages, Job.attempts)
+    active = sa.select(*columns, MemoryBase.priority).join(MemoryBase, MemoryBase.id == Job.memory_base_id)
+    found = active.where(IS_ACTIVE).limit(COUNT_TO).subquery()
     queued, running = found.c.state == JobState.QUEUED, found.c.state == JobState.RUNNING
     statement = sa.select(
         _count_if(queued),
+        _count_if(sa.and_(queued, found.c.priority == Priority.HIGH)),
+        _count_if(sa.and_(queued, found.c.priority == Priority.LOW)),
         _count_if(running),
         _count_if(sa.and_(queued, found.c.available_at <= due_before)),
         _count_if(sa.and_(found.c.outages > 0, found.c.created_at <= due_before, found.c.available_at > due_before)),
+        _count_if(
+            sa.and_(
+                found.c.created_at <= due_before,
+                found.c.started_at.is_not(None),
+                sa.or_(found.c.started_at <= due_before, found.c.attempts > 1, found.c.outages > 0),
+            )
+        ),
         sa.func.min(found.c.created_at),
     )
     return Jobs(*db.execute(statement).one())
+
+
+def webhooks(db: OrmSession) -> Webhooks:
+    """How many webhooks work, fail and are disabled."""
+    is_enabled, fails = WebhookEndpoint.disabled_at.is_(None), WebhookEndpoint.failing_since.is_not(None)
+    counts = (sa.func.count().filter(is_enabled, ~fails), sa.func.count().filter(is_enabled, fails),
+              sa.func.count().filter(~is_enabled))  # fmt: skip
+    return Webhooks(*db.execute(sa.select(*counts)).one())
+
+
+def pending_deliveries(db: OrmSession) -> int:
+    """Deliveries to enabled webhooks that have not ended."""
+    enabled = WebhookEndpoint.disabled_at.is_(None)
+    waiting = sa.select(WebhookDelivery.id).join(WebhookEndpoint, WebhookEndpoint.id == WebhookDelivery.endpoint_id)
+    return _bounded_count(db, waiting.where(IS_PENDING, enabled))
 
 
 def dead_letters(db: OrmSession) -> int:
@@ -125,10 +199,29 @@ def dead_letters(db: OrmSession) -> int:
     return _bounded_count(db, shown)
 
 
-def mismatched_bases(db: OrmSession) -> int:
-    """Memory bases whose last comparison found a mismatch."""
-    differing = sa.select(MemoryBase.id).where(MemoryBase.mismatch == sa.true(), MemoryBase.deleting_at.is_(None))
-    return _bounded_count(db, differing)
+def comparisons(db: OrmSession) -> Comparisons:
+    """The last comparisons of memory bases with their stores."""
+    columns = (MemoryBase.mismatch, MemoryBase.chunks_missing, MemoryBase.mismatch_checked_at)
+    found = sa.select(*columns).where(MemoryBase.deleting_at.is_(None)).limit(COUNT_TO).subquery()
+    statement = sa.select(
+        _count_if(found.c.mismatch == sa.true()),
+        sa.func.coalesce(sa.func.sum(found.c.chunks_missing), 0),
+        sa.func.min(found.c.mismatch_checked_at),
+    )
+    differing, missing, oldest = db.execute(statement).one()
+    return Comparisons(int(differing), int(missing), oldest)
+
+
+def stored(db: OrmSession) -> Sequence[Stored]:
+    """What each memory base had in its store, in chunks, when it was compared last."""
+    serving = sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving)
+    statement = (
+        sa.select(Generation.collection_name, Generation.dimension, sa.func.coalesce(MemoryBase.chunks_stored, 0))
+        .join(Generation, serving)
+        .where(MemoryBase.deleting_at.is_(None), MemoryBase.chunks_stored > 0)
+        .limit(COUNT_TO)
+    )
+    return [Stored(*row) for row in db.execute(statement)]
 
 
 def heartbeats(db: OrmSession, since: datetime) -> Sequence[Heartbeats]:
@@ -169,7 +262,24 @@ def _after(
     return [later] if only is None else [later, only]
 
 
+def count_rows(db: OrmSession) -> dict[str, int]:
+    """How many of each kind the whole database has; reads whole tables, for a backup."""
+    kinds: dict[str, type[Any]] = {
+        "flows": Flow, "sessions": Session, "messages": Message, "chat_messages": ChatRecord,
+        "memory_bases": MemoryBase, "knowledge_bases": KnowledgeBase, "documents": Document,
+    }  # fmt: skip
+    counts = [
+        sa.select(sa.func.count()).select_from(kind).scalar_subquery().label(name) for name, kind in kinds.items()
+    ]
+    return dict(db.execute(sa.select(*counts)).mappings().one())
+
+
 def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:
+    return _written_sessions().where(Progress.target_seq > Progress.cursor_seq)
+
+
+def _written_sessions() -> sa.Select[*tuple[Any, ...]]:
+    """Progress in the generations that ingestion writes to."""
     is_written = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
     return (
         sa.select(Progress.flow_id, Progress.session_id, Progress.cursor_seq, Progress.target_seq, Generation.capture)
@@ -178,7 +288,11 @@ def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:
             Generation,
             sa.and_(Generation.memory_base_id == Progress.memory_base_id, Generation.generation == Progress.generation),
         )
-        .where(Progress.target_seq > Progress.cursor_seq, is_written, MemoryBase.deleting_at.is_(None))
+        .where(
+            is_written,
+            MemoryBase.deleting_at.is_(None),
+            MemoryBase.paused_at.is_(None),  # somebody holds it back: it is not due
+        )
     )
 
 

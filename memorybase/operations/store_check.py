@@ -20,9 +20,8 @@ def check_store(services: Services) -> bool:
 
     Readiness, the doctor and the metrics read that heartbeat. Raises DatabaseUnavailable.
     """
-    with services.database.transaction(durable=False) as db:
-        if not heartbeats.take_turn(db, CHECK_TURN, clock.now(db), CHECK_EVERY):
-            return True
+    if not heartbeats.take_turn(services.database, CHECK_TURN, CHECK_EVERY):
+        return True
     servers = services.settings.vector_servers
     # All at once: one that does not answer must not delay the heartbeats of the others.
     with ThreadPoolExecutor(len(servers)) as threads:

@@ -10,22 +10,27 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from memorybase import errors
+from memorybase.audit import chain
 from memorybase.auth import queries
 from memorybase.conversation.node_object_memory import node_memory as node_objects
 from memorybase.conversation.summarizers import job as summary_job
-from memorybase.database import clock
+from memorybase.database.due import change_if_due
+from memorybase.facts import distill
 from memorybase.idempotency import claims
 from memorybase.ingestion import build, recovery
 from memorybase.memory_bases import consistency, deletion, planned_deletion
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
-from memorybase.operations import clock_steps, passed_sessions
+from memorybase.operations import clock_steps, finished_jobs, passed_sessions
 from memorybase.queries import memory_bases, sessions
+from memorybase.quotas import recount
+from memorybase.retention import forgetting, passes, receipts
 from memorybase.services import Services
 from memorybase.sessions import bulk, restoring
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
+from memorybase.webhooks import deliveries
 
 log = get_logger(__name__)
 
@@ -47,19 +52,32 @@ class SweepReport:
     sessions_removed: int = 0
     ids_forgotten: int = 0
     deleted_emptied: int = 0
+    expired: int = 0
+    forgotten: int = 0
+    receipts: int = 0
     passed: int = 0
     mismatches: int = 0
     summaries: int = 0
     maps: int = 0
+    distillations: int = 0
     tickets_forgotten: int = 0
     requests_forgotten: int = 0
     node_memory: int = 0
+    deliveries_deleted: int = 0
+    jobs_deleted: int = 0
+    audit_sealed: int = 0
+    audit_pruned: int = 0
+    quotas_recounted: int = 0
+    quota_windows_deleted: int = 0
     failed_steps: list[str] = field(default_factory=list)
 
     @property
     def is_behind(self) -> bool:
-        """Whether more sessions wait for their jobs than one pass takes: the next one should follow at once."""
-        return self.planned >= recovery.SESSIONS_WITHOUT_JOB or self.idle >= recovery.SWEEP_LIMIT
+        """Whether more waits than one pass takes, jobs or deletions: the next one should follow at once."""
+        is_expiring = self.expired >= passes.MESSAGES or self.forgotten >= forgetting.PAGE
+        has_old_jobs = self.jobs_deleted >= finished_jobs.DELETE_LIMIT
+        is_late = self.planned >= recovery.SESSIONS_WITHOUT_JOB or self.idle >= recovery.SWEEP_LIMIT
+        return is_late or is_expiring or has_old_jobs
 
 
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
@@ -79,6 +97,9 @@ def sweep(services: Services) -> SweepReport:
         "builds": build.finish_builds,
         "retired": deletion.delete_retired_collections,
         "sessions_deleted": bulk.delete_due_sessions,
+        "expired": expire,
+        "forgotten": forgetting.forget_expired,
+        "receipts": receipts.clean_up,
         "sessions_removed": session_deletion.remove_deleted_sessions,
         "ids_forgotten": session_deletion.delete_expired_ids,
         "deleted_emptied": restoring.delete_expired,
@@ -86,9 +107,16 @@ def sweep(services: Services) -> SweepReport:
         "mismatches": consistency.compare_counts,
         "summaries": summary_job.enqueue_due,
         "maps": map_job.enqueue_due,
+        "distillations": distill.enqueue_due,
         "tickets_forgotten": delete_expired_tickets,
         "requests_forgotten": claims.delete_expired,
         "node_memory": node_objects.enqueue_clean_up,
+        "deliveries_deleted": deliveries.delete_old,
+        "jobs_deleted": finished_jobs.delete_old,
+        "audit_sealed": chain.seal,
+        "audit_pruned": chain.prune,
+        "quotas_recounted": recount.recount,
+        "quota_windows_deleted": recount.forget_windows,
     }
     for name, step in steps.items():
         try:
@@ -102,10 +130,15 @@ def sweep(services: Services) -> SweepReport:
     return report
 
 
+def expire(services: Services) -> int:
+    """Delete what has expired by the rules of flows and sessions; how many rows."""
+    return passes.expire_due_sessions(services) + passes.expire_flows(services)
+
+
 def delete_expired_tickets(services: Services) -> int:
     """Delete expired links and sessions of the web page; how many."""
-    with services.database.transaction() as db:
-        return queries.forget_expired(db, clock.now(db), limit=TICKETS_LIMIT)
+    delete = partial(queries.forget_expired, limit=TICKETS_LIMIT)
+    return change_if_due(services.database, queries.has_expired, delete)
 
 
 def finish_deletions(services: Services) -> int:

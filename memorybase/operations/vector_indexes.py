@@ -33,9 +33,8 @@ def build_indexes(services: Services) -> int:
         ]
     built = sum(_finish(services, generation) for generation in complete)
     every = timedelta(seconds=services.settings.pgvector_index_seconds)
-    with services.database.transaction(durable=False) as db:
-        if not heartbeats.take_turn(db, TURN, clock.now(db), every):
-            return built
+    if not heartbeats.take_turn(services.database, TURN, every):
+        return built
     # What is being filled is indexed at its end: writing into an index costs four times as much as building it.
     filling = {each.collection_id for each in building if each.awaits_index}
     return built + indexes.maintain(services.vectors, leave=filling)

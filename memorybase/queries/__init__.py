@@ -7,6 +7,8 @@ passed_sessions                      sessions without pending messages
 collection_owners                    which collections of the vector store SQL knows
 store_health, server_loads           the servers of the vector stores: do they work, what do they hold
 jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion
+embedding_usage                      what embedding endpoints were asked for
+distillations                        how far sessions are distilled, and the facts that changes outdate
 ownership                            the row that a user owns, or NotFound
 threads, summaries, chats, memory_uses, node_executions   conversation memory
 """

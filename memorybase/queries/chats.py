@@ -158,6 +158,11 @@ def schedule_summary(db: OrmSession, chat_row_id: UUID, notify_at: datetime | No
     return db.scalar(statement.execution_options(synchronize_session=False)) is not None
 
 
+def has_due_summary(db: OrmSession, now: datetime) -> bool:
+    """Whether a chat is to be enqueued again."""
+    return db.scalar(sa.select(Chat.id).where(Chat.notify_at <= now).limit(1)) is not None
+
+
 def due_summaries(db: OrmSession, now: datetime, *, limit: int) -> list[Chat]:
     """Chats to enqueue again, locked; other sweepers skip them."""
     statement = sa.select(Chat).where(Chat.notify_at <= now).order_by(Chat.notify_at).limit(limit)
@@ -241,13 +246,34 @@ def calls_of(db: OrmSession, chat: Chat, request_id: UUID) -> list[tuple[int, li
     return [(row.seq, row.tool_calls) for row in rows if row.tool_calls]
 
 
+def last_posted_before(db: OrmSession, chat: Chat, moment: datetime, *, limit: int) -> int | None:
+    """The seq of the last of the `limit` oldest records that were posted until then; None if there are none."""
+    mine = (ChatRecord.chat_row_id == chat.id, ChatRecord.created_at <= moment)
+    oldest = sa.select(ChatRecord.seq).where(*mine).order_by(ChatRecord.seq).limit(limit).subquery()
+    last: int | None = db.scalar(sa.select(sa.func.max(oldest.c.seq)))
+    return last
+
+
+def calls_until(db: OrmSession, chat: Chat, to_seq: int) -> list[list[Any]]:
+    """The tool calls of the records up to `to_seq`."""
+    mine = (ChatRecord.chat_row_id == chat.id, ChatRecord.seq <= to_seq, ChatRecord.role == "assistant")
+    return [calls for calls in db.scalars(sa.select(ChatRecord.tool_calls).where(*mine)) if calls]
+
+
 def delete_records(
-    db: OrmSession, chat: Chat, *, roles: Collection[str] | None = None, request_id: UUID | None = None
+    db: OrmSession,
+    chat: Chat,
+    *,
+    roles: Collection[str] | None = None,
+    request_id: UUID | None = None,
+    to_seq: int | None = None,
 ) -> list[DeletedRecord]:
-    """Delete records of these roles, or all; of one request, or all."""
+    """Delete records of these roles, of one request, up to this seq; without any of them, all."""
     conditions: list[sa.ColumnElement[bool]] = [] if roles is None else [ChatRecord.role.in_(roles)]
     if request_id is not None:
         conditions.append(ChatRecord.request_id == request_id)
+    if to_seq is not None:
+        conditions.append(ChatRecord.seq <= to_seq)
     return _delete(db, chat, *conditions)
 
 

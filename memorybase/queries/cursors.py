@@ -58,6 +58,7 @@ class ProgressRow:
     audit_at: datetime | None
     job_cap: int | None
     idle_due_at: datetime | None
+    traceparent: str | None
 
 
 AnyProgress = Progress | ProgressRow
@@ -165,13 +166,29 @@ def skip_history(db: OrmSession, base: MemoryBase) -> None:
     _insert_rows(db, base, every, start_seq=Session.last_seq, idle_due_at=None)
 
 
-def begin_history(db: OrmSession, base: MemoryBase, capture: Capture, *, idle_due_at: datetime | None) -> None:
-    """Insert rows of a new base for its flow's sessions with counted messages, with the target at their end."""
+def begin_history(
+    db: OrmSession,
+    base: MemoryBase,
+    capture: Capture,
+    *,
+    idle_due_at: datetime | None,
+    forgotten_before: datetime | None = None,
+) -> None:
+    """Insert rows of a new base for its flow's sessions with counted messages, with the target at their end. They start
+    after the messages that were captured until `forgotten_before`."""
     has_counted = sa.exists().where(
         Message.flow_id == Session.flow_id, Message.session_id == Session.session_id, counted(capture)
     )
     living = sa.and_(Session.flow_id == base.flow_id, Session.deleted_at.is_(None), has_counted)
-    _insert_rows(db, base, living, start_seq=sa.literal(0), idle_due_at=idle_due_at)
+    start_seq: sa.SQLColumnExpression[int] = sa.literal(0)
+    if forgotten_before is not None:
+        old = sa.select(sa.func.max(Message.seq)).where(
+            Message.flow_id == Session.flow_id,
+            Message.session_id == Session.session_id,
+            Message.captured_at <= forgotten_before,
+        )
+        start_seq = sa.func.coalesce(old.correlate(Session).scalar_subquery(), 0)
+    _insert_rows(db, base, living, start_seq=start_seq, idle_due_at=idle_due_at)
 
 
 def _insert_rows(
@@ -419,13 +436,16 @@ def leased_until(db: OrmSession, base_id: UUID) -> datetime | None:
 
 
 def sessions_with_pending_work(db: OrmSession, now: datetime, *, limit: int) -> list[tuple[UUID, str]]:
-    """(base, session) pairs without an active job and with a target ahead, unrepaired edits or a due audit."""
+    """(base, session) pairs without an active job and with a target ahead, unrepaired edits or a due audit.
+
+    Of a paused base only edits and audits.
+    """
     is_written = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
     current = Progress.generation.in_([MemoryBase.serving, MemoryBase.building])
     pairs: dict[tuple[UUID, str], None] = {}
     # Three statements, each on a partial index of pending rows.
     for pending in (
-        sa.and_(Progress.target_seq > Progress.cursor_seq, is_written),
+        sa.and_(Progress.target_seq > Progress.cursor_seq, is_written, MemoryBase.paused_at.is_(None)),
         sa.and_(Progress.dirty > Progress.repaired, current),
         sa.and_(Progress.audit_at <= now, current),
     ):

@@ -22,7 +22,7 @@ message_text: sa.ColumnElement[str | None] = sa.cast(Message.content, sa.Text)  
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterFilter:
-    """Which dead letters: those that match every field that is given.
+    """Which dead letters: those that match every field that is given; `since` and `until`: set aside then.
 
     `alike`: they have the cause and the text of one of these dead letters.
     """
@@ -31,6 +31,10 @@ class DeadLetterFilter:
     memory_base_id: UUID | None = None
     cause: str | None = None
     alike: Collection[UUID] = ()
+    flow_id: UUID | None = None
+    session_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 class Failure(NamedTuple):
@@ -57,15 +61,16 @@ def settled_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID
 
 def add_dead_letters(
     db: OrmSession, *, base_id: UUID, generation: int, progress_id: UUID, failures: Sequence[Failure], now: datetime
-) -> None:
-    """Write dead letters; a repeated failure counts as one more attempt."""
+) -> list[UUID]:
+    """Write dead letters; a repeated failure counts as one more attempt. Their ids, in the order of the failures."""
+    ids: list[UUID] = []
     for failure in failures:
         statement = insert(db, DeadLetter).values(
             id=uuid4(), memory_base_id=base_id, generation=generation, progress_id=progress_id,
             message_id=failure.message_id, version=failure.version, state="dead", error_code=failure.code,
             error=failure.error, attempts=1, created_at=now, updated_at=now,
         )  # fmt: skip
-        db.execute(
+        stored = db.execute(
             statement.on_conflict_do_update(
                 index_elements=["progress_id", "message_id"],
                 set_={
@@ -76,8 +81,10 @@ def add_dead_letters(
                     "attempts": DeadLetter.attempts + 1,
                     "updated_at": now,
                 },
-            )
+            ).returning(core(DeadLetter).c.id)
         )
+        ids.append(stored.scalar_one())
+    return ids
 
 
 _CLEAR = sa.delete(core(DeadLetter)).where(
@@ -90,6 +97,14 @@ def clear_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID])
     """Delete the dead letters of messages that are now embedded or deleted."""
     for some in pages(ids):
         records.execute(db, _CLEAR, {"progress_id": progress_id, "ids": some})
+
+
+def clear_forgotten(db: OrmSession, progress: SessionProgress, seq: int) -> None:
+    """Delete the dead letters of the session's messages up to this seq."""
+    mine = (Message.flow_id == progress.flow_id, Message.session_id == progress.session_id, Message.seq <= seq)
+    ids = sa.select(Message.id).where(*mine)
+    forgotten = sa.delete(DeadLetter).where(DeadLetter.progress_id == progress.id, DeadLetter.message_id.in_(ids))
+    db.execute(forgotten.execution_options(synchronize_session=False))
 
 
 def dead_letters_without_message(db: OrmSession, progress_id: UUID) -> list[UUID]:
@@ -137,7 +152,7 @@ def is_shown(user_id: UUID) -> sa.ColumnElement[bool]:
 
 
 def matching(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter) -> list[sa.ColumnElement[bool]]:
-    """The conditions of a filter, on DeadLetter joined to MemoryBase and outer joined to Message."""
+    """The conditions of a filter, on DeadLetter joined to MemoryBase, SessionProgress and outer joined to Message."""
     conditions = [is_shown(user_id)]
     if wanted.ids is not None:
         conditions.append(DeadLetter.id.in_(wanted.ids))
@@ -145,6 +160,14 @@ def matching(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter) -> list[sa
         conditions.append(DeadLetter.memory_base_id == wanted.memory_base_id)
     if wanted.cause is not None:
         conditions.append(DeadLetter.error_code == wanted.cause)
+    if wanted.flow_id is not None:
+        conditions.append(MemoryBase.flow_id == wanted.flow_id)
+    if wanted.session_id is not None:
+        conditions.append(SessionProgress.session_id == wanted.session_id)
+    if wanted.since is not None:
+        conditions.append(DeadLetter.created_at >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(DeadLetter.created_at <= wanted.until)
     if wanted.alike:
         pairs = db.execute(
             joined(sa.select(DeadLetter.error_code, message_text.label("text")).distinct()).where(

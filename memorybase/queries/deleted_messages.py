@@ -101,12 +101,18 @@ def set_expiry(db: OrmSession, session: Session, when: datetime) -> None:
     db.execute(sa.update(DeletedMessage).where(DeletedMessage.session_uuid == session.id).values(expires_at=when))
 
 
+def has_expired(db: OrmSession, now: datetime) -> bool:
+    """Whether a row has expired."""
+    return db.execute(_expired(now).limit(1)).first() is not None
+
+
 def delete_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
     """Delete up to `limit` expired rows; how many."""
-    expired = (
-        sa.select(DeletedMessage.flow_id, DeletedMessage.message_id).where(DeletedMessage.expires_at < now).limit(limit)
-    )
-    pairs = db.execute(expired).all()
+    pairs = db.execute(_expired(now).limit(limit)).all()
     for flow_id in {pair.flow_id for pair in pairs}:
         delete(db, flow_id, [pair.message_id for pair in pairs if pair.flow_id == flow_id])
     return len(pairs)
+
+
+def _expired(now: datetime) -> sa.Select[UUID, UUID]:
+    return sa.select(DeletedMessage.flow_id, DeletedMessage.message_id).where(DeletedMessage.expires_at < now)

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.due import change_if_due
+from memorybase.database.engine import Database
 from memorybase.database.upsert import insert
-from memorybase.models import Heartbeat
+from memorybase.models import IS_RUNNING, Heartbeat, IngestionJob, SessionProgress
 
 DELETE_AFTER = timedelta(days=1)  # a killed process never deletes its own
 
 
-def beat(db: OrmSession, name: str, kind: str, now: datetime) -> None:
-    """Write a heartbeat; delete old ones of processes."""
+def beat(db: OrmSession, name: str, kind: str, now: datetime, *, draining: bool = False) -> bool:
+    """Write a heartbeat; delete old ones of processes. Whether somebody has asked this process to stop."""
     is_process = Heartbeat.kind.in_(["worker", "sweeper"])
     db.execute(sa.delete(Heartbeat).where(Heartbeat.beat_at < now - DELETE_AFTER, is_process))
-    statement = insert(db, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now)
-    db.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"beat_at": statement.excluded.beat_at}))
+    since = now if draining else None
+    statement = insert(db, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now, draining_at=since)
+    excluded = statement.excluded
+    changes = {
+        "beat_at": excluded.beat_at,
+        "draining_at": sa.func.coalesce(Heartbeat.draining_at, excluded.draining_at),
+    }
+    statement = statement.on_conflict_do_update(index_elements=["name"], set_=changes)
+    return db.scalar(statement.returning(Heartbeat.drain_requested_at)) is not None
+
+
+def request_drain(db: OrmSession, name: str, now: datetime) -> None:
+    """Ask a worker to stop; it reads this with its next heartbeat."""
+    asked = sa.update(Heartbeat).where(Heartbeat.name == name, Heartbeat.kind == "worker")
+    db.execute(asked.values(drain_requested_at=sa.func.coalesce(Heartbeat.drain_requested_at, now)))
+
+
+def workers(db: OrmSession) -> list[Heartbeat]:
+    """Workers that have a heartbeat, those that died within `DELETE_AFTER` too; the oldest first."""
+    return list(db.scalars(sa.select(Heartbeat).where(Heartbeat.kind == "worker").order_by(Heartbeat.started_at)))
 
 
 def is_alive(db: OrmSession, kind: str, since: datetime) -> bool:
@@ -41,19 +62,59 @@ def latest(db: OrmSession, name: str) -> datetime | None:
     return db.scalar(sa.select(Heartbeat.beat_at).where(Heartbeat.name == name))
 
 
-def take_turn(db: OrmSession, name: str, now: datetime, every: timedelta) -> bool:
+def take_turn(database: Database, name: str, every: timedelta) -> bool:
     """Whether this process is the one to run a task that runs once in `every`, whatever the number of processes.
 
-    A turn in the future was taken before the clock was stepped back.
+    A power cut may undo the turn: then the task runs again.
     """
+
+    def is_due(db: OrmSession, now: datetime) -> bool:
+        taken = sa.select(Heartbeat.name).where(Heartbeat.name == name, ~_is_over(now, every))
+        return db.scalar(taken) is None
+
+    def take(db: OrmSession, now: datetime) -> bool:
+        return _take_turn(db, name, now, every)
+
+    return bool(change_if_due(database, is_due, take, durable=False))
+
+
+def _take_turn(db: OrmSession, name: str, now: datetime, every: timedelta) -> bool:
     statement = insert(db, Heartbeat).values(name=name, kind="turn", started_at=now, beat_at=now)
     statement = statement.on_conflict_do_update(
         index_elements=["name"],
         set_={"beat_at": statement.excluded.beat_at},
-        where=sa.or_(Heartbeat.beat_at <= now - every, Heartbeat.beat_at > now),
+        where=_is_over(now, every),
     )
     return db.scalar(statement.returning(Heartbeat.name)) is not None
 
 
+def _is_over(now: datetime, every: timedelta) -> sa.ColumnElement[bool]:
+    """A turn in the future was taken before the clock was stepped back."""
+    return sa.or_(Heartbeat.beat_at <= now - every, Heartbeat.beat_at > now)
+
+
 def delete(db: OrmSession, name: str) -> None:
     db.execute(sa.delete(Heartbeat).where(Heartbeat.name == name))
+
+
+class Held(NamedTuple):
+    """What one worker holds: running jobs, their messages, and when the first of them started."""
+
+    jobs: int
+    messages: int
+    oldest_job_at: datetime | None
+
+
+NOTHING_HELD = Held(0, 0, None)
+
+
+def held_by_owner(db: OrmSession) -> dict[str, Held]:
+    """What each owner of leases holds."""
+    numbers = sa.func.count(), sa.func.sum(IngestionJob.total), sa.func.min(IngestionJob.started_at)
+    rows = db.execute(
+        sa.select(SessionProgress.lease_owner, *numbers)
+        .join(IngestionJob, IngestionJob.progress_id == SessionProgress.id)
+        .where(SessionProgress.lease_until.is_not(None), IS_RUNNING)
+        .group_by(SessionProgress.lease_owner)
+    )
+    return {owner or "": Held(count, int(messages or 0), oldest) for owner, count, messages, oldest in rows}

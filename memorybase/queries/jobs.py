@@ -9,8 +9,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.orm import aliased
 
 from memorybase.database import records
+from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert_if_absent
 from memorybase.models import (
     IS_ACTIVE,
@@ -47,6 +49,7 @@ class JobRow(NamedTuple):
     outages: int
     run_alone: bool
     available_at: datetime
+    traceparent: str | None
 
 
 AnyJob = Job | JobRow
@@ -220,6 +223,24 @@ def now_and_last_of_base(db: OrmSession, base_id: UUID, *, since: int, to: int) 
     return now, max(db.scalar(_LAST_OF_BASE, {"to": to, "base_id": base_id}) or 0, since)
 
 
+def rescale(db: OrmSession, base_id: UUID, *, now: int, to: int, times: int, divided_by: int) -> None:
+    """Multiply the distance of the base's queued jobs from the virtual time `now` by this fraction."""
+    # Lock in id order, as a worker does that updates several jobs at once.
+    ids = (
+        sa.select(Job.id)
+        .where(Job.memory_base_id == base_id, IS_LAST_IN_BASE, Job.virtual_time > now, Job.virtual_time <= to)
+        .order_by(Job.id)
+        .with_for_update(key_share=True)
+    )
+    moved = now + (Job.virtual_time - now) * times // divided_by
+    db.execute(
+        sa.update(Job)
+        .where(Job.id.in_(ids.scalar_subquery()))
+        .values(virtual_time=moved)
+        .execution_options(synchronize_session=False)
+    )
+
+
 def cancel_jobs(db: OrmSession, ids: Sequence[UUID], now: datetime, reason: str) -> None:
     """Cancel active jobs; a running worker finds its claim lost at its next check."""
     if ids:
@@ -243,6 +264,34 @@ def _cancel(db: OrmSession, which: sa.ColumnElement[bool], now: datetime, reason
     )
 
 
+def has_ended(db: OrmSession, before: datetime) -> bool:
+    """Whether `delete_ended` would delete a job."""
+    return db.scalar(_ended(before).limit(1)) is not None
+
+
+def delete_ended(db: OrmSession, before: datetime, *, limit: int) -> int:
+    """Delete jobs that ended before then, the earliest first; how many.
+
+    A failed job that is the last one of its session stays: it is why the session's state is failed.
+    """
+    ids = list(db.scalars(_ended(before).limit(limit).with_for_update(skip_locked=True, of=Job)))
+    for some in pages(ids):
+        db.execute(sa.delete(core(Job)).where(_COLUMNS.id.in_(some)))
+    return len(ids)
+
+
+def _ended(before: datetime) -> sa.Select[UUID]:
+    later = aliased(Job)
+    is_later = sa.tuple_(later.created_at, later.id) > sa.tuple_(Job.created_at, Job.id)
+    has_later = sa.select(later.id).where(later.progress_id == Job.progress_id, is_later).correlate(Job).exists()
+    return (
+        sa.select(Job.id)
+        .where(Job.finished_at.is_not(None), Job.finished_at < before, ~IS_ACTIVE)
+        .where(sa.or_(Job.state != JobState.FAILED, has_later))
+        .order_by(Job.finished_at)
+    )
+
+
 def waits_to_ingest() -> sa.ColumnElement[bool]:
     """A queued job that is not a repair."""
     return sa.and_(Job.state == JobState.QUEUED, Job.kind != JobKind.REPAIR)
@@ -253,19 +302,21 @@ def of_generation(generation: int) -> sa.ColumnElement[bool]:
 
 
 def jobs_to_notify(db: OrmSession, now: datetime, *, notified_before: datetime | None, limit: int) -> list[Job]:
-    """Queued jobs whose `notify_at` has passed; also those due and last notified before `notified_before`."""
+    """Queued jobs whose `notify_at` has passed; also those due and last notified before `notified_before`. Locked;
+    other sweepers skip them."""
+    found = sa.select(Job).where(*_to_notify(now, notified_before)).order_by(Job.notify_at).limit(limit)
+    return list(db.scalars(found.with_for_update(key_share=True, skip_locked=True)))
+
+
+def has_job_to_notify(db: OrmSession, now: datetime, *, notified_before: datetime | None) -> bool:
+    return db.scalar(sa.select(Job.id).where(*_to_notify(now, notified_before)).limit(1)) is not None
+
+
+def _to_notify(now: datetime, notified_before: datetime | None) -> tuple[sa.ColumnElement[bool], ...]:
     due: sa.ColumnElement[bool] = Job.notify_at <= now
     if notified_before is not None:
         due = sa.or_(due, sa.and_(Job.available_at <= now, Job.notified_at < notified_before))
-    return list(
-        db.scalars(
-            sa.select(Job)
-            .where(Job.state == JobState.QUEUED, due)
-            .order_by(Job.notify_at)
-            .limit(limit)
-            .with_for_update(key_share=True, skip_locked=True)
-        )
-    )
+    return Job.state == JobState.QUEUED, due
 
 
 def rename_session(db: OrmSession, base_ids: Sequence[UUID], old: str, new: str) -> None:

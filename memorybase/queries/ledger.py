@@ -304,7 +304,7 @@ def messages_to_write(
 
 
 def obsolete_entries(db: OrmSession, progress_id: UUID, *, limit: int) -> list[HeldMessage]:
-    """Entries of messages that are deleted, or that are settled dead letters in their current version.
+    """Entries of messages that are deleted or forgotten, or that are settled dead letters in their current version.
 
     Also of messages beyond the cursor: they were deleted and captured again, and the entry is the old one.
     """
@@ -314,7 +314,12 @@ def obsolete_entries(db: OrmSession, progress_id: UUID, *, limit: int) -> list[H
         .outerjoin(Message, _is_message(Entry.message_id))
         .where(
             Entry.progress_id == progress_id,
-            sa.or_(Message.id.is_(None), Message.seq > SessionProgress.cursor_seq, _settled(Entry.progress_id)),
+            sa.or_(
+                Message.id.is_(None),
+                Message.seq > SessionProgress.cursor_seq,
+                Message.seq <= SessionProgress.start_seq,
+                _settled(Entry.progress_id),
+            ),
         )
         .limit(limit)
     )
@@ -352,6 +357,14 @@ def chunks_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
         .where(row.flow_id == flow_id, row.session_id == session_id)
     )
     return int(total or 0)
+
+
+def chunks_of_messages(db: OrmSession, flow_id: UUID, session_id: str, ids: Collection[UUID]) -> int:
+    """How many chunks of these messages of a session all generations hold, according to the ledger."""
+    row = SessionProgress
+    held = sa.select(sa.func.sum(Entry.chunks)).join(row, row.id == Entry.progress_id)
+    mine = (row.flow_id == flow_id, row.session_id == session_id)
+    return sum(int(db.scalar(held.where(*mine, Entry.message_id.in_(some))) or 0) for some in pages(ids))
 
 
 def chunks_of_message(db: OrmSession, flow_id: UUID, session_id: str, message_id: UUID) -> list[tuple[UUID, str, int]]:

@@ -17,6 +17,8 @@ from memorybase.models import (
     IS_ACTIVE,
     Capture,
     DeadLetter,
+    Distillation,
+    Fact,
     Flow,
     Generation,
     GenerationState,
@@ -25,6 +27,7 @@ from memorybase.models import (
     LedgerEntry,
     MapPoint,
     MemoryBase,
+    Priority,
     SessionProgress,
     TokenVectors,
     UtcDateTime,
@@ -62,10 +65,23 @@ class SharedBase(NamedTuple):
     serving: int
     building: int | None
     deleting_at: datetime | None
+    paused_at: datetime | None
+    priority: Priority
+    distill: bool
     written: Projection  # of the generation that ingestion writes to: the build while there is one
 
 
 AnyBase = MemoryBase | SharedBase
+
+
+class NewMismatch(NamedTuple):
+    """A memory base that has begun to differ from its store; `chunks_missing` is None if that is unknown."""
+
+    memory_base_id: UUID
+    user_id: UUID
+    flow_id: UUID
+    generation: int
+    chunks_missing: int | None
 
 
 # Statements of every capture, claim and advance are built once, with `id` to be filled in.
@@ -91,6 +107,10 @@ _SHARE_OF_FLOW_OF_USER = (
     .where(_OF_FLOW, _FLOWS.user_id == sa.bindparam("user_id"), _FLOWS.deleting_at.is_(None))
     .with_for_update(read=True, of=core(MemoryBase))
 )
+_OF_MISMATCH = (
+    MemoryBase.id, MemoryBase.user_id, MemoryBase.flow_id, MemoryBase.serving, MemoryBase.chunks_missing,
+    MemoryBase.mismatch_since,
+)  # fmt: skip
 _LOCK_ONE = sa.select(MemoryBase).where(_THIS).with_for_update(key_share=True).execution_options(populate_existing=True)
 _PROJECTION = sa.select(*records.columns(Generation, Projection)).where(
     _GENERATIONS.memory_base_id == sa.bindparam("base_id"), _GENERATIONS.generation == sa.bindparam("generation")
@@ -207,6 +227,9 @@ def begin_deletion(db: OrmSession, base_id: UUID, now: datetime) -> None:
 
 def delete_rows_of_base(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
     """Delete up to `limit` rows of a base; False once only its generations are left."""
+    derived = (Fact, Distillation)
+    if any(batches.delete_some(db, table, table.memory_base_id == base_id, limit=limit) for table in derived):
+        return True
     return _delete_some_of(db, lambda table: table.memory_base_id == base_id, limit)
 
 
@@ -320,11 +343,21 @@ def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
 
 
 def set_mismatch(
-    db: OrmSession, base_id: UUID, serving: int, mismatch: bool, now: datetime, *, missing: int | None = None
-) -> None:
-    """Store the result of a comparison, unless another generation serves by now. `missing`: chunks, if known."""
+    db: OrmSession,
+    base_id: UUID,
+    serving: int,
+    mismatch: bool,
+    now: datetime,
+    *,
+    missing: int | None = None,
+    stored: int | None = None,
+) -> NewMismatch | None:
+    """Store the result of a comparison, unless another generation serves by now; the mismatch if it begins with this.
+
+    `missing` and `stored`: chunks, if known.
+    """
     since = sa.case((MemoryBase.mismatch == sa.true(), MemoryBase.mismatch_since), else_=sa.literal(now, UtcDateTime()))
-    db.execute(
+    changed = db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id, MemoryBase.serving == serving)
         .values(
@@ -332,17 +365,25 @@ def set_mismatch(
             mismatch_checked_at=now,
             mismatch_since=since if mismatch else None,
             chunks_missing=missing if mismatch else None,
+            chunks_stored=stored,
         )
-    )
+        .returning(*_OF_MISMATCH)
+    ).one_or_none()
+    return NewMismatch(*changed[:-1]) if changed is not None and changed.mismatch_since == now else None
 
 
-def mark_mismatch(db: OrmSession, base_id: UUID, serving: int, now: datetime) -> None:
-    """A search or a worker found the collection missing: show the mismatch before the next comparison does."""
-    db.execute(
+def mark_mismatch(db: OrmSession, base_id: UUID, serving: int, now: datetime) -> NewMismatch | None:
+    """A search or a worker found the collection missing: show the mismatch before the next comparison does.
+
+    The mismatch, unless it was known.
+    """
+    changed = db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id, MemoryBase.serving == serving, MemoryBase.mismatch.is_not(True))
         .values(mismatch=True, mismatch_checked_at=now, mismatch_since=now, chunks_missing=None)
-    )
+        .returning(*_OF_MISMATCH)
+    ).one_or_none()
+    return None if changed is None else NewMismatch(*changed[:-1])
 
 
 def delete_rows_of_generation(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> bool:

@@ -14,10 +14,16 @@ from memorybase.queries.memory_bases import SharedBase
 
 Row = TypeVar("Row")
 Kind = Literal[
-    "chat memory", "dead letter", "deleted message", "end user", "flow", "job", "key", "knowledge", "knowledge base",
-    "label", "memory base", "message", "node execution", "run", "session", "summary",
+    "chat memory", "dead letter", "deleted message", "delivery", "end user", "fact", "flow", "hold", "job", "key",
+    "knowledge", "knowledge base", "label", "memory base", "message", "node execution", "run", "session",
+    "standing statement", "summary", "webhook",
 ]  # fmt: skip
-_FIELDS = {"chat memory": "node_id", "knowledge base": "name", "node execution": "execution_id"}  # else <kind>_id
+_FIELDS = {
+    "chat memory": "node_id",
+    "standing statement": "statement_id",
+    "knowledge base": "name",
+    "node execution": "execution_id",
+}  # else <kind>_id
 
 
 def not_found(kind: Kind, value: object, *, field: str | None = None) -> errors.NotFound:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from memorybase.database import batches
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Flow, Message, MessageChange, RestorableMessage, Session, UtcDateTime
+from memorybase.queries import holds
 
 Kept = RestorableMessage
 _NEWEST_FIRST = Keyset("deleted-messages", (Kept.deleted_at, Kept.message_id), descending=True)
@@ -127,9 +128,36 @@ def delete_of_session(db: OrmSession, session: Session) -> int:
     return rows_affected(db, which.execution_options(synchronize_session=False))
 
 
+def has_before(db: OrmSession, moment: datetime) -> bool:
+    """Whether a message was deleted before then that no legal hold keeps."""
+    return db.scalar(sa.select(Kept.message_id).where(*_is_over(moment)).limit(1)) is not None
+
+
 def delete_before(db: OrmSession, moment: datetime, *, limit: int) -> int:
-    """Delete up to `limit` messages that were deleted before then, with their changes, for good; how many."""
-    expired = db.scalars(sa.select(Kept).where(Kept.deleted_at <= moment).order_by(Kept.deleted_at).limit(limit)).all()
+    """Delete up to `limit` messages that were deleted before then and that no legal hold keeps, with their changes,
+    for good; how many."""
+    found = sa.select(Kept).where(*_is_over(moment)).order_by(Kept.deleted_at).limit(limit)
+    return _delete_for_good(db, db.scalars(found).all())
+
+
+def _is_over(moment: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+    return Kept.deleted_at <= moment, ~holds.restorable_held()
+
+
+def delete_captured_before(db: OrmSession, session: Session, moment: datetime, *, limit: int) -> int:
+    """Delete up to `limit` messages of the session that were captured before then, with their changes, for good."""
+    mine = (Kept.flow_id == session.flow_id, Kept.session_uuid == session.id, captured_before(db, moment))
+    return _delete_for_good(db, db.scalars(sa.select(Kept).where(*mine).limit(limit)).all())
+
+
+def captured_before(db: OrmSession, moment: datetime) -> sa.ColumnElement[bool]:
+    """Whether the message was captured until then. All times are in UTC: as bytes, their texts sort as they do."""
+    bytewise = "C" if db.get_bind().dialect.name == "postgresql" else "BINARY"
+    captured_at: sa.ColumnElement[str] = Kept.message["captured_at"].as_string()
+    return captured_at.collate(bytewise) <= moment.astimezone(UTC).isoformat()
+
+
+def _delete_for_good(db: OrmSession, expired: Sequence[Kept]) -> int:
     for kept in expired:
         of_message = (MessageChange.flow_id == kept.flow_id, MessageChange.message_id == kept.message_id)
         db.execute(

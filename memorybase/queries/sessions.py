@@ -23,6 +23,7 @@ from memorybase.models import (
     ChatMemory,
     ChatRecord,
     DeletedMessage,
+    FactSource,
     Flow,
     MemoryUse,
     Message,
@@ -492,6 +493,14 @@ def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
         sa.update(Message)
         .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.is_dialogue == sa.true())
         .values(version=Message.version + 1)
+    )
+    # Their texts are the same: what was derived from them still holds.
+    of_session = sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id)
+    db.execute(
+        sa.update(FactSource)
+        .where(FactSource.message_id.in_(of_session.where(Message.is_dialogue == sa.true())))
+        .values(version=FactSource.version + 1)
+        .execution_options(synchronize_session=False)
     )
 
 

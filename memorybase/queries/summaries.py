@@ -101,20 +101,20 @@ def wait(db: OrmSession, summary_id: UUID, until: datetime) -> None:
     )
 
 
+def has_due(db: OrmSession, now: datetime) -> bool:
+    """Whether a summary is to be enqueued again."""
+    return db.scalar(sa.select(SessionSummary.id).where(*_is_due(now)).limit(1)) is not None
+
+
 def due(db: OrmSession, now: datetime, *, limit: int) -> list[SessionSummary]:
     """Summaries to enqueue again, locked; other sweepers skip them."""
-    return list(
-        db.scalars(
-            sa.select(SessionSummary)
-            .where(
-                SessionSummary.notify_at <= now,
-                sa.or_(SessionSummary.lease_until.is_(None), SessionSummary.lease_until <= now),
-            )
-            .order_by(SessionSummary.notify_at)
-            .limit(limit)
-            .with_for_update(skip_locked=True)
-        )
-    )
+    found = sa.select(SessionSummary).where(*_is_due(now)).order_by(SessionSummary.notify_at).limit(limit)
+    return list(db.scalars(found.with_for_update(skip_locked=True)))
+
+
+def _is_due(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+    is_free = sa.or_(SessionSummary.lease_until.is_(None), SessionSummary.lease_until <= now)
+    return SessionSummary.notify_at <= now, is_free
 
 
 def mark_edited(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:

@@ -117,7 +117,7 @@ def count_missing(db: OrmSession) -> int:
 
 
 def count_bases_without(db: OrmSession) -> int:
-    """How many memory bases have a serving generation without token vectors."""
+    """How many memory bases have a serving generation without token vectors, though their model gives them."""
     return (
         db.scalar(
             sa.select(sa.func.count())
@@ -126,7 +126,11 @@ def count_bases_without(db: OrmSession) -> int:
                 Generation,
                 sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving),
             )
-            .where(Generation.token_encoding.is_(None), MemoryBase.deleting_at.is_(None))
+            .where(
+                Generation.token_encoding.is_(None),
+                Generation.embedding_model.not_like("openai:%"),  # endpoints give none
+                MemoryBase.deleting_at.is_(None),
+            )
         )
         or 0
     )

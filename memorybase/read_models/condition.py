@@ -20,7 +20,8 @@ class ConditionName(StrEnum):
     """The condition of a memory base, the worst first.
 
     lost: vectors are missing. failed: has dead letters. unreachable: the vector store fails. building: a regenerate
-    runs. working: ingests. waiting: has pending messages. paused: auto_capture is off. ok: everything is searchable.
+    runs. working: ingests. waiting: has pending messages. paused: somebody has paused it, or auto_capture is off. ok:
+    everything is searchable.
     """
 
     LOST = "lost"
@@ -63,6 +64,7 @@ def condition_name(
     is_unreachable: bool,
     is_building: bool,
     is_working: bool,
+    is_paused: bool,
     pending_messages: int,
     auto_capture: bool,
 ) -> ConditionName:
@@ -73,6 +75,7 @@ def condition_name(
         (is_unreachable, ConditionName.UNREACHABLE),
         (is_building, ConditionName.BUILDING),
         (is_working, ConditionName.WORKING),
+        (is_paused, ConditionName.PAUSED),
         (pending_messages, ConditionName.WAITING),
         (not auto_capture, ConditionName.PAUSED),
     )
@@ -84,6 +87,8 @@ def condition(view: MemoryBaseView) -> Condition:
     words, tone, icon = _SHOWN[view.condition]
     if view.condition is ConditionName.LOST and view.chunks_missing == 0:
         words = "Vectors differ"  # none is missing: others are there, or are altered
+    if view.paused_at is not None and view.condition is ConditionName.PAUSED:
+        words = "Paused"
     return Condition(view.condition, words.format(dead_letters=view.dead_letters), tone, icon, pending_words(view))
 
 
@@ -92,7 +97,7 @@ def pending_words(view: MemoryBaseView) -> str | None:
     if not view.pending_messages:
         return None
     near = view.sessions_near_threshold
-    if not view.auto_capture or not near:
+    if view.paused_at is not None or not view.auto_capture or not near:
         return f"{view.pending_messages:,}{'+' if view.pending_capped else ''} wait"
     return f"{near:,} of {view.sessions:,} {'session' if view.sessions == 1 else 'sessions'} near {view.threshold:,}"
 

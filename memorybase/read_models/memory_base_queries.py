@@ -23,6 +23,7 @@ from memorybase.models import (
     JobState,
     MemoryBase,
     PlannedBaseDeletion,
+    Priority,
     Session,
     SessionProgress,
 )
@@ -35,11 +36,13 @@ Base = MemoryBase
 Progress = SessionProgress
 Job = IngestionJob
 
-MemoryBaseOrder = Literal["created", "recent", "name"]
+MemoryBaseOrder = Literal["created", "recent", "name", "priority"]
+_RANK = sa.case({Priority.HIGH.value: 0, Priority.NORMAL.value: 1}, value=Base.priority, else_=2)
 _BASES: dict[MemoryBaseOrder, Keyset] = {
     "created": Keyset("memories", (Base.created_at, Base.id)),
     "recent": Keyset("memories-recent", (Base.created_at, Base.id), descending=True),
     "name": Keyset("memories-name", (Base.name, Base.id)),
+    "priority": Keyset("memories-priority", (_RANK, Base.created_at, Base.id)),
 }
 _JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
 
@@ -194,6 +197,7 @@ def _condition(db: OrmSession, failing: Collection[str]) -> sa.ColumnElement[str
         (sa.or_(_has_postponed_job(), *map(is_in, failing)), ConditionName.UNREACHABLE),
         (Base.building.is_not(None), ConditionName.BUILDING),
         (_has_job(), ConditionName.WORKING),
+        (Base.paused_at.is_not(None), ConditionName.PAUSED),
         (_pending(db, 1) > 0, ConditionName.WAITING),
         (Base.auto_capture.is_(False), ConditionName.PAUSED),
     )

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
-from memorybase.models import Capture, MemoryBase
+from memorybase.models import Capture, MemoryBase, Priority
 from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require, require_flow, require_memory_base
 from memorybase.queries.store_health import failing_stores
@@ -38,6 +38,7 @@ class MemoryBaseStatus(StrEnum):
 
     READY = "ready"
     PENDING = "pending"
+    PAUSED = "paused"
     INGESTING = "ingesting"
     REGENERATING = "regenerating"
     UNAVAILABLE = "unavailable"
@@ -57,10 +58,13 @@ class MemoryBaseView:
     auto_capture: bool
     capture: Capture
     idle_after: int
+    retain_days: int | None
     embedding_model: str
     vector_store: VectorStoreName
     vector_server: str
     created_at: datetime
+    priority: Priority
+    paused_at: datetime | None
     status: MemoryBaseStatus
     pending_messages: int
     pending_capped: bool
@@ -172,6 +176,7 @@ def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Co
         MemoryBaseView,
         base,
         capture=Capture(row.capture),
+        priority=Priority(base.priority),
         embedding_model=row.embedding_model,
         vector_store=kind_of(server),
         vector_server=server,
@@ -189,6 +194,7 @@ def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Co
             is_unreachable=row.waiting or store_fails,
             is_building=base.building is not None,
             is_working=row.active,
+            is_paused=base.paused_at is not None,
             pending_messages=row.pending_messages,
             auto_capture=base.auto_capture,
         ),
@@ -201,6 +207,7 @@ def _status(row: AnyRow, *, store_fails: bool) -> MemoryBaseStatus:
         (row.waiting or store_fails, MemoryBaseStatus.UNAVAILABLE),
         (row.MemoryBase.building is not None, MemoryBaseStatus.REGENERATING),
         (row.active, MemoryBaseStatus.INGESTING),
+        (row.MemoryBase.paused_at is not None, MemoryBaseStatus.PAUSED),
         (row.pending_messages > 0, MemoryBaseStatus.PENDING),
     )
     return next((status for holds, status in steps if holds), MemoryBaseStatus.READY)

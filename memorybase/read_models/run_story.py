@@ -52,6 +52,7 @@ class TokensByKind:
     history: int = 0
     summary: int = 0
     predefined: int = 0
+    standing: int = 0
 
 
 @dataclass(frozen=True, slots=True)

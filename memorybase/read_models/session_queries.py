@@ -73,12 +73,12 @@ class MessageQuery:
     until: datetime | None = None
     state: MessageState | None = None
     find: str | None = None  # words, by the keyword index
-    find_keys: tuple[int, ...] | None = None  # of its terms in the flow's index
+    find_keys: tuple[tuple[int, ...], ...] | None = None  # of each of its terms in the flow's index
     order: Literal["asc", "desc"] = "asc"
 
 
-def flows_page(db: OrmSession, user_id: UUID, request: PageRequest) -> Found:
-    conditions = own_flow(user_id)
+def flows_page(db: OrmSession, user_id: UUID, request: PageRequest, *, only: Collection[UUID] | None = None) -> Found:
+    conditions = own_flow(user_id) if only is None else own_flow(user_id) & Flow.id.in_(only)
     return fetch_page(db, sa.select(Flow).where(conditions), sa.select(Flow.id).where(conditions), _FLOWS, request)
 
 
@@ -225,14 +225,14 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
         conditions.append(_in_state(query.state, base))
     if query.find_keys is not None:
         # Without a term, only stop words were sent: nothing is indexed by them.
-        conditions += [_has_term(key) for key in query.find_keys] or [sa.false()]
+        conditions += [_has_term(keys) for keys in query.find_keys] or [sa.false()]
     if query.ingested is not None:
         conditions.append(_ingested(base) if query.ingested else sa.not_(_ingested(base)))
     return conditions
 
 
-def _has_term(key: int) -> sa.ColumnElement[bool]:
-    return Message.position.in_(sa.select(Posting.position).where(Posting.term == key))
+def _has_term(keys: tuple[int, ...]) -> sa.ColumnElement[bool]:
+    return Message.position.in_(sa.select(Posting.position).where(Posting.term.in_(keys)))
 
 
 def _in_state(state: MessageState, base: MemoryBase | None) -> sa.ColumnElement[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
+from memorybase.keyword_index import queries as postings
 from memorybase.models import Flow, MemoryBase, Message, Session
 from memorybase.queries import caller_ids, sessions
 from memorybase.queries.ownership import require, require_flow, require_memory_base, resolve_flow
@@ -34,6 +36,8 @@ class FlowView:
     external_id: str | None
     name: str
     created_at: datetime
+    retain_days: int | None
+    standing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class SessionView:
     metadata: dict[str, Any]
     created_at: datetime
     last_captured_at: datetime
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +88,12 @@ class MessageView:
     ingested: Annotated[bool | None, Field(exclude_if=lambda value: value is None)] = None
 
 
-def list_flows(services: Services, user_id: UUID, request: PageRequest) -> Page[FlowView]:
-    """Oldest first."""
+def list_flows(
+    services: Services, user_id: UUID, request: PageRequest, *, only: Collection[UUID] | None = None
+) -> Page[FlowView]:
+    """Oldest first; `only` these, if given."""
     with services.database.reading(on_replica=True) as db:
-        return page_of(queries.flows_page(db, user_id, request), lambda row: flow_view(row.Flow))
+        return page_of(queries.flows_page(db, user_id, request, only=only), lambda row: flow_view(row.Flow))
 
 
 def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
@@ -195,8 +202,9 @@ def _resolved(
         flow_id = flows[0] if len(flows) == 1 else None
     keys = None
     if query.find is not None and flow_id is not None:
-        language = analyzer.analyzer(services.settings.keyword_language)
-        keys = tuple(analyzer.term_key(flow_id, term) for term in dict.fromkeys(language.terms(query.find)))
+        words = analyzer.analyzer(services.settings.keyword_language)
+        asked = words.asked(query.find, partial(postings.languages_of, db, [flow_id]))
+        keys = tuple(analyzer.term_keys(flow_id, term, asked) for term in asked.terms)
     return replace(query, flow_id=flow_id, run_id=run_id, find_keys=keys), base
 
 

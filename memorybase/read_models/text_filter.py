@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import is_among, pages
-from memorybase.keyword_index.analyzer import analyzer, term_key
+from memorybase.keyword_index.analyzer import analyzer, term_keys
+from memorybase.keyword_index.queries import languages_of
 from memorybase.models import Flow, Message, Posting, Run, Session
 
 _OF_SESSION = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
@@ -24,11 +26,11 @@ RARE = 2_000  # with so many messages at most, a word's sessions are looked up; 
 
 @dataclass(frozen=True, slots=True)
 class TextFilter:
-    """`keys`: of each flow, keys of the words. `positions`: of messages with the rarest word. `sessions`: those with
-    the text in their id or end user. None: too many."""
+    """`keys`: of each flow, the keys of each word. `positions`: of messages with the rarest word. `sessions`: those
+    with the text in their id or end user. None: too many."""
 
     text: str
-    keys: Sequence[tuple[UUID, tuple[int, ...]]]
+    keys: Sequence[tuple[UUID, tuple[tuple[int, ...], ...]]]
     positions: Sequence[int] | None
     sessions: Sequence[UUID] | None
 
@@ -64,19 +66,22 @@ class TextFilter:
     def _has_words(
         self, db: OrmSession, table: type[Session | Run], within: sa.ColumnElement[bool], rare: sa.Select[UUID]
     ) -> sa.ColumnElement[bool]:
-        words = len(self.keys[0][1]) if self.keys else 0
+        forms = [len(keys) for keys in self.keys[0][1]] if self.keys else []
+        words = len(forms)
         if not words or self.positions == []:
             return sa.false()
-        columns = [sa.column("flow_id", Flow.id.type), *(sa.column(f"k{n}", sa.BigInteger()) for n in range(words))]
-        of_flows = sa.values(*columns).data([(flow_id, *keys) for flow_id, keys in self.keys]).cte("words")
+        names = [f"k{word}_{form}" for word, count in enumerate(forms) for form in range(count)]
+        columns = [sa.column("flow_id", Flow.id.type), *(sa.column(name, sa.BigInteger()) for name in names)]
+        rows = [(flow_id, *(key for keys in of_words for key in keys)) for flow_id, of_words in self.keys]
+        of_flows = sa.values(*columns).data(rows).cte("words")
         conditions: list[sa.ColumnElement[bool]] = [
             sa.select(Posting.position)
             .join(Message, Message.position == Posting.position)
             # Not joined: with statistics SQLite takes the flows for a million rows and reads all postings and messages.
-            .where(Posting.term == _key_of(of_flows, table, number), within)
+            .where(_has_key(of_flows, table, [f"k{word}_{form}" for form in range(count)]), within)
             .correlate(table)
             .exists()
-            for number in range(words)
+            for word, count in enumerate(forms)
         ]
         if self.positions is not None:
             found = db.scalars(rare.where(is_among(Message.position, "positions")), {"positions": self.positions})
@@ -84,18 +89,20 @@ class TextFilter:
         return sa.and_(*conditions)
 
 
-def _key_of(of_flows: sa.CTE, table: type[Session | Run], number: int) -> sa.ScalarSelect[int]:
-    """The key of a word in the row's flow."""
-    key = sa.select(of_flows.c[f"k{number}"]).where(of_flows.c.flow_id == table.flow_id)
-    return key.correlate(table).scalar_subquery()
+def _has_key(of_flows: sa.CTE, table: type[Session | Run], names: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Whether a posting has one of the keys of a word in the row's flow."""
+    of_flow = [sa.select(of_flows.c[name]).where(of_flows.c.flow_id == table.flow_id) for name in names]
+    keys = [key.correlate(table).scalar_subquery() for key in of_flow]
+    return Posting.term == keys[0] if len(keys) == 1 else Posting.term.in_(keys)
 
 
 def read_text(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str, *, language: str) -> TextFilter:
     """The filter for the user's flows, or for one."""
-    terms = list(dict.fromkeys(analyzer(language).terms(text)))[:MAX_WORDS]
     flows = [flow_id] if flow_id is not None else _newest_flows(db, user_id)
-    keys = [(flow, tuple(term_key(flow, term) for term in terms)) for flow in flows]
-    found = [_positions(db, [of_flow[number] for _, of_flow in keys]) for number in range(len(terms))]
+    asked = analyzer(language).asked(text, partial(languages_of, db, flows))
+    terms = asked.terms[:MAX_WORDS]
+    keys = [(flow, tuple(term_keys(flow, term, asked) for term in terms)) for flow in flows]
+    found = [_positions(db, [key for _, of_flow in keys for key in of_flow[number]]) for number in range(len(terms))]
     rarest = min(found, key=len, default=[])
     sessions = _sessions(db, user_id, flow_id, text)
     return TextFilter(text, keys, rarest if len(rarest) <= RARE else None, sessions if len(sessions) <= RARE else None)

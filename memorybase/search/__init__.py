@@ -19,6 +19,8 @@
     parts                the parts of a score in a user's words, and factors for them
     weights              a memory base's own weights
     reranking            an optional cross-encoder
+    corrections          later messages that say something else about what the query asks for
+    spread               results of questions about an order, spread over sessions
     alike                messages with the same text
     query_vectors        vectors of the latest queries
     snippets, passages   the passage of a hit that matched

@@ -49,7 +49,7 @@ def find_keyword_candidates(
         within = postings.ranges_of(
             db, flow_id, session_id=request.session_id, end_user_id=request.end_user_id, at_most=MAX_SESSION_RANGES
         )
-    terms = keyword_search.find_terms(db, flow_id, question.terms, within)
+    terms = keyword_search.find_terms(db, flow_id, question.asked, within)
     tried = POSITIONS_PER_CANDIDATE * _candidate_limit(request) if request.conditions is None else CONDITION_POSITIONS
     positions = terms.best_positions(tried).tolist()
     pinned = queries.pinned_positions(
@@ -152,8 +152,7 @@ def score(
     weights = scoring.WITHOUT_TOKENS
     if tokens is not None:
         weights = scoring.WITH_TOKENS
-        language = services.settings.keyword_language
-        rarity = late_interaction.weights_of(question, request.query, tokens, terms, language)
+        rarity = late_interaction.weights_of(question, request.query, tokens, terms)
         columns |= late_interaction.columns(described, stored, tokens, rarity)
     half_life = request.half_life_days
     if not request.default_weights:

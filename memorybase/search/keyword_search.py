@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.keyword_index import analyzer
 from memorybase.keyword_index import queries as postings
+from memorybase.keyword_index.analyzer import Asked
 from memorybase.keyword_index.queries import Collected, Occurrences
 
 Floats = NDArray[np.float64]
@@ -43,10 +44,11 @@ MOST_CACHE_SECONDS = 300.0
 
 @dataclass(slots=True)
 class Term:
-    """A term of the question and its positions. `common`: not all of its positions are known."""
+    """A term of the question and its positions. `common`: not all of its positions are known. `keys`: of its stems, one
+    in each language that it is looked up in."""
 
     text: str
-    key: int
+    keys: tuple[int, ...]
     rarity: float
     positions: Positions
     times: Floats
@@ -98,9 +100,9 @@ class QueryTerms:
         """Look up common terms around these positions."""
         common = [term for term in self.terms if term.common]
         around = np.unique(np.concatenate([positions + step for step in STEP_WEIGHTS])).tolist() if common else []
-        occurrences = postings.occurrences_at(db, [term.key for term in common], around)
+        occurrences = postings.occurrences_at(db, [key for term in common for key in term.keys], around)
         for term in common:
-            term.positions, term.times = occurrences[term.key]
+            term.positions, term.times = _merged([occurrences[key] for key in term.keys])
 
     def scores(self, positions: Positions, lengths: Floats) -> Floats:
         """BM25 of the turns at these positions; `lengths` are their counts of terms."""
@@ -146,40 +148,55 @@ def _best(positions: Positions, scores: Floats, limit: int) -> Positions:
     return positions[np.lexsort((-positions, -scores))[:limit]]
 
 
-def find_terms(
-    db: OrmSession, flow_id: UUID, terms: Sequence[str], within: Sequence[tuple[int, int]] | None
-) -> QueryTerms:
+def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tuple[int, int]] | None) -> QueryTerms:
     """The terms' positions in the flow or within these ranges; rarity is always the flow's."""
     collected = _counts.get(("flow", flow_id))
     if collected is None:
         collected = postings.collected(db, flow_id)
         _counts.put(("flow", flow_id), collected, collected.sessions)
     rarest = math.log(2 * collected.documents + 2)
-    texts = {analyzer.term_key(flow_id, text): text for text in terms}
-    message_counts = _message_counts(db, list(texts))
-    rarities = {
-        key: math.log(1 + max(0, collected.documents - number + 0.5) / (number + 0.5)) / rarest
-        for key, number in message_counts.items()
-    }
-    chosen = sorted(rarities, key=lambda key: -rarities[key])[:MAX_TERMS]
-    counts = message_counts if within is None else postings.counts(db, chosen, within)
-    occurrences = _read(db, [key for key in chosen if counts[key]], counts, within)
-    loaded = [
-        Term(texts[key], key, rarities[key], *occurrences.get(key, postings.NOWHERE), common=False) for key in chosen
-    ]
-    for term in loaded:
-        term.common = len(term.positions) < counts[term.key]
-    best = (K1 + 1) * math.sqrt(sum(rarities[key] for key in chosen))
+    keys = {text: analyzer.term_keys(flow_id, text, asked) for text in asked.terms}
+    message_counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
+    rarities: dict[str, float] = {}
+    for text, of_term in keys.items():
+        number = sum(message_counts[key] for key in of_term)
+        rarities[text] = math.log(1 + max(0, collected.documents - number + 0.5) / (number + 0.5)) / rarest
+    chosen = sorted(rarities, key=lambda text: -rarities[text])[:MAX_TERMS]
+    counts = message_counts
+    if within is not None:
+        counts = postings.counts(db, [key for text in chosen for key in keys[text]], within)
+    located = [tuple(key for key in keys[text] if counts[key]) for text in chosen]
+    occurrences = _read(db, [of_term for of_term in located if of_term], counts, within)
+    loaded = []
+    for text, of_term in zip(chosen, located, strict=True):
+        found = _merged([occurrences[key] for key in of_term if key in occurrences])
+        common = any(len(occurrences.get(key, postings.NOWHERE).positions) < counts[key] for key in of_term)
+        loaded.append(Term(text, keys[text], rarities[text], *found, common=common))
+    best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
     return QueryTerms(loaded, collected, best or 1.0)
 
 
+def _merged(found: Sequence[Occurrences]) -> Occurrences:
+    """One term's occurrences, found under several stems."""
+    found = [each for each in found if len(each.positions)]
+    if len(found) < 2:
+        return found[0] if found else postings.NOWHERE
+    positions, index = np.unique(np.concatenate([each.positions for each in found]), return_inverse=True)
+    times = np.bincount(index, weights=np.concatenate([each.times for each in found]))
+    return Occurrences(positions.astype(np.int64), times.astype(np.float64))
+
+
 def _read(
-    db: OrmSession, keys: Sequence[int], counts: Mapping[int, int], within: Sequence[tuple[int, int]] | None
+    db: OrmSession,
+    terms: Sequence[tuple[int, ...]],
+    counts: Mapping[int, int],
+    within: Sequence[tuple[int, int]] | None,
 ) -> dict[int, Occurrences]:
-    """Postings of the rarest terms up to the bound; at least some of the rarest term."""
-    totals = accumulate(counts[key] for key in keys)
-    complete = [key for key, total in zip(keys, totals, strict=True) if total <= POSTINGS_READ]
-    return postings.occurrences(db, complete or keys[:1], within, limit=None if complete else POSTINGS_READ)
+    """Postings of the rarest terms, each given as its keys, up to the bound; at least some of the rarest term."""
+    totals = accumulate(sum(counts[key] for key in keys) for keys in terms)
+    complete = [key for keys, total in zip(terms, totals, strict=True) if total <= POSTINGS_READ for key in keys]
+    first = terms[0] if terms else ()
+    return postings.occurrences(db, complete or first, within, limit=None if complete else POSTINGS_READ)
 
 
 def _message_counts(db: OrmSession, keys: Sequence[int]) -> dict[int, int]:

@@ -29,9 +29,9 @@ STOP_WORD = 0.15  # the weight of a stop word; a name has none, because the sign
 UNKNOWN: Mapping[str, float] = {"two_before": 0.44, "after_question": 0.39}
 
 
-def weights_of(question: Question, query: str, tokens: QueryTokens, terms: QueryTerms, language: str) -> Floats:
+def weights_of(question: Question, query: str, tokens: QueryTokens, terms: QueryTerms) -> Floats:
     """The weight of each token of the query; they sum to 1, or to 0 if no token carries meaning."""
-    analyzer = keywords.analyzer(language)
+    analyzer = keywords.analyzer(question.asked.language)
     rarities = terms.rarities
     weights = np.zeros(len(tokens.spans))
     for word in keywords.WORD.finditer(query):

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
+from memorybase.search.corrections import texts
 from memorybase.search.passages import Passage, Reader, Span, best_passage, rarities
 from memorybase.search.search import Hit
 
@@ -40,7 +41,8 @@ Around = Callable[[], Iterable[tuple[Hit, Sequence[Mapping[str, Any]]]]]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message that may be shown. `score`: a hit's; None for a neighboring turn. `matched`: the hit's snippet."""
+    """A message that may be shown. `score`: a hit's; None for a neighboring turn. `matched`: the hit's snippet. `note`:
+    that a later message corrects it."""
 
     message_id: UUID
     session_id: str
@@ -50,6 +52,7 @@ class Turn:
     text: str
     score: float | None = None
     matched: Span | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ class Memory:
         before = f"{CUT} " if text[: first.start].strip() else ""
         after = f" {CUT}" if text[last.end :].strip() else ""
         shown = before + f" {CUT} ".join(passage.of(text) for passage in self.passages) + after
-        return f"- [{self.turn.sent_at:%Y-%m-%d}] {self.turn.who}: " + "\n  ".join(shown.splitlines())
+        note = f" ({self.turn.note})" if self.turn.note else ""
+        return f"- [{self.turn.sent_at:%Y-%m-%d}] {self.turn.who}: " + "\n  ".join(shown.splitlines()) + note
 
     def with_passage(self, passage: Passage) -> Memory:
         """The memory with one more passage; adjacent passages become one."""
@@ -217,7 +221,8 @@ def _turn_of(hit: Hit) -> Turn:
     text = message_text(hit.content) or hit.snippet
     matched = Span(hit.snippet_start, hit.snippet_end)
     who = _name(hit.sender_name, hit.role)
-    return Turn(hit.message_id, hit.session_id, hit.seq, hit.timestamp, who, text, hit.score, matched)
+    note = texts.for_model(hit.corrected_by)
+    return Turn(hit.message_id, hit.session_id, hit.seq, hit.timestamp, who, text, hit.score, matched, note)
 
 
 def _neighbor_turn(hit: Hit, turn: Mapping[str, Any]) -> Turn:

@@ -194,19 +194,23 @@ def session_ids_of(
     return found if len(found) <= at_most else None
 
 
-def small_selection(
+def held_in_sessions(
     db: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
-) -> list[UUID] | None:
-    """The counted messages of a session or an end user; None if there are more than `at_most`, or more sessions."""
+) -> dict[UUID, Held] | None:
+    """What the serving generation holds of a session or an end user; None if more than `at_most` messages, or sessions.
+
+    A renamed session's by its new name.
+    """
     # The sessions first: in one statement SQLite might read every message of the flow.
     session_ids = session_ids_of(db, target.flow_id, session_id=session_id, end_user_id=end_user_id, at_most=at_most)
     if session_ids is None:
         return None
+    # Their entries afterwards: in one statement PostgreSQL might read the whole ledger for the few of a session.
     of_sessions = sa.select(Message.id).where(
         Message.flow_id == target.flow_id, Message.session_id.in_(session_ids), counted(target.capture)
     )
     ids = list(db.scalars(of_sessions.limit(at_most + 1)))
-    return ids if len(ids) <= at_most else None
+    return held_of(db, target, ids) if len(ids) <= at_most else None
 
 
 def pinned_positions(

@@ -1,16 +1,21 @@
 """Reads a query: its terms, the speakers and dates that it names, and whether it asks for a time or a number. Pure.
 
-Rules, not a model. They know English; a query in another language only has terms.
+Rules, not a model. They know English and the languages of keyword_index/languages.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from memorybase.keyword_index import analyzer as keywords
+from memorybase.keyword_index.analyzer import Asked, Spoken
+from memorybase.keyword_index.languages import Language
+from memorybase.keyword_index.languages.definition import normal
+from memorybase.search import foreign_dates
+from memorybase.search.periods import DAY, LEAP_YEAR, YEAR, Period, a_day, a_month
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june",
@@ -50,97 +55,157 @@ _ASKS_HELP = re.compile(
 _ASKS_TO_RECALL = re.compile(
     r"\b(?:summar\w*|order|timeline|conversations?|(?:did|have|had) i|i (?:said|told|mentioned|asked))\b"
 )
-_WORDS = re.compile(r"[\w'\u2019-]+")
+# The first of several events. "My first sprint" and "the first draft" name one of a series, wherever it was mentioned.
+_SERIES = (
+    r"(?:sprint|draft|name|half|venue|chapter|aid|article|place|version|phase|step|round|weekend|week|day|night|part"
+    r"|choice|language)\b"
+)
+_ASKS_FIRST = re.compile(
+    rf"\b(?:my|his|her|their|our|your|\w+'s) (?:very )?first (?!{_SERIES})|\bfirst (?:time|thing)\b"
+    r"|\bfirst (?:start|mention|talk|visit|watch|meet|met|went|go|ask|try|tried|see|saw|hear|read|play|join|use|learn)"
+    r"|\b(?:originally|in the beginning|at first)\b"
+)
+_ASKS_LATEST = re.compile(
+    r"\b(?:latest|most recent(?:ly)?|newest)\b|\blast (?:time|thing)\b"
+    r"|\b(?:my|his|her|their|our|your|\w+'s) last (?!name|night|week|weekend|month|year|summer|winter|spring|autumn"
+    r"|fall|(?:mon|tues|wednes|thurs|fri|satur|sun)day|few|part|chapter|step|one|two|three)\w+"
+)
+_ASKS_ORDER = re.compile(
+    r"\bin (?:what|which) order\b|\bchronolog\w+|\btimeline\b|\bbrought up\b"
+    r"|\b(?:list|walk me through|tell me|show me|give me|what is|what was)\b.*\border\b"
+)
+_WORDS = re.compile(r"[\w\u0900-\u0df3'\u2019-]+")  # Indic vowel signs are no word characters
 
 MOST_KEYWORDS = 3
-
-DAY = timedelta(days=1)
-LEAP_YEAR = 2000
-YEAR = timedelta(days=360)
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """A time that a query names; `yearly`: without a year, so every year matches."""
-
-    start: datetime
-    end: datetime
-    yearly: bool = False
-
-    def nearness(self, moment: datetime) -> float:
-        """1 for a message in this period, less for soon after it: people talk about a day on the days that follow."""
-        if self.yearly:
-            if not MINYEAR + 1 < moment.year < MAXYEAR:
-                return 0.0
-            return max(self._moved(moment.year).nearness(moment), self._moved(moment.year - 1).nearness(moment))
-        if self.start - DAY <= moment < self.end + DAY:
-            return 1.0 if self.end - self.start < YEAR else 0.2  # a year is a weak hint
-        if self.end - self.start >= YEAR:
-            return 0.0
-        after = moment - self.end
-        return 0.0 if after < timedelta(0) else 0.6 if after <= 8 * DAY else 0.3 if after <= 31 * DAY else 0.0
-
-    def _moved(self, year: int) -> Period:
-        length = self.end - self.start
-        start = _day(year, self.start.month, self.start.day) or self.start.replace(year=year, day=28)
-        return Period(start, start + length)
+MOST_DECLINED = 50  # words whose other forms are looked up as names; a question is shorter
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A parsed query. `terms` are its stems without speakers' names; `text` is the text to embed.
+    """A parsed query. `asked` are its stems without speakers' names; `text` is the text to embed.
 
     A name weighs so much in a sentence vector that every turn of that speaker looks like an answer. So `text` leaves
     names out, and the signal `speaker` counts them.
     """
 
-    terms: tuple[str, ...]
+    asked: Asked
     names: frozenset[str]
     text: str
     asks_time: bool
     asks_number: bool
     asks_other_side: bool  # what the other side said: "What did you suggest?"
     asks_help: bool  # with something now, so that standing wishes matter; not about what was said before
-    in_first_person: bool
+    in_first_person: bool  # true outside English, where the signal is unknown
     is_keywords: bool  # up to three words, each a term or a name: no sentence says what is asked
     periods: tuple[Period, ...]
+    asks_first: bool = False  # of several events
+    asks_latest: bool = False
+    asks_order: bool = False  # of what was talked about
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        return self.asked.terms
 
 
-def possible_names(query: str) -> set[str]:
-    """The case-folded words that may name a speaker."""
-    return keywords.name_words(query)
+def possible_names(query: str, language: str = keywords.ENGLISH) -> set[str]:
+    """The case-folded words that may name a speaker, and what they may be declined from."""
+    own = keywords.analyzer(language).of(query)
+    found = keywords.name_words(query)
+    if own.known is not None:
+        words = own.kept(own.words(query))[:MOST_DECLINED]
+        found |= {form for word in words for form in keywords.name_forms(word, own.known)}
+    return {word for word in found if len(word) > 1}
 
 
-def parse(query: str, *, language: str, speakers: Collection[str], now: datetime) -> Question:
-    """Parse a query; `speakers` are its words that name a speaker of the flow."""
+def parse(query: str, *, language: str, speakers: Collection[str], now: datetime, spoken: Spoken = tuple) -> Question:
+    """Parse a query; `speakers` are its words that name a speaker of the flow, `spoken` reads the flow's languages."""
     analyzer = keywords.analyzer(language)
+    own = analyzer.of(query)
     names = frozenset(speakers)
-    name_terms = set(analyzer.terms(" ".join(names)))
+    asked = _without_name_terms(analyzer.asked(query, spoken), query, own, names)
+    text = _without_names(query, names, own.known)
+    if own.known is not None:
+        return _foreign(query, own, own.known, asked, names, text, now)
     folded = query.casefold().replace("\u2019", "'")
-    terms = analyzer.terms(query)
     asks_other_side = bool(_ASKS_OTHER_SIDE.search(folded))
+    periods = tuple(_periods(folded, now))
     return Question(
-        terms=tuple(dict.fromkeys(term for term in terms if term not in name_terms)),
+        asked=asked,
         names=names,
-        text=_without_names(query, names),
+        text=text,
         asks_time=bool(_ASKS_TIME.search(folded)),
         asks_number=bool(_ASKS_NUMBER.search(folded)),
         asks_other_side=asks_other_side,
         asks_help=bool(_ASKS_HELP.search(folded)) and not asks_other_side and not _ASKS_TO_RECALL.search(folded),
         in_first_person=bool(_FIRST_PERSON.search(folded)),
-        is_keywords=0 < len(terms) == len(analyzer.words(query)) <= MOST_KEYWORDS,
-        periods=tuple(_periods(folded, now)),
+        is_keywords=_is_keywords(query, own),
+        periods=periods,
+        asks_first=not periods and bool(_ASKS_FIRST.search(folded)),
+        asks_latest=not periods and bool(_ASKS_LATEST.search(folded)),
+        asks_order=bool(_ASKS_ORDER.search(folded)),
     )
 
 
-def _without_names(query: str, names: Collection[str]) -> str:
+def asks_order(query: str, language: str) -> bool:
+    """Whether the query asks in which order topics came up."""
+    known = keywords.analyzer(language).of(query).known
+    if known is not None and known.questions["asks_order"].search(known.folded(normal(query))):
+        return True
+    return _ASKS_ORDER.search(query.casefold()) is not None
+
+
+def _foreign(
+    query: str,
+    own: keywords.Analyzer,
+    language: Language,
+    asked: Asked,
+    names: frozenset[str],
+    text: str,
+    now: datetime,
+) -> Question:
+    """A question in another language. Its help and first person are not recognized: those signals know English."""
+    folded = language.folded(normal(query))
+    asks = {name for name, pattern in language.questions.items() if pattern.search(folded)}
+    periods = tuple(foreign_dates.periods(folded, language, now))
+    return Question(
+        asked=asked,
+        names=names,
+        text=text,
+        asks_time="asks_time" in asks,
+        asks_number="asks_number" in asks,
+        asks_other_side="asks_other_side" in asks,
+        asks_help=False,
+        in_first_person=True,
+        is_keywords=_is_keywords(query, own),
+        periods=periods,
+        asks_first=not periods and "asks_first" in asks,
+        asks_latest=not periods and "asks_latest" in asks,
+        asks_order="asks_order" in asks,
+    )
+
+
+def _is_keywords(query: str, own: keywords.Analyzer) -> bool:
+    return 0 < len(own.asked_words(query)) == len(own.words(query)) <= MOST_KEYWORDS
+
+
+def _without_name_terms(asked: Asked, query: str, own: keywords.Analyzer, names: Collection[str]) -> Asked:
+    if not names:
+        return asked
+    named = [word for word in own.words(query) if keywords.name_forms(word, own.known) & set(names)]
+    name_terms = {*own.terms(" ".join(names)), *own.stems(named)}
+    return replace(asked, terms=tuple(term for term in asked.terms if term not in name_terms))
+
+
+def _without_names(query: str, names: Collection[str], language: Language | None) -> str:
     words = _WORDS.findall(query)
-    kept = [word for word in words if not _is_name(word.casefold(), names)]
+    kept = [word for word in words if not _is_name(word, names, language)]
     return " ".join(kept) if 1 < len(kept) < len(words) else query
 
 
-def _is_name(word: str, names: Collection[str]) -> bool:
-    return word.replace("\u2019", "'").removesuffix("'s") in names
+def _is_name(word: str, names: Collection[str], language: Language | None) -> bool:
+    if language is not None:
+        return not possible_names(word, language.name).isdisjoint(names)
+    return word.casefold().replace("\u2019", "'").removesuffix("'s") in names
 
 
 def _periods(query: str, now: datetime) -> Iterator[Period]:
@@ -157,14 +222,14 @@ def _days(query: str, _now: datetime) -> Iterator[Period | None]:
     dates += [(year, _MONTHS.index(month) + 1, day) for month, day, year in _MONTH_DAY.findall(query)]
     dates += [(year, int(month), day) for year, month, day in _ISO_DAY.findall(query)]
     for year, month, day in dates:
-        start = _day(int(year or LEAP_YEAR), month, int(day))
+        start = a_day(int(year or LEAP_YEAR), month, int(day))
         yield Period(start, start + DAY, yearly=not year) if start else None
 
 
 def _months(query: str, _now: datetime) -> Iterator[Period | None]:
     for before, month, year in _IN_MONTH.findall(query):
         if before or year:
-            yield _month(int(year or LEAP_YEAR), _MONTHS.index(month) + 1, yearly=not year)
+            yield a_month(int(year or LEAP_YEAR), _MONTHS.index(month) + 1, yearly=not year)
 
 
 def _years(query: str, _now: datetime) -> Iterator[Period | None]:
@@ -199,18 +264,8 @@ def _last(today: datetime, which: str, unit: str) -> Period | None:
         saturday = monday + (5 - 7 * back) * DAY
         return Period(saturday, saturday + 2 * DAY)
     if unit == "month":
-        return _month((today.replace(day=1) - back * DAY).year, (today.replace(day=1) - back * DAY).month, yearly=False)
+        return a_month(
+            (today.replace(day=1) - back * DAY).year, (today.replace(day=1) - back * DAY).month, yearly=False
+        )
     start = datetime(today.year - back, 1, 1, tzinfo=UTC)
     return Period(start, start + YEAR - DAY)
-
-
-def _month(year: int, month: int, *, yearly: bool) -> Period:
-    start = datetime(year, month, 1, tzinfo=UTC)
-    return Period(start, datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC), yearly=yearly)
-
-
-def _day(year: int, month: int, day: int) -> datetime | None:
-    try:
-        return datetime(year, month, day, tzinfo=UTC)
-    except ValueError:  # the 31st of June, the 29th of February
-        return None

@@ -42,6 +42,8 @@ class SearchRequest:
     memory base's own weights say.
     memory_base_ids: in a flow, only these of its memory bases; empty: all.
     fold_alike: of messages with the same text only the best, with how many others there are.
+    corrections: in hybrid search, compare what the results state and rank later statements first; None: unless that
+    costs a further request to an endpoint.
     passages: if false, a snippet is the chunk that matched, for callers that read the messages themselves.
     """
 
@@ -67,6 +69,7 @@ class SearchRequest:
     half_life_days: float | None = None
     memory_base_ids: Sequence[UUID] = ()
     fold_alike: bool = False
+    corrections: bool | None = None
     passages: bool = True
 
     @property

@@ -8,18 +8,32 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import tracing
 from memorybase.database.replica import moment
 from memorybase.ids import CallerId
 from memorybase.keyword_index import queries as postings
 from memorybase.models import Message
 from memorybase.queries import caller_ids
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
-from memorybase.search import alike, hybrid, pins, queries, query_parser, reranking, vector_search
+from memorybase.quotas.charges import charge_search
+from memorybase.search import (
+    alike,
+    hybrid,
+    pins,
+    queries,
+    query_parser,
+    reranking,
+    spread,
+    vector_search,
+)
+from memorybase.search.corrections import hits as corrections
+from memorybase.search.corrections.hits import CorrectionOf
 from memorybase.search.queries import Neighbour, Target
 from memorybase.search.query_parser import Question, possible_names
 from memorybase.search.request import SearchRequest, check, narrowed
@@ -40,7 +54,8 @@ class Hit:
     `alike`: how many other messages with the same text are folded into it, if the request asks for that.
     `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are
     the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
-    results come first if they are relevant.
+    results come first if they are relevant. `corrects` and `corrected_by` name an earlier and a later message that says
+    something else about what the query asks for.
     """
 
     message_id: UUID
@@ -63,6 +78,8 @@ class Hit:
     parts: dict[str, Any] | None = None
     alike: int = 0
     pinned: bool = False
+    corrects: CorrectionOf | None = None
+    corrected_by: CorrectionOf | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +95,26 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
 
     Pending are the 64 newest counted messages of the 1,000 sessions captured last, and the 64 newest edits; their first
     4 chunks each, 128 in all, are embedded here and cached.
-    Raises NotFound, InvalidRequest, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
+    Raises NotFound, InvalidRequest, QuotaExceeded, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
+    charge_search(services, user_id)
+    return search_uncharged(services, user_id, request)
+
+
+def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) -> SearchAnswer:
+    """`search` as a part of a call that was charged."""
     started = time.perf_counter()
     request = narrowed(request)
     check(services.settings, request)
-    with moment():
+    with moment(), tracing.span("search", mode=request.mode):
         request = _with_rows(services, user_id, request)
+        sought = corrections.sought_by(services, request)
+        wanted = corrections.widened(request) if sought else request
         find = _dense if request.mode == "dense" else _reranked
-        chosen = _top(services, find(services, user_id, request), request)
-        results = _hits(services, request, chosen)
+        chosen = _top(services, find(services, user_id, wanted), wanted)
+        results = _hits(services, wanted, chosen)
+        if sought and results:
+            results = corrections.corrected(services, request, sought, chosen, results)
     return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
 
 
@@ -143,7 +170,8 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
         if request.mode == "hybrid":
             vector_results = vector_search.nearest_in_thread(services, targets, question.text, wider)
             pending = vector_search.read_pending(db, targets, request)
-        terms, by_keywords = hybrid.find_keyword_candidates(db, request, question, targets)
+        with tracing.span("keyword_search"):
+            terms, by_keywords = hybrid.find_keyword_candidates(db, request, question, targets)
     by_target: list[tuple[list[Candidate], QueryTokens | None]]
     if vector_results is None:
         by_target = [([each._replace(score=-1.0) for each in found], None) for found in by_keywords.values()]
@@ -163,8 +191,10 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
 
 
 def _parse(db: OrmSession, services: Services, request: SearchRequest, flow_id: UUID, now: datetime) -> Question:
-    speakers = postings.speakers_among(db, flow_id, possible_names(request.query))
-    return query_parser.parse(request.query, language=services.settings.keyword_language, speakers=speakers, now=now)
+    language = services.settings.keyword_language
+    speakers = postings.speakers_among(db, flow_id, possible_names(request.query, language))
+    spoken = partial(postings.languages_of, db, [flow_id])
+    return query_parser.parse(request.query, language=language, speakers=speakers, now=now, spoken=spoken)
 
 
 def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:
@@ -184,14 +214,16 @@ def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Targ
 
 def _top(services: Services, candidates: Iterable[Candidate], request: SearchRequest) -> list[Candidate]:
     """The top_k candidates, each message once; alike ones folded if the request says so."""
+    spreads = request.mode != "dense" and query_parser.asks_order(request.query, services.settings.keyword_language)
     best: dict[UUID, Candidate] = {}
     for candidate in pins.ordered(request, candidates):
         best.setdefault(candidate.message_id, candidate)
-        if len(best) == request.top_k and not request.fold_alike:
+        if len(best) == request.top_k and not request.fold_alike and not spreads:
             break
-    if request.fold_alike:
-        return alike.fold(services, list(best.values()), request.top_k)
-    return list(best.values())
+    found = list(best.values())
+    if spreads:
+        found = spread.over_sessions(found, len(found) if request.fold_alike else request.top_k)
+    return alike.fold(services, found, request.top_k) if request.fold_alike else found
 
 
 def turns_around(

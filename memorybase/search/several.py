@@ -10,10 +10,11 @@ from uuid import UUID
 from memorybase import errors
 from memorybase.messages import message_text
 from memorybase.queries.ownership import not_found
+from memorybase.quotas.charges import charge_search
 from memorybase.search import pins, queries
 from memorybase.search.alike import normalized
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import Hit, SearchAnswer, search
+from memorybase.search.search import Hit, SearchAnswer, search_uncharged
 from memorybase.services import Services
 
 MAX_MEMORY_BASES = 50  # in one search: each is a query of the store, one after the other
@@ -26,11 +27,12 @@ def search_several(
 
     The request names neither a memory base nor a flow. Raises what `search` raises, and InvalidRequest for too many.
     """
+    charge_search(services, user_id)
     started = time.perf_counter()
     hits: list[Hit] = []
     for flow_id, of_flow in _by_flow(services, user_id, memory_base_ids).items():
         narrowed = replace(request, flow_id=flow_id, memory_base_ids=of_flow)
-        hits += search(services, user_id, narrowed).results
+        hits += search_uncharged(services, user_id, narrowed).results
     results = merged(hits, request)
     return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
 

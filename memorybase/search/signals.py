@@ -20,6 +20,7 @@ from memorybase.search.query_parser import Question
 
 SHORT = 40  # terms; people's turns are below it, and most of a user's requests
 MOST_CAPITALS = 3
+OPENING = 32  # turns: a topic is mostly opened in the first of a session
 PRECEDING_STEPS = (-2, -1)  # the question that a candidate answers is often among these turns
 
 
@@ -80,6 +81,8 @@ def columns(question: Question, terms: QueryTerms, candidates: Candidates) -> di
     neighbor_weights = {step: candidates.neighbor_weight(step) for step in STEP_WEIGHTS if step}
     excess = long(lengths)
     coverage = terms.coverage(candidates.positions) ** 3
+    unasked = np.zeros(len(facts))
+    lateness = _lateness(facts) if question.asks_first or question.asks_latest else unasked
     return {
         "dense": dense,
         "nearby": terms.scores_with_neighbors(candidates.positions, neighbor_weights),
@@ -95,6 +98,9 @@ def columns(question: Question, terms: QueryTerms, candidates: Candidates) -> di
         "date": np.array([_nearness(question, message) for message in facts]),
         "wish": dense * shortness(lengths) * _has_trait(traits, Traits.STATES_WISH) * question.asks_help,
         "first_person": _first_person(facts) * (not question.in_first_person),
+        "first": (1.0 - lateness) * question.asks_first,
+        "latest": lateness * question.asks_latest,
+        "opening": _opening(facts) if question.asks_order else unasked,
         "capitals": np.minimum([message.capitals for message in facts], MOST_CAPITALS) / MOST_CAPITALS,
     }
 
@@ -140,6 +146,22 @@ def _is_named_speaker(question: Question, facts: Sequence[Facts]) -> Floats:
 
 def _nearness(question: Question, message: Facts) -> float:
     return max((period.nearness(message.timestamp) for period in question.periods), default=0.0)
+
+
+def _lateness(facts: Sequence[Facts]) -> Floats:
+    """0 for the earliest of the candidates, 1 for the latest."""
+    order = sorted(range(len(facts)), key=lambda number: (facts[number].timestamp, facts[number].position))
+    values = np.zeros(len(facts))
+    values[order] = np.linspace(0.0, 1.0, len(facts))
+    return values
+
+
+def _opening(facts: Sequence[Facts]) -> Floats:
+    """Near 1 for a user's messages at the beginning of their session, less for later ones."""
+    turns = np.array([message.seq - 1 for message in facts], dtype=np.float64)
+    is_user = np.array([message.role == "user" for message in facts])
+    values: Floats = np.exp(-turns / OPENING) * is_user
+    return values
 
 
 def _first_person(facts: Sequence[Facts]) -> Floats:

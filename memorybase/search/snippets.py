@@ -39,7 +39,7 @@ def snippets_of(
     positions = [position_of(text, chunk) for text, chunk in zip(texts, chunks, strict=True)]
     if not request.passages:
         return [_span_snippet(text, position) for text, position in zip(texts, positions, strict=True)]
-    stemmer = analyzer(services.settings.keyword_language)
+    stemmer = analyzer(services.settings.keyword_language).of(request.query)
     terms = list(dict.fromkeys(stemmer.terms(request.query)))
     readers = [
         Reader(text, terms, stemmer, max_chars=SNIPPET_CHARS, matched=position)

@@ -21,7 +21,8 @@ from memorybase.search.scoring import Weights
 from memorybase.services import Services
 from memorybase.vectors import chunk_ids, indexes
 from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, query_until_enough
-from memorybase.vectors.store import CollectionRef, VectorHit
+from memorybase.vectors.store import CollectionRef, VectorHit, as_score
+from memorybase.webhooks import events
 
 # In Chroma a metadata filter costs as much as 350 unfiltered results (25 ms against 5 ms for 32 at 40,000 records) and
 # grows with the store. So query unfiltered first, and for more if too few pass in SQL.
@@ -30,8 +31,9 @@ CHUNKS_PER_MESSAGE = 4  # an assistant's answer has about four
 VERIFY_BATCH = 96  # messages, nearest first, until there are enough
 FETCH_GROWTH = 5
 FETCH_ROUNDS = 3
-# A session or end user with at most this many messages is filtered by message id: exact, in one request.
-SMALL_SELECTION = 512
+# A session or end user with at most this many chunks is read and compared here: exact, and the cost does not grow with
+# the store.
+COMPARED_CHUNKS = 1_000
 # Where an index finds the chunks of a session, sessions are the filter, up to so many of an end user.
 SESSIONS_SELECTED = 500
 
@@ -79,7 +81,9 @@ def marking_mismatch(services: Services, target: Target) -> Iterator[None]:
         yield
     except errors.CollectionMissing:
         with suppress(errors.DatabaseUnavailable), services.database.transaction(durable=False) as db:
-            memory_bases.mark_mismatch(db, target.memory_base_id, target.generation, clock.now(db))
+            now = clock.now(db)
+            began = memory_bases.mark_mismatch(db, target.memory_base_id, target.generation, now)
+            events.record_mismatch(db, began, now)
         raise
 
 
@@ -88,6 +92,10 @@ def nearest_stored(
 ) -> list[Candidate]:
     """Verified candidates, at least top_k if the bounds of the widening reach that many."""
     with marking_mismatch(services, target):
+        chunks = _few_chunks(services, target, request)
+        if chunks is not None:
+            hits = _compared(services, target, vector, chunks)
+            return _verified(services, target, _chunks_of_messages(target, hits), request)
         return query_until_enough(
             services.vectors,
             collection_of(target),
@@ -106,21 +114,13 @@ def _attempts(
     """The queries to try in turn until enough candidates pass: (filter, limit)."""
     first = max(FIRST_FETCH, CHUNKS_PER_MESSAGE * request.top_k)
     limits = [min(first * FETCH_GROWTH**round_, MAX_FETCH) for round_ in range(FETCH_ROUNDS)]
-    of_sessions = request.session_id is not None or request.end_user_id is not None
-    if of_sessions and indexes.finds_sessions(services.vectors, collection_of(target)):
+    if _is_of_sessions(request) and indexes.finds_sessions(services.vectors, collection_of(target)):
         session_ids = _session_ids(services, target, request)
         if session_ids is not None:
             # No chunk of a session's former name is missed: a rename is a new version of its messages.
             yield from (({"session_id": {"$in": session_ids}}, limit) for limit in limits if session_ids)
             return
-    yield None, limits[0]
-    if of_sessions:
-        message_ids = _small_selection(services, target, request)
-        if message_ids is not None:
-            # By message id, because a session may have been renamed after its chunks were written.
-            yield from (({"message_id": {"$in": message_ids}}, limit) for limit in limits if message_ids)
-            return
-    yield from ((None, limit) for limit in limits[1:])
+    yield from ((None, limit) for limit in limits)
     where = _store_filter(request)
     if where is not None:
         yield from ((where, limit) for limit in limits)
@@ -138,12 +138,33 @@ def _session_ids(services: Services, target: Target, request: SearchRequest) -> 
     return None if found is None else list(found)
 
 
-def _small_selection(services: Services, target: Target, request: SearchRequest) -> list[str] | None:
+def _few_chunks(services: Services, target: Target, request: SearchRequest) -> list[str] | None:
+    """The ids of a session's or an end user's chunks; None if they are many, or an index finds them."""
+    if not _is_of_sessions(request) or indexes.finds_sessions(services.vectors, collection_of(target)):
+        return None
     with services.database.reading(on_replica=True) as db:
-        ids = queries.small_selection(
-            db, target, session_id=request.session_id, end_user_id=request.end_user_id, at_most=SMALL_SELECTION
+        held = queries.held_in_sessions(
+            db, target, session_id=request.session_id, end_user_id=request.end_user_id, at_most=COMPARED_CHUNKS
         )
-    return None if ids is None else [str(id_) for id_ in ids]
+    if held is None or sum(each.chunks for each in held.values()) > COMPARED_CHUNKS:
+        return None
+    base_id = target.memory_base_id
+    return [
+        id_ for message_id, each in held.items() for id_ in chunk_ids.chunk_ids(base_id, message_id, *each)
+    ]  # fmt: skip
+
+
+def _compared(
+    services: Services, target: Target, vector: NDArray[np.float32], chunks: Sequence[str]
+) -> list[VectorHit]:
+    """All of these chunks that are stored, nearest first."""
+    stored = services.vectors.fetch(collection_of(target), chunks, texts=False) if chunks else {}
+    hits = [VectorHit(id_, as_score(1.0 - float(each.vector @ vector)), "", {}) for id_, each in stored.items()]
+    return sorted(hits, key=lambda hit: -hit.score)
+
+
+def _is_of_sessions(request: SearchRequest) -> bool:
+    return request.session_id is not None or request.end_user_id is not None
 
 
 def _store_filter(request: SearchRequest) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import errors, tracing
 from memorybase.embedding import QueryTokens
 from memorybase.embedding.compatibility import check_searchable
 from memorybase.search import queries, signals
@@ -64,10 +64,12 @@ def nearest(
     """Verified candidates of each target from the store; `query` is the text to embed."""
     full_query = request.query if with_tokens and services.settings.token_vectors else None
     results: list[Nearest] = []
-    embedded = _embed_queries(services, query, full_query, targets)
+    with tracing.span("embed_query"):
+        embedded = _embed_queries(services, query, full_query, targets)
     for target, (embedder, vector, tokens) in zip(targets, embedded, strict=True):
         comparable = tokens is not None and target.token_encoding == embedder.token_encoding
-        stored = nearest_stored(services, target, vector, request)
+        with tracing.span("vector_search", "client", memory_base_id=str(target.memory_base_id)):
+            stored = nearest_stored(services, target, vector, request)
         results.append(Nearest(target, embedder, vector, stored, tokens if comparable else None))
     return results
 

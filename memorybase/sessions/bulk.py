@@ -14,7 +14,7 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import flush
 from memorybase.memory_bases.planned_deletion import UNDO
-from memorybase.queries import memory_bases, planned_deletions, sessions
+from memorybase.queries import holds, memory_bases, planned_deletions, sessions
 from memorybase.queries.ownership import check_flow
 from memorybase.queries.planned_deletions import Planned
 from memorybase.services import Services
@@ -111,13 +111,16 @@ def _combined(one: SyncResult, other: SyncResult) -> SyncResult:
 
 
 def plan_deletion(services: Services, user_id: UUID, chosen: Sequence[Chosen]) -> DeletionPlan:
-    """Delete these sessions in 30 seconds, unless `undo_deletion` comes before. Raises InvalidRequest for too many."""
+    """Delete these sessions in 30 seconds, unless `undo_deletion` comes before. Raises InvalidRequest for too many,
+    Held if a legal hold keeps one of them: then none is deleted."""
     batch_id = uuid4()
     planned: list[Chosen] = []
     with services.database.transaction() as db:
         due_at = clock.now(db) + UNDO
         for flow_id, ids in _by_flow(chosen).items():
             rows = sessions.rows_of_user(db, user_id, flow_id, ids)
+            for row in rows:
+                holds.refuse_if_session_held(db, user_id, row)
             planned_deletions.add(db, [row.id for row in rows], batch_id, user_id, due_at)
             planned += [Chosen(flow_id, row.session_id) for row in rows]
     missing = [each.session_id for each in dict.fromkeys(chosen) if each not in set(planned)]
@@ -144,7 +147,7 @@ def _delete_due(services: Services, planned: Planned) -> bool:
     with services.database.transaction() as db:
         if not planned_deletions.start(db, planned.session_uuid):  # withdrawn, or deleted by another sweeper
             return False
-    with contextlib.suppress(errors.NotFound):  # deleted meanwhile
+    with contextlib.suppress(errors.NotFound, errors.Held):  # deleted meanwhile, or held since: then it stays
         edits.delete_session(services, planned.user_id, planned.flow_id, planned.session_id)
     with services.database.transaction() as db:
         planned_deletions.finish(db, planned.session_uuid)

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from memorybase.conversation.node_object_memory.erasure import erase
 from memorybase.database import clock
+from memorybase.database.due import change_if_due
 from memorybase.keyword_index import queries as postings
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
-from memorybase.queries import cursors, deleted_messages, jobs, memory_bases, sessions
+from memorybase.queries import cursors, deleted_messages, holds, jobs, memory_bases, sessions
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -21,9 +22,11 @@ LATE_WRITE = timedelta(days=1)  # a frozen worker's request to the store arrives
 
 
 def delete_flow(services: Services, user_id: UUID, flow_id: UUID) -> bool:
-    """Delete a flow with everything in it. True: nothing is left; False: the sweeper will finish. Raises NotFound."""
+    """Delete a flow with everything in it. True: nothing is left; False: the sweeper will finish. Raises NotFound,
+    Held if a legal hold keeps anything of it."""
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
+        holds.refuse_if_anything_held(db, user_id, flow_id)
         now = clock.now(db)
         # The flow first: a memory base created meanwhile is either refused or found here.
         sessions.begin_flow_deletion(db, flow_id, now)
@@ -81,5 +84,5 @@ def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
 
 def delete_expired_ids(services: Services) -> int:
     """Delete the ids of deleted messages that no late write can reach any more; how many."""
-    with services.database.transaction() as db:
-        return deleted_messages.delete_expired(db, clock.now(db), limit=DELETE_PAGE)
+    delete = partial(deleted_messages.delete_expired, limit=DELETE_PAGE)
+    return change_if_due(services.database, deleted_messages.has_expired, delete)

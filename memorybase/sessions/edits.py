@@ -22,6 +22,8 @@ from memorybase.models import Message, Session
 from memorybase.queries import (
     cursors,
     deleted_messages,
+    distillations,
+    holds,
     jobs,
     ledger,
     memory_bases,
@@ -29,6 +31,7 @@ from memorybase.queries import (
     message_changes,
     node_executions,
     restorable_messages,
+    retention,
     sessions,
     summaries,
 )
@@ -36,9 +39,14 @@ from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.message_changes import NOBODY, Attribution, ChangeKind
 from memorybase.queries.ownership import not_found, require_session, share_bases
+from memorybase.quotas import people
 from memorybase.services import Services
 from memorybase.sessions import relinking
+from memorybase.standing import index as standing
+from memorybase.standing import queries as standing_queries
 from memorybase.telemetry import get_logger
+from memorybase.webhooks import events
+from memorybase.webhooks.events import Event, EventType
 
 log = get_logger(__name__)
 
@@ -54,7 +62,8 @@ class Erasure:
     `context_messages` were in contexts of node executions; `memory_uses` record what models received; `summaries` are
     those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each memory base and session;
     those in `job_ids` are queued, the others follow the active jobs. No search returns any of this from now on.
-    `message_changes` had the former versions of messages; `restorable_messages` were deleted earlier, one by one.
+    `message_changes` had the former versions of messages; `restorable_messages` were deleted earlier, one by one;
+    `standing_statements` were found in the messages, `facts` distilled from them.
     """
 
     sessions: int = 0
@@ -71,9 +80,32 @@ class Erasure:
     chat_messages: int = 0
     message_changes: int = 0
     restorable_messages: int = 0
+    standing_statements: int = 0
+    facts: int = 0
 
     def __add__(self, other: Erasure) -> Erasure:
         return Erasure(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class NewExpiry:
+    """When a session expires: at a time, in so many days of the database's clock, or with neither never."""
+
+    at: datetime | None = None
+    in_days: int | None = None
+
+    def moment(self, now: datetime) -> datetime | None:
+        """Raises InvalidRequest for a time that has passed, and for both or too many days."""
+        if self.at is not None and self.in_days is not None:
+            raise errors.InvalidRequest("expire_in_days cannot be combined with expires_at", field="expire_in_days")
+        if self.at is not None and self.at <= now:
+            raise errors.InvalidRequest(
+                "expires_at must be in the future", field="expires_at", value=self.at.isoformat(), limit=now.isoformat()
+            )
+        if self.in_days is not None:
+            retention.check_days("expire_in_days", self.in_days)
+            return now + timedelta(days=self.in_days)
+        return self.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,32 +161,26 @@ def edit_message(
 def delete_message(
     services: Services, user_id: UUID, message_id: UUID, attribution: Attribution = NOBODY
 ) -> DeletionReceipt:
-    """Delete a message; no search finds it from this commit on. Raises NotFound.
+    """Delete a message; no search finds it from this commit on. Raises NotFound, Held.
 
     While `deleted_retention_days` has not passed, `restoring.restore_message` stores it again.
     """
-    retention = timedelta(days=services.settings.deleted_retention_days)
+    restorable_for = timedelta(days=services.settings.deleted_retention_days)
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
+        holds.refuse_if_session_held(db, user_id, session)
         now = clock.now(db)
         removed = [
             RemovedFrom(*held) for held in ledger.chunks_of_message(db, message.flow_id, message.session_id, message.id)
         ]
-        bypass = relinking.find_bypass(db, message)
         row = restorable_messages.as_json(message)
-        deleted_messages.remember_message(db, session, message, bypass.follows_id)
-        index.remove(db, session, message)
-        memory_uses.redact_uses(db, message.flow_id, [message.id])
-        redaction.redact_quotes(db, message, now)
-        summaries.mark_deleted(db, message, bypass.follows, now)
-        if retention:
+        row["standing"] = standing.changes_of(db, [message.id]).get(message.id, [])
+        if restorable_for:
             message_changes.record(db, session, message, "delete", attribution, now)
         else:
             message_changes.delete_of_message(db, message.flow_id, message.id)
-        db.delete(message)
-        db.flush()
-        links = relinking.relink(db, bypass)
-        if retention:
+        bypass, links = remove_message(db, session, message, now)
+        if restorable_for:
             kept = {
                 "flow_id": message.flow_id, "message_id": message.id, "message": row, "links": links,
                 "follows_id": bypass.follows,
@@ -164,9 +190,27 @@ def delete_message(
             restorable_messages.keep(db, session, kept)
         scheduled = scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)
         return DeletionReceipt(
-            message.id, now, attribution.by, attribution.reason, now + retention if retention else None, removed,
-            _ids(scheduled),
+            message.id, now, attribution.by, attribution.reason, now + restorable_for if restorable_for else None,
+            removed, _ids(scheduled),
         )  # fmt: skip
+
+
+def remove_message(
+    db: OrmSession, session: Session, message: Message, now: datetime
+) -> tuple[relinking.Bypass, list[Any]]:
+    """Delete a message everywhere but in the stores, with all that quotes it, and lead threads around it.
+
+    The caller has locked the session, marks it as edited, and decides what becomes of the message's changes. Returns
+    what a restoration needs."""
+    bypass = relinking.find_bypass(db, message)
+    deleted_messages.remember_message(db, session, message, bypass.follows_id)
+    index.remove(db, session, message)
+    memory_uses.redact_uses(db, message.flow_id, [message.id])
+    redaction.redact_quotes(db, message, now)
+    summaries.mark_deleted(db, message, bypass.follows, now)
+    db.delete(message)
+    db.flush()
+    return bypass, relinking.relink(db, bypass)
 
 
 def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[SharedBase], Session, Message]:
@@ -190,8 +234,10 @@ def update_session(
     *,
     new_session_id: str | None = None,
     metadata: dict[str, Any] | None = None,
+    expiry: NewExpiry | None = None,
 ) -> None:
-    """Rename a session or replace its metadata. Raises NotFound, SessionConflict if the new id exists."""
+    """Rename a session, replace its metadata, or set when it expires. Raises NotFound, SessionConflict if the new id
+    exists, InvalidRequest."""
     with services.database.transaction() as db:
         if new_session_id is not None:
             memory_bases.share_bases_of_flow(db, flow_id)
@@ -201,6 +247,8 @@ def update_session(
         bases, session = _locked_session(db, user_id, flow_id, session_id)
         if metadata is not None:
             session.meta = metadata
+        if expiry is not None:
+            session.expires_at = expiry.moment(clock.now(db))
         if new_session_id is None or new_session_id == session_id:
             return
         if sessions.fetch_session(db, flow_id, new_session_id) is not None:
@@ -225,7 +273,8 @@ def update_session(
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
-    """Delete a session's messages and runs, and node memory in objects; repairs update the stores. Raises NotFound."""
+    """Delete a session's messages and runs, and node memory in objects; repairs update the stores. Raises NotFound,
+    Held."""
     erased = _delete_session(services, user_id, flow_id, session_id)
     node_objects.erase(services, flow_id, session_id)  # if it fails, the sweeper tries again
     return erased
@@ -234,35 +283,59 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
 def _delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
     with services.database.transaction() as db:
         bases, session = _locked_session(db, user_id, flow_id, session_id)
+        holds.refuse_if_session_held(db, user_id, session)
         now = clock.now(db)
-        chunks = ledger.chunks_of_session(db, flow_id, session_id)
-        deleted_messages.remember_session(db, session)
-        former = message_changes.delete_of_session(db, session)
-        restorable = restorable_messages.delete_of_session(db, session)
-        index.remove_all(db, session)
-        uses = memory_uses.delete_uses_of_session(db, flow_id, session_id)
-        deleted_summaries = summaries.delete_of_session(db, flow_id, session_id)
-        executions, contexts = node_executions.delete_executions_of_session(db, flow_id, session_id)
-        messages, runs = sessions.delete_messages_of_session(db, flow_id, session_id)
-        # The row stays, with its seq counter, until no store holds anything of the session.
-        session.deleted_at = now
-        session.meta = {}
-        db.flush()
-        scheduled = scheduler.mark_edited(db, services, bases, session_id, None, now)
-        locked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
-        repairs = sum(progress.dirty > progress.repaired for progress in locked)
-        return Erasure(
-            sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
-            memory_uses=uses, summaries=deleted_summaries, chunks=chunks, pending_repairs=repairs,
-            job_ids=_ids(scheduled), message_changes=former, restorable_messages=restorable,
-        )  # fmt: skip
+        erased = erase_session(db, services, bases, session, now)
+        gone = {
+            "flow_id": flow_id, "session_id": session_id, "messages": erased.messages, "runs": erased.runs,
+            "chunks": erased.chunks, "pending_repairs": erased.pending_repairs,
+        }  # fmt: skip
+        events.record(db, user_id, [Event(EventType.SESSION_ERASED, gone)], now)
+        return erased
+
+
+def erase_session(
+    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: Session, now: datetime
+) -> Erasure:
+    """Delete a session that the caller has locked, with its flow's memory bases; the sweeper deletes node memory in
+    objects and the row."""
+    flow_id, session_id = session.flow_id, session.session_id
+    chunks = ledger.chunks_of_session(db, flow_id, session_id)
+    deleted_messages.remember_session(db, session)
+    former = message_changes.delete_of_session(db, session)
+    restorable = restorable_messages.delete_of_session(db, session)
+    statements = standing_queries.count_of_session(db, session.id)  # they go with their messages
+    index.remove_all(db, session)
+    uses = memory_uses.delete_uses_of_session(db, flow_id, session_id)
+    deleted_summaries = summaries.delete_of_session(db, flow_id, session_id)
+    cursors.lock_session_progress(db, [base.id for base in bases], session_id)  # in the common order
+    facts = distillations.delete_of_session(db, flow_id, session_id)
+    executions, contexts = node_executions.delete_executions_of_session(db, flow_id, session_id)
+    messages, runs = sessions.delete_messages_of_session(db, flow_id, session_id)
+    # The row stays, with its seq counter, until no store holds anything of the session.
+    session.deleted_at = now
+    session.expires_at = None  # a capture may begin the session again before the row is gone
+    session.meta = {}
+    db.flush()
+    scheduled = scheduler.mark_edited(db, services, bases, session_id, None, now)
+    locked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
+    repairs = sum(progress.dirty > progress.repaired for progress in locked)
+    return Erasure(
+        sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
+        memory_uses=uses, summaries=deleted_summaries, chunks=chunks, pending_repairs=repairs,
+        job_ids=_ids(scheduled), message_changes=former, restorable_messages=restorable,
+        standing_statements=statements, facts=facts,
+    )  # fmt: skip
 
 
 def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasure:
-    """Delete every session and chat of an end user, in all of the user's flows. Raises NotFound if there is none.
+    """Delete every session and chat of an end user, in all of the user's flows. Raises NotFound if there is none, Held
+    if a legal hold keeps any of it: then nothing is deleted.
 
     Each session has its own transaction: after an error, the next call continues.
     """
+    with services.database.transaction() as db:
+        holds.refuse_if_end_user_held(db, user_id, end_user_id)
     total = Erasure()
     while True:
         with services.database.reading() as db:
@@ -273,6 +346,8 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
         if len(page) < ERASE_PAGE:
             break
     erased = message_log.erase_chats(services, user_id, end_user_id)
+    with services.database.transaction() as db:
+        people.forget(db, services.database, user_id, end_user_id)
     total += Erasure(chats=erased.chats, chat_messages=erased.messages, summaries=erased.summaries)
     if total == Erasure():
         raise errors.NotFound("There is no session or chat of this end user", field="end_user_id", value=end_user_id)

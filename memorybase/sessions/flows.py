@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.database import clock
+from memorybase.database import clock, engine
 from memorybase.models import Flow
-from memorybase.queries import sessions
+from memorybase.queries import retention, sessions
 from memorybase.queries.ownership import not_found
 from memorybase.services import Services
+
+CHANGEABLE = ("name", "retain_days", "standing")
 
 
 def create_flow(
@@ -53,9 +56,10 @@ def put_flow(
         with services.database.transaction() as db:
             existing = sessions.lock_flow(db, flow_id)
             if existing is None:
-                flow = Flow(id=flow_id, user_id=user_id, external_id=external_id, name=name,
+                flow = Flow(id=flow_id, user_id=user_id, external_id=external_id, name=name, standing=False,
                             created_at=clock.now(db))  # fmt: skip
                 db.add(flow)
+                engine.created(db, flow_id=flow_id)
                 if before_commit is not None:
                     before_commit(db, flow)
                 return flow, True
@@ -72,3 +76,22 @@ def put_flow(
     except errors.ConstraintViolated:
         # Two requests with the same id: the other one created it. Or the user is gone, which the second try says.
         return put()
+
+
+def update_flow(services: Services, user_id: UUID, flow_id: UUID, changes: Mapping[str, Any]) -> Flow:
+    """Change the name, how many days the flow keeps messages (None: for ever; the sweeper's next pass deletes what is
+    older), or whether its contexts contain standing statements. Raises NotFound, InvalidRequest."""
+    for name in changes:
+        if name not in CHANGEABLE:
+            raise errors.InvalidRequest(f"{name} of a flow cannot be changed", field=name, limit=list(CHANGEABLE))
+    retention.check_retain_days(changes.get("retain_days"))
+    with services.database.transaction() as db:
+        flow = sessions.lock_flow(db, flow_id)
+        if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
+            raise not_found("flow", flow_id)
+        for name, value in changes.items():
+            setattr(flow, name, value)
+        if "retain_days" in changes:
+            flow.retention_due_at = None if flow.retain_days is None else clock.now(db)
+        db.flush()
+        return flow

@@ -11,16 +11,19 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.database.due import change_if_due
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.ingestion import scheduler, trigger
 from memorybase.keyword_index import index
-from memorybase.models import RestorableMessage, Session
+from memorybase.models import Flow, RestorableMessage, Session
 from memorybase.queries import (
     deleted_messages,
+    holds,
     memory_bases,
     message_changes,
     restorable_messages,
+    retention,
     sessions,
     summaries,
 )
@@ -30,6 +33,7 @@ from memorybase.queries.ownership import not_found, resolve_flow
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
+from memorybase.standing import index as standing
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -101,11 +105,14 @@ def restore_message(
     """Store a deleted message again: the same id and seq, a new version, its place in the thread and its changes.
     Searches find it from this commit on. Returns the ids of the repair jobs.
 
-    Raises NotFound after the retention, MessageConflict if a message with its id was captured since.
+    Raises NotFound after the retention or if the message has expired, MessageConflict if a message with its id was
+    captured since.
     """
     with services.database.transaction() as db:
         bases, session, kept = _locked(db, services, user_id, message_id)
         now = clock.now(db)
+        if _has_expired(db, session, kept, now):
+            raise _missing(message_id)
         external_id = kept.message["external_id"]
         if sessions.message_by_id(db, message_id) is not None or (
             external_id is not None and sessions.has_external_id(db, session.flow_id, external_id)
@@ -118,6 +125,8 @@ def restore_message(
         index.add(db, session, [row], {message_id: index.analyze(services, row["role"], row["content"])})
         deleted_messages.delete(db, session.flow_id, [message_id])
         db.flush()
+        found = standing.find(services, row["role"], row["content"])
+        standing.add(db, session, [row], {message_id: (found, kept.message.get("standing", ()))})
         relinking.restore(db, session, kept)
         db.delete(kept)
         message = sessions.message_by_id(db, message_id)
@@ -132,10 +141,19 @@ def restore_message(
         return list(dict.fromkeys(jobs))
 
 
+def _has_expired(db: OrmSession, session: Session, kept: RestorableMessage, now: datetime) -> bool:
+    """Whether a retention rule would delete the restored message."""
+    flow = db.get_one(Flow, session.flow_id)
+    expiry = retention.expiry_of(flow, session, now)
+    captured_at: datetime = restorable_messages.from_json(kept.message)["captured_at"]
+    return expiry is not None and captured_at <= expiry.before
+
+
 def purge_message(services: Services, user_id: UUID, message_id: UUID) -> None:
-    """Delete a deleted message and its changes for good, before its retention ends. Raises NotFound."""
+    """Delete a deleted message and its changes for good, before its retention ends. Raises NotFound, Held."""
     with services.database.transaction() as db:
         _, session, kept = _locked(db, services, user_id, message_id)
+        holds.refuse_if_session_held(db, user_id, session)
         if sessions.message_by_id(db, message_id) is None:
             message_changes.delete_of_message(db, session.flow_id, message_id)
         db.delete(kept)
@@ -143,10 +161,14 @@ def purge_message(services: Services, user_id: UUID, message_id: UUID) -> None:
 
 def delete_expired(services: Services) -> int:
     """Delete the messages whose retention has ended for good; how many."""
+    kept = timedelta(days=services.settings.deleted_retention_days)
     deleted = 0
     while True:
-        with services.database.transaction() as db:
-            page = restorable_messages.delete_before(db, _restorable_since(db, services), limit=SWEEP_PAGE)
+        page = change_if_due(
+            services.database,
+            lambda db, now: restorable_messages.has_before(db, now - kept),
+            lambda db, now: restorable_messages.delete_before(db, now - kept, limit=SWEEP_PAGE),
+        )
         deleted += page
         if page < SWEEP_PAGE:
             return deleted

@@ -21,7 +21,8 @@ from memorybase.settings import Settings, embedded
 from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, Plan, plan
 from memorybase.stack.private import keep_new_files_private, tighten
 from memorybase.stack.processes import Processes, end_leftovers
-from memorybase.stack.state import DataDir, free_port, port_is_free, taken_by
+from memorybase.stack.restore import complete_restore
+from memorybase.stack.state import RESTORED, DataDir, free_port, port_is_free, taken_by
 from memorybase.stack.watch import failing_parts, watch
 
 READY_SECONDS = 120.0  # allows for a cold disk and a busy machine
@@ -45,6 +46,11 @@ def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_pare
     with data.locked():
         tighten(data.path, report)
         end_leftovers(data, NAMES, report)
+        complete_restore(data, report)
+        if (data.path / RESTORED).exists():
+            report(
+                f"note: the vector store is repaired after a restore, in the background ({data.log_file('sweeper')})"
+            )
         port = port or free_port(host)
         if not port_is_free(host, port):
             owner = taken_by(port)

@@ -18,12 +18,14 @@ from pathlib import Path
 import psutil
 
 from memorybase import errors
-from memorybase.settings import Settings, embedded
+from memorybase.settings import RESTORED_FOLDER, Settings, embedded
 
 # Below the range of ephemeral ports on Linux and macOS, so that no outgoing connection takes a child's port while the
 # child is restarted.
 PORTS = range(20_000, 32_000)
 LOG_BYTES = 5_000_000
+# Folders of a restore in the data directory: stack/restore.py.
+PART, READY, RESTORED = "restore.part", "restore.ready", RESTORED_FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,10 @@ def settings_in_use(data_dir: Path | None = None) -> Settings:
     services itself."""
     configured = Settings()
     settings = embedded(DataDir(data_dir or configured.data_dir).path)
+    if (settings.data_dir / READY).exists():
+        raise errors.NotReady(
+            f"A restore into {settings.data_dir} was interrupted. To finish it, start the stack or repeat the restore."
+        )
     running = DataDir(settings.data_dir).running()
     if running is None:
         return settings if data_dir else configured

@@ -10,6 +10,7 @@
     stores            all servers of all stores as one; outages: one of them that does not answer
     visibility        verified writes: read back, find and rewrite records that no query reaches
     damage            damage to an index: what reading every vector can tell
+    saved             vectors in files, by the text that they belong to
     search            what the searches of memory bases and of knowledge bases share
 
 To add a vector store: implement `store.VectorStore` in a module beside `chroma`; add it to the `store` fixture of

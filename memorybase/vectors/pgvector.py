@@ -226,6 +226,11 @@ class PgVectorStore:
         `leave` is the ids of collections that are being filled."""
         return self._indexes.maintain(leave)
 
+    def disk_bytes(self) -> int:
+        """What its tables take on disk, with their indexes."""
+        ((total,),) = self._rows("disk_bytes", layout.DISK_BYTES, {})
+        return int(total)
+
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         self._database.dispose()

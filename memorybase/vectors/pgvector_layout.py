@@ -152,6 +152,10 @@ VALUES (%(id)s, %(name)s, %(metadata)s::jsonb, %(home)s) ON CONFLICT (name) DO N
 FIND = f"SELECT number, dimension, home, indexed FROM {SCHEMA}.collections WHERE id = %(id)s"  # noqa: S608 - constants
 FIND_BY_NAME = f"SELECT id FROM {SCHEMA}.collections WHERE name = %(name)s"  # noqa: S608
 EXISTS = f"SELECT 1 FROM {SCHEMA}.collections WHERE id = %(id)s AND name = %(name)s"  # noqa: S608
+DISK_BYTES = f"""
+SELECT coalesce(sum(pg_total_relation_size(tables.oid)), 0)
+FROM pg_class AS tables JOIN pg_namespace AS schemas ON schemas.oid = tables.relnamespace
+WHERE schemas.nspname = '{SCHEMA}' AND tables.relkind = 'r'"""  # noqa: S608 - constants
 LIST = f"SELECT id, name, metadata FROM {SCHEMA}.collections"  # noqa: S608
 REMOVE = f"""
 DELETE FROM {SCHEMA}.collections WHERE name = %(name)s RETURNING number, dimension, home, indexed

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from memorybase import tracing
 from memorybase.errors import VectorStoreUnavailable
 from memorybase.telemetry import get_logger
 from memorybase.vectors.store import READ_BATCH, CollectionRef, VectorRecord, VectorStore, batches
@@ -26,9 +27,11 @@ def write_records(
     `missing`: upsert only these, but verify all, since an earlier attempt may have ended between the two.
     `before_rewrite` returns which unreachable records may still be deleted and rewritten.
     """
-    store.upsert(ref, records if missing is None else missing)
-    read_back(store, ref, [record.id for record in records])
-    unreachable = find_unreachable(store, ref, records)
+    with tracing.span("upsert", "client"):
+        store.upsert(ref, records if missing is None else missing)
+    with tracing.span("read_back", "client"):
+        read_back(store, ref, [record.id for record in records])
+        unreachable = find_unreachable(store, ref, records)
     if unreachable and before_rewrite is not None:
         unreachable = list(before_rewrite(unreachable))
     rewrite(store, ref, unreachable)

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from harness.distiller import plain, serving
 from harness.pages import PAGES, Block, Reader, blocks_of
 from harness.stack import KEY, ROOT, EmbeddedStack
 from langchain_core.language_models import FakeListChatModel
@@ -31,6 +32,7 @@ NOT_RUN = {
     "MEMORYBASE_ALLOWED_EMBEDDING_MODELS": "a setting for the start of the stack",
     "MEMORYBASE_EMBEDDING": "a setting for the start of the stack",
     "MEMORYBASE_SUMMARIZER": "a setting for the start of the stack",
+    "MEMORYBASE_DISTILLER": "a setting for the start of the stack",
     '"embedding_model": "BAAI': "downloads a model",
     "DEAD_LETTER": "a healthy stack has no dead letter; tests/integration/ingestion covers these calls",
     "--labels": "needs marked results; tests/integration/labels covers it",
@@ -43,6 +45,7 @@ NOT_RUN = {
     "memorybase hooks": "changes the settings of the reader's agents; tests/integration/integrations covers it",
     "memorybase_client.integrations": "needs a framework; `make check-frameworks` runs it",
     "OTEL_": "settings of another application; tests/integration/api/test_traces.py sends what it would",
+    "promtool": "needs Prometheus; tests/integration/operations/test_dashboards.py runs it",
     "session_memory": "needs records, a node and services; tests/integration/conversation covers these calls",
 }
 # Their Python runs in tests/integration/conversation/test_readers_pages.py, over services of its own.
@@ -55,17 +58,19 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     """A reader whose stack already holds another memory base, with the files that pages name."""
     stack = EmbeddedStack(tmp_path_factory.mktemp("stack"))
     folder = tmp_path_factory.mktemp("reader")
-    try:
-        stack.start()
-        (stack.data / "api_key").write_text(f"{KEY}\n")
-        reader = Reader(stack, folder)
-        sample = ROOT / "memorybase" / "samples" / "conversation.jsonl"
-        for name in ("conversation.jsonl", "conversations.jsonl"):
-            shutil.copy(sample, folder / name)
-        prepare(stack)
-        yield reader
-    finally:
-        stack.close()
+    with serving(plain) as model:  # of the page on facts
+        stack.changes = {"MEMORYBASE_DISTILLER": "openai", "MEMORYBASE_SUMMARIZER_URL": model.url}
+        try:
+            stack.start()
+            (stack.data / "api_key").write_text(f"{KEY}\n")
+            reader = Reader(stack, folder)
+            sample = ROOT / "memorybase" / "samples" / "conversation.jsonl"
+            for name in ("conversation.jsonl", "conversations.jsonl"):
+                shutil.copy(sample, folder / name)
+            prepare(stack)
+            yield reader
+        finally:
+            stack.close()
 
 
 def prepare(stack: EmbeddedStack) -> None:

@@ -21,6 +21,7 @@ from harness.pieces import KEY, PATIENCE, SweeperServer, Topology, topology
 from harness.worker import WorkerServer, sabotaged
 
 from memorybase.models import JobState, Message, SessionProgress
+from memorybase.operations import workers
 from memorybase.settings import embedded
 from worker.process import EXIT_SOFTWARE
 
@@ -140,7 +141,7 @@ def test_an_api_that_is_asked_to_end_answers_what_it_has_begun(
         assert posting.result(PATIENCE)["messages"][0]["created"] is True
         answer = waiting.result(PATIENCE)
         assert (answer.status_code, answer.json()["state"]) == (200, "queued")
-        assert ended.wait(30) == -signal.SIGTERM  # uvicorn ends in order, then by the signal that it was sent
+        assert ended.wait(PATIENCE) == -signal.SIGTERM  # uvicorn ends in order, then by the signal that it was sent
 
     stack.api.start()
 
@@ -156,11 +157,67 @@ def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology,
     stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="endless")
     wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "the model is at work")
 
-    assert ask_to_end(worker).wait(30) == EXIT_SOFTWARE
+    assert ask_to_end(worker).wait(PATIENCE) == EXIT_SOFTWARE
 
     (job,) = stack.jobs(base)
     assert (job.state, job.lost_workers) == (JobState.QUEUED, 0)
     assert leases_of(stack, worker.pid) == []
+    next_one = stack.start_worker()
+    stack.wait_until_ingested(base, RUN_MESSAGES)
+    stack.assert_exact(base, RUN_MESSAGES)
+    next_one.stop()
+
+
+def test_a_worker_that_is_drained_over_the_database_hands_its_job_back_and_an_idle_one_stops(
+    stack: Topology, tmp_path: Path
+) -> None:
+    base = stack.base("drained", threshold=RUN_MESSAGES)
+    idle = WorkerServer(stack.settings, flags=("-n", "idle@%h"))
+    stack.cleanup.callback(idle.close)
+    idle.start()
+    workers.request_drain(stack.services, f":{idle.pid}:")
+    assert idle._process is not None
+    assert idle._process.wait(PATIENCE) == 0
+    busy = sabotaged(stack.settings, tmp_path / "busy", ENDLESS_MODEL)
+    stack.cleanup.callback(busy.close)
+    busy.start()
+    stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="drained")
+    wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "the model is at work")
+
+    name = workers.request_drain(stack.services, f":{busy.pid}:")
+
+    assert busy._process is not None
+    assert busy._process.wait(PATIENCE) == EXIT_SOFTWARE
+    (job,) = stack.jobs(base)
+    assert (job.state, job.lost_workers) == (JobState.QUEUED, 0)
+    assert leases_of(stack, busy.pid) == []
+    assert workers.find_worker(stack.services, name) is None
+    next_one = stack.start_worker()
+    stack.wait_until_ingested(base, RUN_MESSAGES)
+    stack.assert_exact(base, RUN_MESSAGES)
+    next_one.stop()
+
+
+def test_a_worker_that_is_killed_while_it_drains_loses_nothing(stack: Topology, tmp_path: Path) -> None:
+    base = stack.base("killed", threshold=RUN_MESSAGES)
+    worker = sabotaged(stack.settings, tmp_path / "killed", ENDLESS_MODEL.replace("= 1.0", "= 600.0"))
+    stack.cleanup.callback(worker.close)
+    worker.start()
+    stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="killed")
+    wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "the model is at work")
+    name = workers.request_drain(stack.services, f":{worker.pid}:")
+
+    def drains() -> bool:
+        found = workers.find_worker(stack.services, name)
+        return found is not None and found.state is workers.WorkerState.DRAINING
+
+    wait_until(drains, PATIENCE, "it drains")
+    draining = workers.find_worker(stack.services, name)
+    assert draining is not None
+    assert (draining.jobs, draining.messages) == (1, RUN_MESSAGES)
+
+    worker.kill()
+
     next_one = stack.start_worker()
     stack.wait_until_ingested(base, RUN_MESSAGES)
     stack.assert_exact(base, RUN_MESSAGES)
@@ -183,26 +240,26 @@ def test_processes_that_are_replaced_under_load_lose_nothing_and_hand_over_at_on
     def worker() -> Server:
         return WorkerServer(stack.settings, flags=("-n", f"rolling{next(numbers)}@%h"))
 
-    workers = [launch(worker) for _ in range(WORKERS)]
+    running = [launch(worker) for _ in range(WORKERS)]
     sweepers = [stack.sweeper, launch(lambda: SweeperServer(stack.services))]
-    for server in (*workers, *sweepers):
+    for server in (*running, *sweepers):
         server.wait_until_it_answers()
     client = Client(str(stack.client.base_url))
     client.start()
 
-    for old in workers:
+    for old in running:
         wait_until(lambda old=old: leases_of(stack, old.pid), PATIENCE, "it works on a job")  # type: ignore[misc]
         ended = ask_to_end(old)
         new = launch(worker)
-        assert ended.wait(30) == 0
+        assert ended.wait(PATIENCE) == 0
         assert leases_of(stack, old.pid) == []
         new.wait_until_it_answers()
     for old in sweepers:
         ended = ask_to_end(old)
         new = launch(lambda: SweeperServer(stack.services))
-        assert ended.wait(30) == 0
+        assert ended.wait(PATIENCE) == 0
         new.wait_until_it_answers()
-    ask_to_end(stack.api).wait(30)
+    ask_to_end(stack.api).wait(PATIENCE)
     stack.api.start()
     answered = len(client.acknowledged)
     wait_until(lambda: len(client.acknowledged) > answered, PATIENCE, "the client goes on")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -17,9 +17,12 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from api.app import create_app
+from api.auditing import Recent
 from api.limits import Gate
+from harness.distiller import Model, plain
 from harness.tables import give_back, lend
 from memorybase.auth import api_keys
+from memorybase.facts.distill import Outcome, distil_next
 from memorybase.ingestion import worker
 from memorybase.memory_map import job as map_job
 from memorybase.models import User
@@ -32,8 +35,8 @@ Json = dict[str, Any]
 
 # Settings that an application takes when it is made; the others it reads at each call.
 BUILT_IN = ("max_body_bytes", "max_body_bytes_in_flight", "body_timeout_seconds", "trusted_proxies", "cors_origins",
-            "capture_threads", "change_threads", "read_threads", "search_threads", "admission_seconds",
-            "max_waits")  # fmt: skip
+            "proxy_user_header", "capture_threads", "change_threads", "read_threads", "search_threads",
+            "admission_seconds", "max_waits")  # fmt: skip
 
 
 @dataclass
@@ -47,6 +50,7 @@ class Api:
     queue: InMemoryQueue
     embedders: FakeEmbedders
     secret: str
+    model: Model = field(default_factory=lambda: Model(plain))  # that distils facts
 
     def call(self, method: str, path: str, *, expect: int | tuple[int, ...] = 200, **options: Any) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.secret}"} | options.pop("headers", {})
@@ -97,11 +101,16 @@ class Api:
     def work(self) -> int:
         """Run every enqueued job, as a worker does."""
         self.queue.drain_maps(lambda base_id: map_job.compute_map(self.services, base_id))
-        return self.queue.drain(
+        done = self.queue.drain(
             lambda job: worker.run_jobs(
                 self.services, job, owner="test:1", may_continue=lambda: False, new_thread=AtOnce
             )
         )
+        if self.queue.distillations:
+            self.queue.distillations = 0
+            while distil_next(self.services, self.model.endpoint()) is Outcome.STORED:
+                pass
+        return done
 
     def of_new_user(self) -> Api:
         """The same API as a user who has nothing yet."""
@@ -117,6 +126,12 @@ class Api:
         _, secret = api_keys.create_key(self.services, user_id, name=name, scopes=scopes or api_keys.SCOPES)
         return Api(self.client, self.services, user_id, self.vectors, self.queue, self.embedders, secret)
 
+    def limited_key(self, *scopes: str, **limits: Any) -> Api:
+        """The same API with a key of the same user that is limited to `flow_ids` or to `end_user_id`."""
+        wanted = scopes or ("read", "write")
+        _, secret = api_keys.create_key(self.services, self.user_id, name="limited", scopes=wanted, **limits)
+        return replace(self, secret=secret)
+
 
 def settings_in(folder: Path) -> Settings:
     """With bounds that a test reaches soon."""
@@ -130,6 +145,7 @@ def _bounded() -> Settings:
         embedding_model="fake", allowed_embedding_models=["other", "away"],
         api_key="the-key-from-the-settings", max_body_bytes=200_000,
         max_messages_per_run=50, max_message_bytes=50_000, max_threshold=1_000, drain_seconds=0.2,
+        distiller="openai",
     )  # fmt: skip
 
 
@@ -157,6 +173,7 @@ def _app_over(services: Services) -> Iterator[FastAPI]:
     app = idle.pop() if idle else create_app(services)
     app.state.services, app.state.settings, app.state.ending = services, services.settings, False
     app.state.gate, app.state.exposition = Gate(services.settings), exposition.Exposition()
+    app.state.recently_recorded = Recent()
     try:
         yield app
     finally:

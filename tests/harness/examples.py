@@ -24,12 +24,15 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx
 
 from api.limits import Gate
+from harness import hooks
 from harness.api import Api, Json, open_api
 from harness.contract import CONTRACT
 from harness.failing_calls import UNKNOWN_ID, changed, failing
+from memorybase.audit import chain
 from memorybase.database.engine import Database
 from memorybase.operations import heartbeats
 from memorybase.settings import Settings
+from memorybase.webhooks import signatures
 
 FILE = Path(__file__).parents[2] / "api" / "contract" / "examples.json"
 MAX_ITEMS = 2  # of a recorded list
@@ -42,8 +45,10 @@ FIXED: Json = {
     "took_ms": 3.2,
     "secret": "mb_EXAMPLE-secret-that-is-shown-once", "prefix": "mb_EXAMP", "request_id": "4f1c8e2a",
     "memorybase": "1.0.0", "url_path": "/ui/enter?token=EXAMPLE", "retry_after_seconds": 0.2,
+    "hash": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
     "searchable_after_ms": 840, "delay_median_seconds": 0.8, "delay_p95_seconds": 1.4, "searchable_after_seconds": 0.8,
 }  # fmt: skip
+WEBHOOK_SECRET = "whsec_RVhBTVBMRS1zZWNyZXQtdGhhdC1pcy1zaG93bi1vbmNl"
 OUTAGE: Json = {"operation": "query", "reason": "ConnectError"}  # of Chroma's adapter
 OVERVIEW_BUCKET: Json = {"searchable": 2, "waiting": 1, "failed": 0, "other": 1}
 BUCKET: Json = {"captured": 2, "ingested": 2, "delay_mean_seconds": 0.8, "delay_max_seconds": 1.4}
@@ -89,6 +94,7 @@ BASE: Json = {"memory_base_id": "$create_memory_base.id"}
 NODE: Json = {"flow_id": "support", "node_id": "chat-memory-1"}
 CHAT: Json = {"chat_id": "anna-chat"}
 DEAD_LETTER: Json = {**BASE, "dead_letter_id": "$list_dead_letters.items.0.id"}
+WEBHOOK: Json = {"webhook_id": "$create_webhook.id"}
 HANDBOOK: Json = {"name": "handbook"}
 QUESTION = "Which food must I avoid?"
 REPLY = "Avoid peanuts: you are allergic to them."
@@ -126,7 +132,7 @@ CALLS = [
     Call("update_session", {**ANNA, "metadata": {"channel": "web"}}),
     Call("list_memory_bases", parameters={"flow_id": "support"}),
     Call("get_memory_base", parameters=BASE),
-    Call("update_memory_base", {"idle_after": 300}, BASE),
+    Call("update_memory_base", {"idle_after": 300, "paused": False, "priority": "high"}, BASE),
     Call("list_memory_base_sessions", parameters=BASE),
     Call("search_memory_base", {"query": "Is Anna allergic to peanuts?", "top_k": 1, "neighbors": 1, "explain": True},
          BASE),
@@ -152,6 +158,8 @@ CALLS = [
     Call("list_all_jobs", parameters={**BASE, "state": "done"}),
     Call("get_job", parameters={"job_id": "$list_jobs.items.0.id"}),
     Call("watch_job", parameters={"job_id": "$list_jobs.items.0.id"}),
+    Call("act_on_jobs", {"action": "retry", **BASE, "dry_run": True}),
+    Call("list_workers"),
     Call("capture_run", {"session_id": "anna-1", "run_id": "run-4", "messages": [said("user", "Thanks!")]},
          {"flow_id": "support"}, record=False),
     Call("flush_memory_base", {"session_id": "anna-1"}, BASE, work=False),
@@ -196,7 +204,12 @@ CALLS = [
     Call("delete_chat_memory", parameters=NODE),
     Call("create_key", {"name": "search only", "scopes": ["read"]}),
     Call("list_keys", parameters={"size": 50}),
-    Call("revoke_key", parameters={"key_id": "$create_key.id"}),
+    Call("rotate_key", {"overlap_seconds": 3600}, {"key_id": "$create_key.id"}),
+    Call("set_key_quotas", {"messages_per_day": 10_000, "searches_per_minute": 60}, {"key_id": "$rotate_key.id"}),
+    Call("get_usage", parameters={"key_id": "$rotate_key.id"}),
+    Call("revoke_key", parameters={"key_id": "$rotate_key.id"}),
+    Call("list_audit_entries", parameters={"operation": "create_key"}),
+    Call("export_audit_entries", parameters={"after_seq": "$list_audit_entries.items.0.seq"}),
     Call("create_sign_in_link"),
     Call("get_metrics"),
     Call("put_flow", {"name": "Archive"}, {"flow_id": "archive"}, record=False),
@@ -233,11 +246,30 @@ CALLS = [
     Call("capture_run", {"session_id": "anna-2", "messages": HARBOUR_TALK}, {"flow_id": "pontoon"}, record=False),
     Call("request_memory_map", parameters=BASE),
     Call("get_memory_map", parameters={**BASE, "question": "Which berth has shore power?"}),
+    Call("set_distillation", {"enabled": True}, BASE),
+    Call("capture_run", {"session_id": "carl-1", "end_user_id": "carl", "messages": [
+        said("user", "The ketch of Carl needs a berth with shore power.", sender_name="Carl"),
+        said("assistant", "Will berth 7 do?")]},
+         {"flow_id": "pontoon"}, record=False),
+    Call("flush_memory_base", {"session_id": "carl-1"}, BASE, record=False),
+    Call("get_distillation", parameters=BASE),
+    Call("list_facts", parameters={**BASE, "end_user_id": "carl"}),
+    Call("search_facts", {"query": "Who needs shore power?", "top_k": 1}, BASE),
+    Call("get_fact", parameters={**BASE, "fact_id": "$list_facts.items.0.id"}),
+    Call("delete_fact", parameters={**BASE, "fact_id": "$list_facts.items.0.id"}),
+    Call("delete_facts", parameters=BASE),
     Call("mark_result", {"flow_id": "support", "query": "Is Anna allergic to peanuts?", "message_id": "m-2",
                          "right": True, "settings": {"mode": "hybrid"}}),
     Call("list_labels", parameters={"flow_id": "support"}),
     Call("export_labels", parameters={"flow_id": "support"}),
     Call("delete_label", parameters={"label_id": "$mark_result.id"}),
+    Call("capture_run", {"session_id": "ben-3", "run_id": "run-30", "end_user_id": "ben", "messages": [
+        said("user", "Always give depths in meters.", id="m-30"), said("assistant", "I will.", id="m-31")]},
+         {"flow_id": "harbour"}, record=False),
+    Call("list_standing_statements", parameters={"flow_id": "harbour", "end_user_id": "ben"}),
+    Call("edit_standing_statement", {"text": "Give depths in meters, with one decimal."},
+         {"statement_id": "$list_standing_statements.statements.0.id"}),
+    Call("delete_standing_statement", parameters={"statement_id": "$edit_standing_statement.id"}),
     Call("capture_run", {"session_id": "dora-1", "run_id": "run-20", "messages": [
         said("assistant", "Berth 12 has no shore power.", id="m-20"), said("assistant", "Good morning.", id="m-21")]},
          {"flow_id": "harbour"}, record=False),
@@ -248,6 +280,28 @@ CALLS = [
     Call("list_deleted_messages", parameters={"flow_id": "harbour"}),
     Call("restore_message", {"reason": "It was right."}, {"message_id": "m-20"}),
     Call("purge_message", parameters={"message_id": "m-21"}),
+    Call("create_webhook", {"url": "https://example.com/memorybase", "event_types": ["job.completed", "job.failed"],
+                            "description": "Alerts"}),
+    Call("list_webhooks", parameters={"size": 50}),
+    Call("get_webhook", parameters=WEBHOOK),
+    Call("update_webhook", {"event_types": ["job.completed"]}, WEBHOOK),
+    Call("capture_run", {"session_id": "ben-3", "run_id": "run-22", "messages": [said("assistant", "Good morning.")]},
+         {"flow_id": "harbour"}, record=False),
+    Call("list_deliveries", parameters={**WEBHOOK, "state": "pending"}),
+    Call("replay_delivery", parameters={**WEBHOOK, "delivery_id": "$list_deliveries.items.0.id"}),
+    Call("replay_dead_deliveries", {"since": TIME}, WEBHOOK),
+    Call("send_test_event", parameters={**WEBHOOK, "wait": 0}),
+    Call("get_delivery", parameters={**WEBHOOK, "delivery_id": "$send_test_event.id"}),
+    Call("discard_delivery", parameters={**WEBHOOK, "delivery_id": "$send_test_event.id"}),
+    Call("discard_dead_deliveries", {"until": TIME}, WEBHOOK),
+    Call("rotate_webhook_secret", {"overlap_hours": 24}, WEBHOOK),
+    Call("delete_webhook", parameters=WEBHOOK),
+    Call("update_flow", {"retain_days": 90}, {"flow_id": "harbour"}),
+    Call("preview_retention", parameters={"flow_id": "harbour", "retain_days": 30}),
+    Call("list_retention_passes", parameters={"flow_id": "harbour"}),
+    Call("place_hold", {"flow_id": "harbour", "session_id": "ben-2", "reason": "Claim 4711"}),
+    Call("list_holds", parameters={"flow_id": "harbour"}),
+    Call("lift_hold", parameters={"hold_id": "$place_hold.id"}),
 ]  # fmt: skip
 
 
@@ -259,7 +313,7 @@ class Fixed:
 
     def value(self, value: Any, name: str = "") -> Any:
         if name in FIXED and value is not None:
-            return FIXED[name]
+            return WEBHOOK_SECRET if str(value).startswith(signatures.PREFIX) else FIXED[name]
         if isinstance(value, dict):
             return {key: self.value(each, key) for key, each in value.items()}
         if isinstance(value, list):
@@ -303,6 +357,12 @@ class Recorder:
         parameters, body = self._resolved(call.parameters), self._resolved(call.body)
         if call.operation == "get_activity":
             parameters["since"] = self.answers["create_memory_base"]["created_at"]
+        if call.operation == "list_audit_entries":
+            chain.seal(self.api.services)
+        if call.operation == "discard_delivery":
+            hooks.deliver(self.api, hooks.FAILED)  # a test is dead after one attempt
+        if call.operation == "list_workers":
+            heartbeats.beat(self.api.services, "host-1:3f2a9c51d7be:4711:1790000000000", "worker")
         responses = OPERATIONS[call.operation][2]["responses"]
         expected = tuple(int(status) for status in responses if status.startswith("2"))
         answer = self._call(call.operation, parameters, body, expected)
@@ -451,7 +511,7 @@ def recorder(folder: Path) -> Iterator[Recorder]:
     """A recorder with an API of its own in this folder."""
     settings = Settings(
         data_dir=folder, embedding_model="fake", api_key="the-key-from-the-settings", drain_seconds=0,
-        rate_limit_per_second=0,
+        rate_limit_per_second=0, distiller="openai",
     )  # fmt: skip
     with open_api(settings) as api:
         heartbeats.beat(api.services, "worker@1", "worker")

@@ -14,7 +14,7 @@ from memorybase.messages import message_text
 from memorybase.models import Message, Posting, Session, Speaker
 
 
-def assert_index_exact(world: World, language: str = "english") -> None:
+def assert_index_exact(world: World, language: str = keywords.DETECT) -> None:
     """Assert that postings, counts and speakers are exactly those of the current messages."""
     analyzer = keywords.analyzer(language)
     wanted: dict[tuple[int, int], int] = {}

@@ -208,6 +208,8 @@ def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
         "jobs": "/jobs?tab=all",
         "health": "/settings/health",
         "keys": "/settings/keys",
+        "usage": "/settings/usage",
+        "webhooks": "/settings/webhooks",
         "knowledge-bases": "/settings/knowledge",
     }
 

@@ -32,12 +32,15 @@ class LentDatabase(Database):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
+        self.lent = True
         self._opened: list[psycopg.Connection] = []
         sa.event.listen(self.engine, "do_connect", self._direct)
         if not self.is_sqlite:
             sa.event.listen(self.engine, "connect", lambda connection, _: self._opened.append(connection))
 
     def _direct(self, dialect: sa.Dialect, _record: Any, args: list[Any], options: dict[str, Any]) -> None:
+        if not self.lent:  # to a thread that outlived its test; its connection would be of the next test's pool
+            raise dialect.loaded_dbapi.OperationalError("no test uses this database")
         args[:], more = dialect.create_connect_args(self.url.difference_update_query(OWN_PARAMETERS))
         options.update(more)
 
@@ -55,17 +58,20 @@ _idle: dict[str, list[LentDatabase]] = {"sqlite": [], "postgresql": []}
 
 def lend(url: str) -> LentDatabase:
     """The database at this URL: a SQLite file, made where there is none, or a copy of PostgresServer.template."""
-    idle = _idle[sa.make_url(url).get_backend_name()]
+    at = sa.make_url(url)
+    if at.get_backend_name() == "sqlite":
+        make_sqlite(Path(str(at.database)))  # first: to connect makes an empty file
+    idle = _idle[at.get_backend_name()]
     database = idle.pop() if idle else LentDatabase(url)
-    database.url = sa.make_url(url)
-    if database.is_sqlite:
-        make_sqlite(Path(str(database.url.database)))
+    database.url = at
+    database.lent = True
     return database
 
 
 def give_back(database: Database) -> None:
     """For a test that is over."""
     assert isinstance(database, LentDatabase)
+    database.lent = False
     database.close()
     _idle[database.url.get_backend_name()].append(database)
 

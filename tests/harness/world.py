@@ -25,6 +25,7 @@ from memorybase.models import (
     Capture,
     DeadLetter,
     DeletedMessage,
+    Distillation,
     Generation,
     IdempotencyKey,
     IngestionJob,
@@ -138,6 +139,7 @@ class World:
             WebTicket: ("expires_at",),
             IdempotencyKey: ("lease_until", "expires_at"),
             MemoryMap: ("lease_until", "notify_at"),
+            Distillation: ("lease_until", "notify_at"),
         }
         gone = timedelta(seconds=seconds)
         with self.services.database.transaction() as db:

@@ -21,11 +21,16 @@ PACKAGES = ("memorybase", "worker", "api", "migrations")
 LAYERS: dict[str, set[str]] = {
     "ground": {
         "memorybase",
+        "memorybase.embedding_settings",
+        "memorybase.distiller_settings",
         "memorybase.errors",
         "memorybase.ids",
         "memorybase.messages",
         "memorybase.metrics",
         "memorybase.models",
+        "memorybase.retention_settings",
+        "memorybase.quota_settings",  # fields of Settings, which would outgrow its module
+        "memorybase.retry_after",  # a header that each client of a service reads
         "memorybase.settings",
         "memorybase.validation",
     },
@@ -34,22 +39,29 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.embedding",
         "memorybase.locks",
         "memorybase.telemetry",
+        "memorybase.tracing",
         "memorybase.vectors",
         "migrations",
     },
     "services": {"memorybase.services"},
     "queries": {"memorybase.queries"},
     "indexes": {
+        "memorybase.audit",
         "memorybase.auth",
         "memorybase.idempotency",
         "memorybase.keyword_index",
         "memorybase.knowledge_bases",
+        "memorybase.quotas",
+        "memorybase.standing",
+        "memorybase.webhooks",
     },
     "flow": {"memorybase.conversation", "memorybase.ingestion", "memorybase.search"},
+    "facts": {"memorybase.facts"},
     # The only part of conversation memory that searches.
     "context": {"memorybase.conversation.context"},
     "memory bases": {"memorybase.memory_bases", "memorybase.memory_map"},
     "sessions": {"memorybase.labels", "memorybase.read_models", "memorybase.sessions"},
+    "retention": {"memorybase.retention"},
     "operations": {
         "memorybase.evaluation",
         "memorybase.import_export",
@@ -128,6 +140,12 @@ ONLY_HERE = (
         frozenset({"alembic"}),
         ("memorybase.database.migrate", "migrations"),
         "Call memorybase.database.migrate.",
+    ),
+    OnlyHere(
+        frozenset({"opentelemetry"}),
+        ("memorybase.integrations", "memorybase.tracing"),
+        "Use memorybase.tracing, which costs nothing while traces are off. Spans that callers send are read in "
+        "memorybase/integrations.",
     ),
     OnlyHere(
         frozenset({"prometheus_client"}),

@@ -26,7 +26,7 @@ DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
 DECISIONS = DOCS / "decisions"
 PAGES = sorted(DOCS.rglob("*.md"))
-LINKING = [*PAGES, ROOT / "README.md", ROOT / "CHANGELOG.md"]
+LINKING = [*PAGES, ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
 PACKAGES = ("memorybase", "api", "worker")
 
 # The words that code, tables, logs and pages share.

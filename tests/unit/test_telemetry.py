@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import structlog
+from harness.spans import recorded_spans
 
-from memorybase import telemetry
+from memorybase import telemetry, tracing
 from memorybase.settings import Settings
 
 
@@ -53,6 +54,16 @@ def test_bound_fields_are_on_every_line_inside_the_block_and_on_none_after(strea
     telemetry.get_logger().info("after")
 
     assert [line.get("job_id") for line in lines_of(stream)] == ["j1", "j1", None]
+
+
+def test_lines_inside_a_span_name_its_trace(stream: io.StringIO) -> None:
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    with recorded_spans():
+        with tracing.within([tracing.begin("POST", "server", f"00-{trace_id}-b7ad6b7169203331-01")]):
+            telemetry.get_logger().info("inside")
+        telemetry.get_logger().info("outside")
+
+    assert [line.get("trace_id") for line in lines_of(stream)] == [trace_id, None]
 
 
 def test_fields_that_would_carry_text_or_secrets_are_withheld(stream: io.StringIO) -> None:

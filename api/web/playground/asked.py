@@ -29,12 +29,13 @@ HALF_LIVES = (1, 7, 30, 90, 365)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How to search. half_life: None is as the memory keeps it, 0 is off."""
+    """How to search. half_life: None is as the memory keeps it, 0 is off. corrections: None is the server's default."""
 
     mode: str = "hybrid"
     k: int = DEFAULT_K
     min_score: float = DEFAULT_MIN
     half_life: float | None = None
+    corrections: bool | None = None
     weights: PartWeights = field(default_factory=PartWeights)
 
     def address(self, prefix: str = "") -> dict[str, Any]:
@@ -44,6 +45,7 @@ class Setting:
             "k": self.k if self.k != DEFAULT_K else None,
             "min": f"{self.min_score:g}" if self.min_score != DEFAULT_MIN else None,
             "recent": None if self.half_life is None else f"{self.half_life:g}",
+            "corrections": _flag(self.corrections) or None,
         }
         factors = {f"w.{part}": f"{value:g}" for part, value in asdict(self.weights).items() if value != 1}
         return {f"{prefix}{name}": value for name, value in (values | factors).items() if value is not None}
@@ -105,7 +107,8 @@ class Asked:
         """All of B, also what is the default: else B would be as A is there."""
         b = self.b or self.a
         everything = {"mode": b.mode, "k": b.k, "min": f"{b.min_score:g}",
-                      "recent": "" if b.half_life is None else f"{b.half_life:g}"}  # fmt: skip
+                      "recent": "" if b.half_life is None else f"{b.half_life:g}",
+                      "corrections": _flag(b.corrections)}  # fmt: skip
         factors = {f"w.{part}": f"{value:g}" for part, value in asdict(b.weights).items()}
         return {f"b.{name}": value for name, value in (everything | factors).items() if value != ""}
 
@@ -133,6 +136,7 @@ class Asked:
             weights=setting.factors,
             half_life_days=setting.half_life,
             fold_alike=self.fold,
+            corrections=setting.corrections,
         )
 
     def context(self, flow: UUID, setting: Setting) -> ContextRequest:
@@ -153,14 +157,16 @@ class Asked:
                 half_life_days=setting.half_life,
                 roles=[self.role] if self.role else None,
                 since=self.since(),
+                corrections=setting.corrections,
             ),
         )
 
 
 def _setting(query: QueryParams, prefix: str, default: Setting) -> Setting:
-    recent = query.get(f"{prefix}recent", "" if default.half_life is None or prefix == "" else f"{default.half_life:g}")
-    if prefix and f"{prefix}mode" in query and f"{prefix}recent" not in query:
-        recent = ""
+    # An address that names B's mode names all of B, except what is None.
+    inherited = Setting() if prefix and f"{prefix}mode" in query else default
+    recent = query.get(f"{prefix}recent", "" if inherited.half_life is None else f"{inherited.half_life:g}")
+    corrections = _one_of(query, f"{prefix}corrections", ("", "0", "1"), default=_flag(inherited.corrections))
     factors = {
         part: _number(query, f"{prefix}w.{part}", getattr(default.weights, part), 0, MAX_FACTOR) for part in PARTS
     }
@@ -169,8 +175,14 @@ def _setting(query: QueryParams, prefix: str, default: Setting) -> Setting:
         k=int(_number(query, f"{prefix}k", default.k, 1, MAX_K)),
         min_score=_number(query, f"{prefix}min", default.min_score, 0, 1),
         half_life=None if recent == "" else _number({f"{prefix}recent": recent}, f"{prefix}recent", 0, 0, 36_500),
+        corrections=None if corrections == "" else corrections == "1",
         weights=PartWeights(**factors),
     )
+
+
+def _flag(value: bool | None) -> str:
+    """As a parameter; empty for None."""
+    return "" if value is None else f"{value:d}"
 
 
 def _number(query: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:

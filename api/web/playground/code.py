@@ -47,6 +47,7 @@ def search_body(asked: Asked, setting: Setting) -> dict[str, Any]:
         **_common(asked, setting),
         **({"end_user_id": asked.person} if asked.person else {}),
         **({"fold_alike": True} if asked.fold else {}),
+        **({"corrections": setting.corrections} if setting.corrections is not None else {}),
     }
 
 

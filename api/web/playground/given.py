@@ -13,7 +13,14 @@ from memorybase.messages import message_text
 from memorybase.search.alike import normalized
 from memorybase.search.search import Hit
 
-KINDS = {"recall": "Recalled", "history": "History", "summary": "Summary", "predefined": "Predefined"}
+KINDS = {
+    "standing": "Standing statements",
+    "recall": "Recalled",
+    "fact": "Derived fact",
+    "history": "History",
+    "summary": "Summary",
+    "predefined": "Predefined",
+}
 _REASONS = {
     "budget": "did not fit, or only repeat what is given",
     "limit": "below the limit",
@@ -53,7 +60,12 @@ def describe(view: View, hits: Sequence[Hit], limit: float) -> Given:
     spent = report.spent
     return Given(
         rows=rows,
-        bar=[("summary", spent.summary), ("recalled", spent.recall), ("history", spent.history)],
+        bar=[
+            ("summary", spent.summary),
+            ("standing", spent.standing),
+            ("recalled", spent.recall),
+            ("history", spent.history),
+        ],
         tokens=report.tokens_after,
         budget=report.budget or 0,
         left_out=_left_out(view, hits, limit),

@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from api.web.corrections import Note, is_outdated, notes
+from api.web.rendering import score as rounded
 from api.web.rendering import speaker
 from memorybase.keyword_index.analyzer import WORD, Analyzer
 from memorybase.messages import message_text
@@ -63,6 +65,11 @@ class Shown:
     is_given: bool
     parts: list[tuple[str, float]]  # for a bar: what raises the score, then what lowers it
     steps: list[Step]
+    notes: list[Note]  # of corrections
+
+    @property
+    def is_outdated(self) -> bool:
+        return is_outdated(self.hit)
 
     @property
     def speaker(self) -> str:
@@ -71,7 +78,8 @@ class Shown:
 
 def show(hits: Sequence[Hit], query: str, analyzer: Analyzer, *, limit: float, is_dense: bool) -> list[Shown]:
     terms = frozenset(analyzer.terms(query))
-    return [_shown(hit, terms, analyzer, limit=limit, is_dense=is_dense) for hit in hits]
+    listed = {hit.message_id for hit in hits}
+    return [_shown(hit, terms, analyzer, listed, limit=limit, is_dense=is_dense) for hit in hits]
 
 
 def marked(text: str, terms: frozenset[str], analyzer: Analyzer) -> list[Piece]:
@@ -90,7 +98,9 @@ def _stems(word: str, analyzer: Analyzer) -> frozenset[str]:
     return frozenset(analyzer.terms(word))
 
 
-def _shown(hit: Hit, terms: frozenset[str], analyzer: Analyzer, *, limit: float, is_dense: bool) -> Shown:
+def _shown(
+    hit: Hit, terms: frozenset[str], analyzer: Analyzer, listed: set[UUID], *, limit: float, is_dense: bool
+) -> Shown:
     pieces = marked(excerpt(hit), terms, analyzer)
     words = list(dict.fromkeys(piece.text.casefold() for piece in pieces if piece.marked))
     shares = _shares(hit.parts or {})
@@ -104,6 +114,7 @@ def _shown(hit: Hit, terms: frozenset[str], analyzer: Analyzer, *, limit: float,
         parts=[(part, share) for part, share in shares.items() if share > 0]
         + [("against", -share) for share in shares.values() if share < 0],
         steps=walk(hit.parts or {}, hit.score, words),
+        notes=notes(hit, listed),
     )
 
 
@@ -134,7 +145,10 @@ def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step
         steps.append(Step("age", "Is older: part of the score fades", f"\N{MULTIPLICATION SIGN}{parts['recency']:.2f}"))
     if "reranker" in parts:
         steps.append(Step("age", "The reranker's score replaces it", f"{parts['reranker']:.2f}"))
-    return [*steps, Step("score", "Score", "<0.01" if score < 0.01 else f"{score:.2f}")]
+    if parts.get("own_score", score) < score:
+        text = "Its own score: that of the message which it corrects replaces it"
+        steps.append(Step("age", text, rounded(parts["own_score"])))
+    return [*steps, Step("score", "Score", rounded(score))]
 
 
 def signed(share: float) -> str:

@@ -155,8 +155,10 @@
   }
   document.addEventListener("keydown", event => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); open("palette"); return; }
-    if (event.target.closest?.("#palette")) { walkPalette(event); return; }
-    if (event.target.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]") || $("dialog[open]")) return;
+    // A field of a dialog that was just closed has the focus until the next frame: its keys are the page's.
+    const target = event.target.closest?.("dialog:not([open])") ? document.body : event.target;
+    if (target.closest?.("#palette")) { walkPalette(event); return; }
+    if (target.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]") || $("dialog[open]")) return;
     if ((event.ctrlKey || event.metaKey) && event.key === "z" && undo) { event.preventDefault(); undo(); return; }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (afterG) {

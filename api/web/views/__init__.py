@@ -11,6 +11,7 @@ from api.web.views import (
     jobs,
     memories,
     memory,
+    memory_facts,
     memory_map,
     memory_messages,
     memory_overview,
@@ -22,9 +23,14 @@ from api.web.views import (
     playground,
     run,
     session,
+    settings_audit,
     settings_health,
     settings_keys,
     settings_knowledge,
+    settings_retention,
+    settings_usage,
+    settings_webhooks,
+    standing,
 )
 
 VIEWS = (
@@ -36,6 +42,7 @@ VIEWS = (
     jobs,
     memories,
     memory,
+    memory_facts,
     memory_map,
     memory_messages,
     memory_overview,
@@ -47,7 +54,12 @@ VIEWS = (
     playground,
     run,
     session,
+    settings_audit,
     settings_health,
     settings_keys,
     settings_knowledge,
+    settings_retention,
+    settings_usage,
+    settings_webhooks,
+    standing,
 )

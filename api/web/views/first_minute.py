@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.corrections import is_outdated, notes
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
@@ -21,6 +22,7 @@ from memorybase.read_models.first_steps import FirstSteps, first_steps
 from memorybase.read_models.overview import Overview
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
+from memorybase.search.search import Hit
 from memorybase.sessions import flows
 
 router = APIRouter(include_in_schema=False)
@@ -58,7 +60,7 @@ async def steps_done(visit: Visitor, lang: str = "") -> Response:
 async def try_search(visit: Visitor, q: str = "") -> Response:
     """The sixth step: one search, shown below it."""
     steps = await visit.read(first_steps)
-    hits: list[Any] = []
+    hits: list[Hit] = []
     error = ""
     if steps.flow_id is not None and q.strip():
         try:
@@ -66,7 +68,9 @@ async def try_search(visit: Visitor, q: str = "") -> Response:
             hits = found.results
         except errors.EnvironmentFailure as failure:
             error = failure.message
-    return visit.fragment("first_minute_search.html", q=q, hits=hits, error=error, steps=steps)
+    listed = {hit.message_id for hit in hits}
+    noted = [(hit, notes(hit, listed), is_outdated(hit)) for hit in hits]
+    return visit.fragment("first_minute_search.html", q=q, hits=noted, error=error, steps=steps)
 
 
 @router.post(f"{PATH}/start")

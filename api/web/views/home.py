@@ -12,7 +12,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web.rendering import plural
-from api.web.views import first_minute
+from api.web.views import first_minute, settings_webhooks
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.ingestion import flush
@@ -27,6 +27,7 @@ from memorybase.read_models.condition import shown_as
 from memorybase.read_models.latest_runs import LatestRun, RunState
 from memorybase.read_models.overview import Overview, OverviewBucket, Window
 from memorybase.services import Services
+from memorybase.webhooks import endpoints
 
 router = APIRouter(include_in_schema=False)
 Result = TypeVar("Result")
@@ -79,10 +80,16 @@ async def alert(visit: Visitor) -> Response:
 
 @router.post("/fix")
 async def fix(
-    visit: Visitor, action: Annotated[FixAction, Form()], memory_base_id: Annotated[UUID, Form()]
+    visit: Visitor,
+    action: Annotated[FixAction, Form()],
+    memory_base_id: Annotated[UUID | None, Form()] = None,
+    webhook_id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
-    """What a button beside a problem does."""
-    return visit.done("/", await _FIXES[action](visit, memory_base_id))
+    """What a button beside a problem does, with the memory or the webhook that it is about."""
+    fixes, about = (_FIXES, memory_base_id) if webhook_id is None else (_WEBHOOK_FIXES, webhook_id)
+    if about is None or action not in fixes:
+        raise errors.InvalidRequest("action must be one of the buttons of a problem", field="action", value=action)
+    return visit.done("/", await fixes[action](visit, about))
 
 
 async def _rebuild(visit: Visit, base_id: UUID) -> str:
@@ -105,6 +112,8 @@ async def _sync(visit: Visit, base_id: UUID) -> str:
         done = await visit.write(flush.flush, base_id)
     except errors.IngestionActive:
         return "It is ingesting already."
+    except errors.MemoryBasePaused:
+        return "It is paused. Resume it first."
     return f"{plural(len(done.jobs) + done.deferred, 'session')} being ingested."
 
 
@@ -113,9 +122,27 @@ async def _turn_on(visit: Visit, base_id: UUID) -> str:
     return "Auto-capture is on. What waits is ingested with the next captures, or by Sync."
 
 
+async def _resume(visit: Visit, base_id: UUID) -> str:
+    await visit.write(manage.update_memory_base, base_id, {"paused": False})
+    return "It is resumed. What waits is ingested within seconds."
+
+
 _FIXES = {
-    FixAction.REBUILD: _rebuild, FixAction.RETRY: _retry, FixAction.SYNC: _sync, FixAction.TURN_ON: _turn_on
+    FixAction.REBUILD: _rebuild, FixAction.RETRY: _retry, FixAction.SYNC: _sync, FixAction.TURN_ON: _turn_on,
+    FixAction.RESUME: _resume,
 }  # fmt: skip
+
+
+async def _enable(visit: Visit, webhook_id: UUID) -> str:
+    await visit.admin(endpoints.change, webhook_id, {"enabled": True})
+    return "The webhook is enabled. What waits is sent now."
+
+
+async def _replay(visit: Visit, webhook_id: UUID) -> str:
+    return await settings_webhooks.replay_dead(visit, webhook_id)
+
+
+_WEBHOOK_FIXES = {FixAction.ENABLE: _enable, FixAction.REPLAY: _replay}
 
 
 async def _or_none(visit: Visit, function: Callable[..., Result], *args: Any) -> Result | None:

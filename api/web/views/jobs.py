@@ -14,11 +14,12 @@ from api.web.views.memory_frame import sentence
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.database.paging import PageRequest
-from memorybase.memory_bases import dead_letters, regenerate
+from memorybase.memory_bases import dead_letters, job_actions, regenerate
 from memorybase.memory_bases.dead_letters import DeadLetterAction, DeadLetterResult
 from memorybase.messages import message_text
 from memorybase.models import JobState
 from memorybase.queries.dead_letters import DeadLetterFilter
+from memorybase.queries.job_actions import JobAction, JobFilter
 from memorybase.read_models import dead_letters as groups
 from memorybase.read_models import jobs as work
 from memorybase.read_models import memory_bases
@@ -111,6 +112,14 @@ async def cancel(visit: Visitor, job: Annotated[list[UUID] | None, Form()] = Non
         else:
             outcomes.append((found.session_id, "Cancelled. Its messages wait again."))
     return _answer(visit, "jobs_cancelled.html", outcomes=outcomes)
+
+
+@router.post("/jobs/retry")
+async def retry(visit: Visitor, memory: Annotated[str, Form()] = "") -> Response:
+    """Run the jobs now that wait after an outage; the next ones follow by themselves."""
+    wanted = JobFilter(memory_base_id=_uuid(memory))
+    done = await visit.write(job_actions.act_on_jobs, JobAction.RETRY, wanted)
+    return _answer(visit, "jobs_retried.html", done=done, memory=memory)
 
 
 def _answer(visit: Visit, template: str, **values: Any) -> Response:

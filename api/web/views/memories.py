@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import Capture
 from memorybase.read_models import memory_bases, sessions
 from memorybase.read_models.condition import ConditionName, condition, condition_labels
-from memorybase.read_models.memory_base_queries import MemoryBaseQuery
+from memorybase.read_models.memory_base_queries import MemoryBaseOrder, MemoryBaseQuery
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.settings import VectorStoreName
 
@@ -29,7 +29,7 @@ router = APIRouter(include_in_schema=False)
 PAGE = 50
 MAX_CHOSEN = 50
 FLOWS_OFFERED = 200
-ORDERS = {"name": "By name", "recent": "Newest first", "created": "Oldest first"}
+ORDERS = {"name": "By name", "recent": "Newest first", "created": "Oldest first", "priority": "By priority"}
 
 
 @router.get("/memories")
@@ -110,12 +110,12 @@ async def _page(
 
 async def _list(visit: Visit) -> dict[str, Any]:
     asked = visit.request.query_params
-    order = asked.get("sort", "")
+    orders: dict[str, MemoryBaseOrder] = {each: each for each in get_args(MemoryBaseOrder)}
     query = MemoryBaseQuery(
         text=asked.get("q", "").strip() or None,
         auto_capture={"on": True, "off": False}.get(asked.get("auto", "")),
         condition=ConditionName(wanted) if (wanted := asked.get("condition", "")) in set(ConditionName) else None,
-        order="recent" if order == "recent" else "created" if order == "created" else "name",
+        order=orders.get(asked.get("sort", ""), "name"),
         without_planned=True,
     )
     request = PageRequest(size=PAGE, cursor=asked.get("cursor") or None)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web.rendering import UNDO_SECONDS, address, plural
-from api.web.views import memory_map, memory_messages, memory_overview, memory_settings
+from api.web.views import memory_facts, memory_map, memory_messages, memory_overview, memory_settings
 from api.web.views.memory_frame import sentence, status_values
 from api.web.visits import Visit, Visitor
 from memorybase import errors
@@ -32,6 +32,7 @@ TABS: dict[str, Tab] = {
     "overview": memory_overview.show,
     "messages": memory_messages.show,
     "map": memory_map.show,
+    "facts": memory_facts.show,
     "settings": memory_settings.show,
 }
 """What answers each tab. It reads the rest of the address from `visit.request.query_params`."""
@@ -68,6 +69,8 @@ async def sync(visit: Visitor, memory_base_id: UUID) -> Response:
         result = await visit.write(flush.flush, memory_base_id)
     except errors.IngestionActive:
         return visit.done(f"/memories/{memory_base_id}", "Every waiting session is being ingested already.")
+    except errors.MemoryBasePaused:
+        return visit.done(f"/memories/{memory_base_id}", "It is paused. Resume it first.")
     sessions = len(result.jobs) + result.deferred
     text = f"{sessions:,} {'session is' if sessions == 1 else 'sessions are'} being ingested."
     return visit.done(f"/memories/{memory_base_id}", text if sessions else "Nothing waits.")
@@ -103,6 +106,13 @@ async def auto_capture(
     if back == "list" and visit.is_fragment:  # the list keeps its filter, and shows the change with its next look
         return Response(status_code=204, headers={"HX-Trigger": "tick"})
     return visit.done(f"/memories/{memory_base_id}", f"Auto-capture is {'on' if on else 'off'}.")
+
+
+@router.post("/memories/{memory_base_id}/paused")
+async def pause(visit: Visitor, memory_base_id: UUID, paused: Annotated[bool, Form()]) -> Response:
+    await visit.write(manage.update_memory_base, memory_base_id, {"paused": paused})
+    said = "Ingestion is paused. Captures go on." if paused else "It is resumed. What waits is ingested within seconds."
+    return visit.done(f"/memories/{memory_base_id}", said)
 
 
 @router.post("/memories/{memory_base_id}/delete")

@@ -14,7 +14,9 @@ from memorybase.read_models.base_session_queries import BaseSessionQuery, Sessio
 from memorybase.read_models.condition import condition
 from memorybase.read_models.memory_bases import MemoryBaseView
 
-TABS = (("overview", "Overview"), ("messages", "Messages"), ("map", "Map"), ("settings", "Settings"))
+TABS = (
+    ("overview", "Overview"), ("messages", "Messages"), ("map", "Map"), ("facts", "Facts"), ("settings", "Settings"),
+)  # fmt: skip
 
 
 COUNTED_SESSIONS = 5_000  # of a larger flow the waiting sessions are not counted with every look

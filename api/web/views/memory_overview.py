@@ -108,6 +108,8 @@ async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
     states, tones = STATES, TONES
     if memory.condition is ConditionName.LOST:  # whose vectors it lost is not known
         states, tones = STATES | {SessionState.SYNCED: condition(memory).words}, TONES | {SessionState.SYNCED: "failed"}
+    if memory.paused_at is not None:
+        states, tones = states | {SessionState.PENDING: "Paused"}, tones | {SessionState.PENDING: "off"}
     return {
         "query": query, "sessions": page, "previews": first, "states": states, "tones": tones,
         "kept": urlencode(kept), "cursor": request.cursor or "",

@@ -21,6 +21,7 @@ from memorybase.read_models import end_users, sessions
 from memorybase.read_models.session_queries import SessionFilter
 from memorybase.sessions import edits
 from memorybase.sessions.edits import Erasure
+from memorybase.standing import statements
 
 router = APIRouter(include_in_schema=False)
 
@@ -36,6 +37,7 @@ COUNTS = {
     "node_executions": "Node executions",
     "context_messages": "Messages in their contexts",
     "memory_uses": "Memory uses",
+    "standing_statements": "Standing statements",
     "chunks": "Chunks in vector stores",
 }
 
@@ -54,8 +56,9 @@ async def person(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name i
         ("Node executions", known.node_executions, ""),
     ]
     return visit.page(
-        "person.html", place="conversations", title=id, person=known, recent=recent.items, figures=figures
-    )
+        "person.html", place="conversations", title=id, person=known, recent=recent.items, figures=figures,
+        standing=await visit.read(statements.flows_of_end_user, id),
+    )  # fmt: skip
 
 
 @router.get("/person/export")

@@ -36,6 +36,7 @@ from memorybase.services import Services
 router = APIRouter(include_in_schema=False)
 
 SECONDS = 1.5  # for a part that asks the store
+SECONDS_FOR_SEVERAL = 5.0  # up to fifty memories, searched one after the other
 LOOK_SECONDS = 0.5  # then, for what is away: a page answers within 2 s
 SESSIONS_LISTED = 100
 MAX_SAVED = 20  # memories at once
@@ -105,7 +106,9 @@ async def model_is_given(visit: Visitor) -> Response:
     try:
         found = await visit.within(SECONDS, _given, ask, flow)
     except (errors.EnvironmentFailure, errors.CallerError, TimeoutError) as error:
-        return visit.fragment("playground_given.html", ask=ask, given=None, failure=await _failure(visit, error))
+        return visit.fragment(
+            "playground_given.html", ask=ask, given=None, failure=await _failure(visit, error, SECONDS)
+        )
     return visit.fragment("playground_given.html", ask=ask, given=found, failure=None)
 
 
@@ -240,14 +243,16 @@ async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
     """The rows of one setting, or why there are none."""
     if not ask.q:
         return {"rows": [], "took_ms": 0.0}
+    seconds = SECONDS_FOR_SEVERAL if ask.memories or not ask.flow else SECONDS
     try:
-        answer = await visit.within(SECONDS, _find, ask, setting)
+        answer = await visit.within(seconds, _find, ask, setting)
     except (errors.EnvironmentFailure, TimeoutError) as error:
         by_words = _here(replace(ask, a=replace(ask.a, mode="keyword"), b=None))
-        return {"failure": await _failure(visit, error), "by_words": by_words if setting.mode != "keyword" else ""}
+        failure = await _failure(visit, error, seconds)
+        return {"failure": failure, "by_words": by_words if setting.mode != "keyword" else ""}
     except errors.CallerError as error:
         return {"refused": error}
-    words = analyzer(visit.services.settings.keyword_language)
+    words = analyzer(visit.services.settings.keyword_language).of(ask.q)
     is_dense = setting.mode == "dense"
     rows = shown.show(answer.results, ask.q, words, limit=setting.min_score, is_dense=is_dense)
     return {"rows": rows, "took_ms": answer.took_ms, "fits": sum(row.is_given for row in rows),
@@ -268,7 +273,7 @@ def _given(services: Services, user_id: UUID, ask: Asked, flow: UUID) -> given.G
     return given.describe(view, hits, ask.a.min_score)
 
 
-async def _failure(visit: Visit, error: Exception) -> dict[str, Any]:
+async def _failure(visit: Visit, error: Exception, seconds: float) -> dict[str, Any]:
     """What the card of a failed search says; of a part that is away the same as Health."""
     command = "memorybase doctor"
     if isinstance(error, errors.CollectionMissing):
@@ -287,7 +292,7 @@ async def _failure(visit: Visit, error: Exception) -> dict[str, Any]:
     if isinstance(error, errors.MemorybaseError):
         what, text = error.message.rstrip("."), "Nothing was searched: this does not mean that nothing is there."
     else:
-        what = f"The search did not end within {SECONDS:g} s"
+        what = f"The search did not end within {seconds:g} s"
         text = "The model may still be loading. This does not mean that nothing is there."
     return {"what": what, "text": text, "command": command, "since": None}
 

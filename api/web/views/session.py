@@ -20,6 +20,7 @@ from memorybase.models import ID_LENGTH
 from memorybase.read_models import ingestion, run_story, sessions, transcript
 from memorybase.read_models.sessions import MessageView
 from memorybase.read_models.transcript import Place
+from memorybase.retention import holds
 from memorybase.sessions import edits
 from memorybase.validation import why_unstorable
 
@@ -67,6 +68,7 @@ async def session(
     return visit.page(
         "session.html", place="conversations", title=id, shown=shown, about=about, here=here, roles=ROLES,
         flow=await visit.read(sessions.get_flow, shown.flow_id),
+        is_held=await visit.read(holds.is_held, shown.flow_id, id),
         before=max((seq for seq in found if here is not None and seq < here), default=None),
         after=min((seq for seq in found if here is not None and seq > here), default=None),
         found=found, found_at=found.index(here) + 1 if here in found else 0,

@@ -133,7 +133,8 @@ export function pauseBeforeRetry(
   error: errors.MemorybaseError,
   { attempt, tries }: { attempt: number; tries: number },
 ): number | undefined {
-  if (attempt >= tries || !error.retryable || (error.status === STATE && error.code !== OWN_CALL)) {
+  const needsAnotherCall = error instanceof errors.QuotaFull || (error.status === STATE && error.code !== OWN_CALL);
+  if (attempt >= tries || !error.retryable || needsAnotherCall) {
     return undefined;
   }
   if (error.retryAfter !== undefined) {

@@ -209,6 +209,11 @@ export class IdempotencyKeyReused extends InvalidRequest {
   static override readonly code: string = "idempotency_key_reused";
 }
 
+/** This URL leads to an address that may not be called. */
+export class AddressRefused extends InvalidRequest {
+  static override readonly code: string = "address_refused";
+}
+
 /** A valid API key is required. Send it as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'. */
 export class Unauthorized extends CallerError {
   static override readonly code: string = "unauthorized";
@@ -217,6 +222,11 @@ export class Unauthorized extends CallerError {
 /** This API key lacks the required scope. */
 export class Forbidden extends CallerError {
   static override readonly code: string = "forbidden";
+}
+
+/** A key that is limited to flows or to an end user may not make this call. */
+export class OutsideKeyLimits extends Forbidden {
+  static override readonly code: string = "outside_key_limits";
 }
 
 /** Not found. */
@@ -232,6 +242,16 @@ export class TooLarge extends CallerError {
 /** Too many requests. Retry after the time in Retry-After. */
 export class RateLimited extends CallerError {
   static override readonly code: string = "rate_limited";
+}
+
+/** A quota is used up. Retry after details.resets_at. */
+export class QuotaExceeded extends RateLimited {
+  static override readonly code: string = "quota_exceeded";
+}
+
+/** A quota of what is stored is used up. See details.freed_by. */
+export class QuotaFull extends QuotaExceeded {
+  static override readonly code: string = "quota_full";
 }
 
 /** This name is already in use. Choose another. */
@@ -264,6 +284,11 @@ export class IngestionActive extends Conflict {
   static override readonly code: string = "ingestion_active";
 }
 
+/** The memory base is paused. Resume it first. */
+export class MemoryBasePaused extends Conflict {
+  static override readonly code: string = "memory_base_paused";
+}
+
 /** A regenerate is already running for this memory base. Wait for it, or cancel one of its jobs. */
 export class BuildActive extends Conflict {
   static override readonly code: string = "build_active";
@@ -274,7 +299,22 @@ export class IdempotencyInProgress extends Conflict {
   static override readonly code: string = "idempotency_in_progress";
 }
 
-/** This request has created the API key in details.existing_id, and its secret is not stored. Revoke that key. */
+/** A legal hold keeps this; nothing was deleted. Lift the holds in details.holds first. */
+export class Held extends Conflict {
+  static override readonly code: string = "legal_hold";
+}
+
+/** This API key was rotated: details.existing_id replaces it. Rotate or revoke that key. */
+export class KeyRotated extends Conflict {
+  static override readonly code: string = "key_rotated";
+}
+
+/** The webhook is disabled, so nothing is sent to it. Enable it with PATCH /webhooks/{id} and {"enabled": true}. */
+export class WebhookDisabled extends Conflict {
+  static override readonly code: string = "webhook_disabled";
+}
+
+/** This request has created what details.existing_id names, and its secret is not stored. Revoke or delete that. */
 export class SecretNotStored extends Conflict {
   static override readonly code: string = "secret_not_stored";
 }
@@ -319,10 +359,11 @@ const KINDS = [
   MessageFailure, CallerError, Conflict, DatabaseUnavailable, VectorStoreUnavailable, CollectionMissing,
   DimensionMismatch, ModelUnavailable, EmbeddingFailed, LockUnavailable, QueueUnavailable, SummarizerUnavailable,
   DocumentBusy, DocumentUnsupported, NotReady, TextRejected, VectorRejected, SummaryRejected, ConstraintViolated,
-  StatementRefused, ClaimLost, InvalidRequest, Unauthorized, Forbidden, NotFound, TooLarge, RateLimited, NameTaken,
-  MessageConflict, RunConflict, AmbiguousId, SessionConflict, IngestionActive, BuildActive, MemoryBaseOnly,
-  IdempotencyKeyReused, IdempotencyInProgress, SecretNotStored, NoSuchMethod, RequestTimeout, HeadersTooLarge,
-  TooManyConnections, TooManyBodies, Overloaded,
+  StatementRefused, ClaimLost, InvalidRequest, Unauthorized, Forbidden, OutsideKeyLimits, NotFound, TooLarge,
+  RateLimited, QuotaExceeded, QuotaFull, NameTaken, MessageConflict, RunConflict, AmbiguousId, SessionConflict,
+  IngestionActive, MemoryBasePaused, BuildActive, MemoryBaseOnly, IdempotencyKeyReused, AddressRefused,
+  IdempotencyInProgress, Held, KeyRotated, SecretNotStored, WebhookDisabled, NoSuchMethod, RequestTimeout,
+  HeadersTooLarge, TooManyConnections, TooManyBodies, Overloaded,
 ];
 
 /** The class of each code. */

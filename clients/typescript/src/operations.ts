@@ -58,7 +58,7 @@ export class Operations extends Transport {
     );
   }
 
-  /** List flows, oldest first. */
+  /** List flows, oldest first. A key that is limited to flows lists these. */
   listFlows(
     fields: Fields<"list_flows"> = {},
     options?: CallOptions,
@@ -89,6 +89,18 @@ export class Operations extends Transport {
   putFlow(flowId: string, fields: Fields<"put_flow">, options?: CallOptions): Promise<Answer<"put_flow">> {
     return this.json(
       { method: "PUT", path: "/v1/flows/{flow_id}", ids: { flow_id: flowId }, body: fields },
+      options,
+    );
+  }
+
+  /** Rename a flow, or set how many days it keeps messages. Older ones are deleted by the sweeper's next pass. */
+  updateFlow(
+    flowId: string,
+    fields: Fields<"update_flow"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"update_flow">> {
+    return this.json(
+      { method: "PATCH", path: "/v1/flows/{flow_id}", ids: { flow_id: flowId }, body: fields },
       options,
     );
   }
@@ -172,7 +184,7 @@ export class Operations extends Transport {
     );
   }
 
-  /** List memory bases: oldest first, latest first, or by name. */
+  /** List memory bases: oldest first, latest first, by name, or the highest priority first. */
   listMemoryBases(
     fields: Fields<"list_memory_bases"> = {},
     options?: CallOptions,
@@ -202,7 +214,10 @@ export class Operations extends Transport {
     );
   }
 
-  /** Change name, threshold, auto_capture or idle_after. This starts no job. */
+  /**
+   * Change name, threshold, auto_capture, idle_after, retain_days or priority, pause its ingestion or resume it. This
+   * starts no job.
+   */
   updateMemoryBase(
     memoryBaseId: string,
     fields: Fields<"update_memory_base"> = {},
@@ -454,6 +469,100 @@ export class Operations extends Transport {
     );
   }
 
+  /** Read whether facts are distilled for a memory base, what waits and why, and what it used. */
+  getDistillation(memoryBaseId: string, options?: CallOptions): Promise<Answer<"get_distillation">> {
+    return this.json(
+      { method: "GET", path: "/v1/memories/{memory_base_id}/distillation", ids: { memory_base_id: memoryBaseId } },
+      options,
+    );
+  }
+
+  /**
+   * Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and derives
+   * facts. Off: nothing more is read; facts stay until they are deleted.
+   */
+  setDistillation(
+    memoryBaseId: string,
+    fields: Fields<"set_distillation">,
+    options?: CallOptions,
+  ): Promise<Answer<"set_distillation">> {
+    return this.json(
+      {
+        method: "PUT",
+        path: "/v1/memories/{memory_base_id}/distillation",
+        ids: { memory_base_id: memoryBaseId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /** List facts, newest first: those that hold, those that later ones correct, or all. */
+  listFacts(
+    memoryBaseId: string,
+    fields: Fields<"list_facts"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_facts">, Answer<"list_facts">> {
+    return this.listing(
+      {
+        method: "GET",
+        path: "/v1/memories/{memory_base_id}/facts",
+        ids: { memory_base_id: memoryBaseId },
+        query: fields,
+      },
+      options,
+    );
+  }
+
+  /** Delete every fact of a memory base. The messages stay. */
+  deleteFacts(memoryBaseId: string, options?: CallOptions): Promise<Answer<"delete_facts">> {
+    return this.json(
+      { method: "DELETE", path: "/v1/memories/{memory_base_id}/facts", ids: { memory_base_id: memoryBaseId } },
+      options,
+    );
+  }
+
+  /** Find the facts that are about a question, best first, without those that later ones correct. */
+  searchFacts(
+    memoryBaseId: string,
+    fields: Fields<"search_facts">,
+    options?: CallOptions,
+  ): Promise<Answer<"search_facts">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/memories/{memory_base_id}/facts/search",
+        ids: { memory_base_id: memoryBaseId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /** Read a fact. After a source was edited or deleted it is 404. */
+  getFact(memoryBaseId: string, factId: string, options?: CallOptions): Promise<Answer<"get_fact">> {
+    return this.json(
+      {
+        method: "GET",
+        path: "/v1/memories/{memory_base_id}/facts/{fact_id}",
+        ids: { memory_base_id: memoryBaseId, fact_id: factId },
+      },
+      options,
+    );
+  }
+
+  /** Delete a fact and those that say the same. The messages stay. */
+  deleteFact(memoryBaseId: string, factId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      {
+        method: "DELETE",
+        path: "/v1/memories/{memory_base_id}/facts/{fact_id}",
+        ids: { memory_base_id: memoryBaseId, fact_id: factId },
+      },
+      options,
+    );
+  }
+
   /** List the jobs of all memory bases, newest first. */
   listAllJobs(
     fields: Fields<"list_all_jobs"> = {},
@@ -461,6 +570,19 @@ export class Operations extends Transport {
   ): Listing<Item<"list_all_jobs">, Answer<"list_all_jobs">> {
     return this.listing(
       { method: "GET", path: "/v1/jobs", query: fields },
+      options,
+    );
+  }
+
+  /**
+   * Retry or cancel the jobs that match, oldest first, with a result for each; with `dry_run`, count them.
+   *
+   * A retry runs what waits after an outage now. The messages of a cancelled job stay stored and pending. Repeat the
+   * call while `remaining` is not 0.
+   */
+  actOnJobs(fields: Fields<"act_on_jobs">, options?: CallOptions): Promise<Answer<"act_on_jobs">> {
+    return this.json(
+      { method: "POST", path: "/v1/jobs/actions", body: fields },
       options,
     );
   }
@@ -515,9 +637,11 @@ export class Operations extends Transport {
   }
 
   /**
-   * Retry or discard the dead letters that match, oldest first, with a result for each.
+   * Retry or discard the dead letters that match, oldest first, with a result for each; with `dry_run`, count them.
    *
-   * Repeat the call while `remaining` is not 0. A retried dead letter is gone once its message is embedded.
+   * Repeat the call while `remaining` is not 0. A retried dead letter is gone once its message is embedded. The
+   * message of a discarded one stays stored, and searches by meaning do not find it until it is edited or the memory
+   * base is regenerated.
    */
   actOnDeadLetters(
     fields: Fields<"act_on_dead_letters">,
@@ -684,7 +808,7 @@ export class Operations extends Transport {
     );
   }
 
-  /** Rename a session or replace its metadata. An id of another session is 409. */
+  /** Rename a session, replace its metadata, or set when it expires. An id of another session is 409. */
   updateSession(fields: Fields<"update_session">, options?: CallOptions): Promise<Answer<"update_session">> {
     return this.json(
       { method: "PATCH", path: "/v1/sessions", body: fields },
@@ -723,6 +847,42 @@ export class Operations extends Transport {
   eraseEndUser(endUserId: string, options?: CallOptions): Promise<Answer<"erase_end_user">> {
     return this.json(
       { method: "DELETE", path: "/v1/end-users/{end_user_id}", ids: { end_user_id: endUserId } },
+      options,
+    );
+  }
+
+  /** List what an end user asked for or prefers from then on, the latest first: at most 200 statements. */
+  listStandingStatements(
+    fields: Fields<"list_standing_statements">,
+    options?: CallOptions,
+  ): Promise<Answer<"list_standing_statements">> {
+    return this.json(
+      { method: "GET", path: "/v1/standing-statements", query: fields },
+      options,
+    );
+  }
+
+  /** Put a person's own words in the place of what was found. The message stays as it is. */
+  editStandingStatement(
+    statementId: string,
+    fields: Fields<"edit_standing_statement">,
+    options?: CallOptions,
+  ): Promise<Answer<"edit_standing_statement">> {
+    return this.json(
+      {
+        method: "PATCH",
+        path: "/v1/standing-statements/{statement_id}",
+        ids: { statement_id: statementId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /** Delete a statement. It is not found in its message again; the message stays. */
+  deleteStandingStatement(statementId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      { method: "DELETE", path: "/v1/standing-statements/{statement_id}", ids: { statement_id: statementId } },
       options,
     );
   }
@@ -1059,6 +1219,58 @@ export class Operations extends Transport {
     );
   }
 
+  /** Count what the rules would delete now. Nothing is changed. */
+  previewRetention(
+    fields: Fields<"preview_retention"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"preview_retention">> {
+    return this.json(
+      { method: "GET", path: "/v1/retention/preview", query: fields },
+      options,
+    );
+  }
+
+  /** List the receipts of what expired, newest first, also of flows that are deleted by now. */
+  listRetentionPasses(
+    fields: Fields<"list_retention_passes"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_retention_passes">, Answer<"list_retention_passes">> {
+    return this.listing(
+      { method: "GET", path: "/v1/retention/passes", query: fields },
+      options,
+    );
+  }
+
+  /** List the legal holds, oldest first. */
+  listHolds(
+    fields: Fields<"list_holds"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_holds">, Answer<"list_holds">> {
+    return this.listing(
+      { method: "GET", path: "/v1/holds", query: fields },
+      options,
+    );
+  }
+
+  /**
+   * Place a legal hold on a flow, on one session of it, or on an end user in all flows. Until it is lifted, retention
+   * leaves everything of it, and each deletion of any of it is 409 `legal_hold`.
+   */
+  placeHold(fields: Fields<"place_hold"> = {}, options?: CallOptions): Promise<Answer<"place_hold">> {
+    return this.json(
+      { method: "POST", path: "/v1/holds", body: fields },
+      options,
+    );
+  }
+
+  /** Lift a legal hold. What only it kept can be deleted again, and expires with the next pass. */
+  liftHold(holdId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      { method: "DELETE", path: "/v1/holds/{hold_id}", ids: { hold_id: holdId } },
+      options,
+    );
+  }
+
   /** Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify. */
   retrieveKnowledge(
     fields: Fields<"retrieve_knowledge">,
@@ -1153,10 +1365,39 @@ export class Operations extends Transport {
     );
   }
 
-  /** Create an API key. Only this response contains the secret. */
+  /** Create an API key. Only this response contains the secret. `flow_ids` and `end_user_id` limit the key. */
   createKey(fields: Fields<"create_key">, options?: KeyedOptions): Promise<Answer<"create_key">> {
     return this.json(
       { method: "POST", path: "/v1/keys", body: fields, idempotencyKey: idempotencyKeyOf(options) },
+      options,
+    );
+  }
+
+  /**
+   * Create a key that replaces this one, with its name, scopes, limits, quotas and usage. Both are valid during the
+   * overlap. Only this response contains the secret.
+   */
+  rotateKey(keyId: string, fields: Fields<"rotate_key"> = {}, options?: KeyedOptions): Promise<Answer<"rotate_key">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/keys/{key_id}/rotate",
+        ids: { key_id: keyId },
+        body: optionalBody(fields),
+        idempotencyKey: idempotencyKeyOf(options),
+      },
+      options,
+    );
+  }
+
+  /** Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own. */
+  setKeyQuotas(
+    keyId: string,
+    fields: Fields<"set_key_quotas"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"set_key_quotas">> {
+    return this.json(
+      { method: "PUT", path: "/v1/keys/{key_id}/quotas", ids: { key_id: keyId }, body: fields },
       options,
     );
   }
@@ -1165,6 +1406,212 @@ export class Operations extends Transport {
   revokeKey(keyId: string, options?: CallOptions): Promise<void> {
     return this.nothing(
       { method: "DELETE", path: "/v1/keys/{key_id}", ids: { key_id: keyId } },
+      options,
+    );
+  }
+
+  /**
+   * Read the quotas of the user and of the calling key: limit, use, and when it resets. A limited key sees its own
+   * only.
+   */
+  getUsage(fields: Fields<"get_usage"> = {}, options?: CallOptions): Promise<Answer<"get_usage">> {
+    return this.json(
+      { method: "GET", path: "/v1/usage", query: fields },
+      options,
+    );
+  }
+
+  /** List the webhooks, oldest first. */
+  listWebhooks(
+    fields: Fields<"list_webhooks"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_webhooks">, Answer<"list_webhooks">> {
+    return this.listing(
+      { method: "GET", path: "/v1/webhooks", query: fields },
+      options,
+    );
+  }
+
+  /** Create a webhook: events of these types are sent to the URL from now on. Only this response contains the secret. */
+  createWebhook(fields: Fields<"create_webhook">, options?: KeyedOptions): Promise<Answer<"create_webhook">> {
+    return this.json(
+      { method: "POST", path: "/v1/webhooks", body: fields, idempotencyKey: idempotencyKeyOf(options) },
+      options,
+    );
+  }
+
+  /** Get a webhook. */
+  getWebhook(webhookId: string, options?: CallOptions): Promise<Answer<"get_webhook">> {
+    return this.json(
+      { method: "GET", path: "/v1/webhooks/{webhook_id}", ids: { webhook_id: webhookId } },
+      options,
+    );
+  }
+
+  /** Change a webhook. While it is disabled, no event is recorded for it and its pending deliveries wait. */
+  updateWebhook(
+    webhookId: string,
+    fields: Fields<"update_webhook"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"update_webhook">> {
+    return this.json(
+      { method: "PATCH", path: "/v1/webhooks/{webhook_id}", ids: { webhook_id: webhookId }, body: fields },
+      options,
+    );
+  }
+
+  /** Delete a webhook with its deliveries. */
+  deleteWebhook(webhookId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      { method: "DELETE", path: "/v1/webhooks/{webhook_id}", ids: { webhook_id: webhookId } },
+      options,
+    );
+  }
+
+  /** Replace the secret. Requests are signed with both until the overlap ends. Only this response contains the new one. */
+  rotateWebhookSecret(
+    webhookId: string,
+    fields: Fields<"rotate_webhook_secret"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"rotate_webhook_secret">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/webhooks/{webhook_id}/secret",
+        ids: { webhook_id: webhookId },
+        body: optionalBody(fields),
+      },
+      options,
+    );
+  }
+
+  /**
+   * Send an event `webhook.test` to a webhook, in one attempt. Its failure does not disable the webhook. 409
+   * `webhook_disabled` while it is disabled.
+   */
+  sendTestEvent(
+    webhookId: string,
+    fields: Fields<"send_test_event"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"send_test_event">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/webhooks/{webhook_id}/test",
+        ids: { webhook_id: webhookId },
+        query: fields,
+        waitSeconds: fields.wait,
+      },
+      options,
+    );
+  }
+
+  /** List the deliveries of a webhook, newest first. */
+  listDeliveries(
+    webhookId: string,
+    fields: Fields<"list_deliveries"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_deliveries">, Answer<"list_deliveries">> {
+    return this.listing(
+      { method: "GET", path: "/v1/webhooks/{webhook_id}/deliveries", ids: { webhook_id: webhookId }, query: fields },
+      options,
+    );
+  }
+
+  /** Get a delivery. */
+  getDelivery(webhookId: string, deliveryId: string, options?: CallOptions): Promise<Answer<"get_delivery">> {
+    return this.json(
+      {
+        method: "GET",
+        path: "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}",
+        ids: { webhook_id: webhookId, delivery_id: deliveryId },
+      },
+      options,
+    );
+  }
+
+  /** Discard a dead delivery: it is deleted and cannot be sent again. 409 if it is pending or delivered. */
+  discardDelivery(webhookId: string, deliveryId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      {
+        method: "DELETE",
+        path: "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}",
+        ids: { webhook_id: webhookId, delivery_id: deliveryId },
+      },
+      options,
+    );
+  }
+
+  /** Send a delivery again, with all its attempts. */
+  replayDelivery(webhookId: string, deliveryId: string, options?: CallOptions): Promise<Answer<"replay_delivery">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay",
+        ids: { webhook_id: webhookId, delivery_id: deliveryId },
+      },
+      options,
+    );
+  }
+
+  /** Send the dead deliveries of events since then again, oldest first. Repeat the call while `remaining` is true. */
+  replayDeadDeliveries(
+    webhookId: string,
+    fields: Fields<"replay_dead_deliveries">,
+    options?: CallOptions,
+  ): Promise<Answer<"replay_dead_deliveries">> {
+    return this.json(
+      { method: "POST", path: "/v1/webhooks/{webhook_id}/replay", ids: { webhook_id: webhookId }, body: fields },
+      options,
+    );
+  }
+
+  /**
+   * Discard the deliveries that were dead by then, oldest first; without `until`, all dead ones. Repeat the call while
+   * `remaining` is true.
+   */
+  discardDeadDeliveries(
+    webhookId: string,
+    fields: Fields<"discard_dead_deliveries"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"discard_dead_deliveries">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/webhooks/{webhook_id}/discard",
+        ids: { webhook_id: webhookId },
+        body: optionalBody(fields),
+      },
+      options,
+    );
+  }
+
+  /** List changes, exports, reads on the page and refusals, newest first. No entry contains text. */
+  listAuditEntries(
+    fields: Fields<"list_audit_entries"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_audit_entries">, Answer<"list_audit_entries">> {
+    return this.listing(
+      { method: "GET", path: "/v1/audit", query: fields },
+      options,
+    );
+  }
+
+  /** Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's `seq`. */
+  exportAuditEntries(
+    fields: Fields<"export_audit_entries"> = {},
+    options?: CallOptions,
+  ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
+    return this.exported(
+      { method: "GET", path: "/v1/audit/export", query: fields },
+      options,
+    );
+  }
+
+  /** List the workers of the installation, with how much each of them holds. `memorybase workers drain` stops one. */
+  listWorkers(options?: CallOptions): Promise<Answer<"list_workers">> {
+    return this.json(
+      { method: "GET", path: "/v1/workers" },
       options,
     );
   }

@@ -98,7 +98,7 @@ export interface paths {
         };
         /**
          * List Flows
-         * @description List flows, oldest first.
+         * @description List flows, oldest first. A key that is limited to flows lists these.
          */
         get: operations["list_flows"];
         put?: never;
@@ -138,7 +138,11 @@ export interface paths {
         delete: operations["delete_flow"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Update Flow
+         * @description Rename a flow, or set how many days it keeps messages. Older ones are deleted by the sweeper's next pass.
+         */
+        patch: operations["update_flow"];
         trace?: never;
     };
     "/v1/flows/{flow_id}/runs": {
@@ -257,7 +261,7 @@ export interface paths {
         };
         /**
          * List Memory Bases
-         * @description List memory bases: oldest first, latest first, or by name.
+         * @description List memory bases: oldest first, latest first, by name, or the highest priority first.
          */
         get: operations["list_memory_bases"];
         put?: never;
@@ -295,7 +299,8 @@ export interface paths {
         head?: never;
         /**
          * Update Memory Base
-         * @description Change name, threshold, auto_capture or idle_after. This starts no job.
+         * @description Change name, threshold, auto_capture, idle_after, retain_days or priority, pause its ingestion or resume it. This
+         *     starts no job.
          */
         patch: operations["update_memory_base"];
         trace?: never;
@@ -558,6 +563,99 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/memories/{memory_base_id}/distillation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Distillation
+         * @description Read whether facts are distilled for a memory base, what waits and why, and what it used.
+         */
+        get: operations["get_distillation"];
+        /**
+         * Set Distillation
+         * @description Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and derives
+         *     facts. Off: nothing more is read; facts stay until they are deleted.
+         */
+        put: operations["set_distillation"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{memory_base_id}/facts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Facts
+         * @description List facts, newest first: those that hold, those that later ones correct, or all.
+         */
+        get: operations["list_facts"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Facts
+         * @description Delete every fact of a memory base. The messages stay.
+         */
+        delete: operations["delete_facts"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{memory_base_id}/facts/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search Facts
+         * @description Find the facts that are about a question, best first, without those that later ones correct.
+         */
+        post: operations["search_facts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{memory_base_id}/facts/{fact_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Fact
+         * @description Read a fact. After a source was edited or deleted it is 404.
+         */
+        get: operations["get_fact"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Fact
+         * @description Delete a fact and those that say the same. The messages stay.
+         */
+        delete: operations["delete_fact"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs": {
         parameters: {
             query?: never;
@@ -572,6 +670,29 @@ export interface paths {
         get: operations["list_all_jobs"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Act On Jobs
+         * @description Retry or cancel the jobs that match, oldest first, with a result for each; with `dry_run`, count them.
+         *
+         *     A retry runs what waits after an outage now. The messages of a cancelled job stay stored and pending. Repeat the
+         *     call while `remaining` is not 0.
+         */
+        post: operations["act_on_jobs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -674,9 +795,11 @@ export interface paths {
         put?: never;
         /**
          * Act On Dead Letters
-         * @description Retry or discard the dead letters that match, oldest first, with a result for each.
+         * @description Retry or discard the dead letters that match, oldest first, with a result for each; with `dry_run`, count them.
          *
-         *     Repeat the call while `remaining` is not 0. A retried dead letter is gone once its message is embedded.
+         *     Repeat the call while `remaining` is not 0. A retried dead letter is gone once its message is embedded. The message
+         *     of a discarded one stays stored, and searches by meaning do not find it until it is edited or the memory base is
+         *     regenerated.
          */
         post: operations["act_on_dead_letters"];
         delete?: never;
@@ -902,7 +1025,7 @@ export interface paths {
         head?: never;
         /**
          * Update Session
-         * @description Rename a session or replace its metadata. An id of another session is 409.
+         * @description Rename a session, replace its metadata, or set when it expires. An id of another session is 409.
          */
         patch: operations["update_session"];
         trace?: never;
@@ -949,6 +1072,50 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/standing-statements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Standing Statements
+         * @description List what an end user asked for or prefers from then on, the latest first: at most 200 statements.
+         */
+        get: operations["list_standing_statements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/standing-statements/{statement_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Standing Statement
+         * @description Delete a statement. It is not found in its message again; the message stays.
+         */
+        delete: operations["delete_standing_statement"];
+        options?: never;
+        head?: never;
+        /**
+         * Edit Standing Statement
+         * @description Put a person's own words in the place of what was found. The message stays as it is.
+         */
+        patch: operations["edit_standing_statement"];
         trace?: never;
     };
     "/v1/history": {
@@ -1322,6 +1489,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/retention/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview Retention
+         * @description Count what the rules would delete now. Nothing is changed.
+         */
+        get: operations["preview_retention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention/passes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Retention Passes
+         * @description List the receipts of what expired, newest first, also of flows that are deleted by now.
+         */
+        get: operations["list_retention_passes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/holds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Holds
+         * @description List the legal holds, oldest first.
+         */
+        get: operations["list_holds"];
+        put?: never;
+        /**
+         * Place Hold
+         * @description Place a legal hold on a flow, on one session of it, or on an end user in all flows. Until it is lifted, retention
+         *     leaves everything of it, and each deletion of any of it is 409 `legal_hold`.
+         */
+        post: operations["place_hold"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/holds/{hold_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Lift Hold
+         * @description Lift a legal hold. What only it kept can be deleted again, and expires with the next pass.
+         */
+        delete: operations["lift_hold"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/dify/retrieval": {
         parameters: {
             query?: never;
@@ -1465,9 +1717,50 @@ export interface paths {
         put?: never;
         /**
          * Create Key
-         * @description Create an API key. Only this response contains the secret.
+         * @description Create an API key. Only this response contains the secret. `flow_ids` and `end_user_id` limit the key.
          */
         post: operations["create_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Key
+         * @description Create a key that replaces this one, with its name, scopes, limits, quotas and usage. Both are valid during the
+         *     overlap. Only this response contains the secret.
+         */
+        post: operations["rotate_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{key_id}/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Key Quotas
+         * @description Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own.
+         */
+        put: operations["set_key_quotas"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1489,6 +1782,287 @@ export interface paths {
          * @description Revoke an API key: its next use is refused.
          */
         delete: operations["revoke_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Usage
+         * @description Read the quotas of the user and of the calling key: limit, use, and when it resets. A limited key sees its own
+         *     only.
+         */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Webhooks
+         * @description List the webhooks, oldest first.
+         */
+        get: operations["list_webhooks"];
+        put?: never;
+        /**
+         * Create Webhook
+         * @description Create a webhook: events of these types are sent to the URL from now on. Only this response contains the
+         *     secret.
+         */
+        post: operations["create_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Webhook
+         * @description Get a webhook.
+         */
+        get: operations["get_webhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Webhook
+         * @description Delete a webhook with its deliveries.
+         */
+        delete: operations["delete_webhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Update Webhook
+         * @description Change a webhook. While it is disabled, no event is recorded for it and its pending deliveries wait.
+         */
+        patch: operations["update_webhook"];
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Webhook Secret
+         * @description Replace the secret. Requests are signed with both until the overlap ends. Only this response contains the new
+         *     one.
+         */
+        post: operations["rotate_webhook_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Test Event
+         * @description Send an event `webhook.test` to a webhook, in one attempt. Its failure does not disable the webhook. 409
+         *     `webhook_disabled` while it is disabled.
+         */
+        post: operations["send_test_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Deliveries
+         * @description List the deliveries of a webhook, newest first.
+         */
+        get: operations["list_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Delivery
+         * @description Get a delivery.
+         */
+        get: operations["get_delivery"];
+        put?: never;
+        post?: never;
+        /**
+         * Discard Delivery
+         * @description Discard a dead delivery: it is deleted and cannot be sent again. 409 if it is pending or delivered.
+         */
+        delete: operations["discard_delivery"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay Delivery
+         * @description Send a delivery again, with all its attempts.
+         */
+        post: operations["replay_delivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay Dead Deliveries
+         * @description Send the dead deliveries of events since then again, oldest first. Repeat the call while `remaining` is true.
+         */
+        post: operations["replay_dead_deliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Discard Dead Deliveries
+         * @description Discard the deliveries that were dead by then, oldest first; without `until`, all dead ones. Repeat the call
+         *     while `remaining` is true.
+         */
+        post: operations["discard_dead_deliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Audit Entries
+         * @description List changes, exports, reads on the page and refusals, newest first. No entry contains text.
+         */
+        get: operations["list_audit_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Audit Entries
+         * @description Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's `seq`.
+         */
+        get: operations["export_audit_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Workers
+         * @description List the workers of the installation, with how much each of them holds. `memorybase workers drain` stops one.
+         */
+        get: operations["list_workers"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1697,6 +2271,80 @@ export interface components {
              * @description The buckets, oldest first, including empty ones.
              */
             buckets: components["schemas"]["Bucket"][];
+        };
+        /**
+         * AuditEntryView
+         * @description One entry. `seq` and `hash` are null until the sweeper has sealed it.
+         */
+        AuditEntryView: {
+            /**
+             * Id
+             * @description Number of the entry, in the order of writing.
+             */
+            id: number;
+            /**
+             * Seq
+             * @description Position in the hash chain; null until the sweeper has sealed the entry.
+             */
+            seq: number | null;
+            /**
+             * Hash
+             * @description SHA-256 of the previous entry's hash and this entry, in hexadecimal; null until it is sealed.
+             */
+            hash: string | null;
+            /**
+             * At
+             * Format: date-time
+             * @description When it happened.
+             */
+            at: string;
+            /**
+             * Kind
+             * @description `change`, `read` (content shown on the page, or an export), `denied` (a call outside a key's limits) or `prune` (a checkpoint: older entries were deleted).
+             */
+            kind: string;
+            /**
+             * User Id
+             * @description The user; null for the sweeper.
+             */
+            user_id: string | null;
+            /**
+             * Key Id
+             * @description The API key; null for the command line and the sweeper.
+             */
+            key_id: string | null;
+            /**
+             * Person
+             * @description The person whom a trusted proxy names, or the user of the command line; null if unknown.
+             */
+            person: string | null;
+            /**
+             * Via
+             * @description `api`, `page`, `cli` or `sweeper`.
+             */
+            via: string;
+            /**
+             * Operation
+             * @description The operation, or the method and path of the page.
+             */
+            operation: string;
+            /**
+             * Objects
+             * @description Ids in the request and of what it created. Never text.
+             */
+            objects: {
+                [key: string]: string | number | string[];
+            };
+            /**
+             * Address
+             * @description The address of the caller; behind a trusted proxy, the one that the proxy names.
+             */
+            address: string | null;
+            /**
+             * Request Id
+             * @description The request, as in the header `X-Request-Id`; null without one.
+             */
+            request_id: string | null;
         };
         /**
          * BaseSessionView
@@ -2585,7 +3233,8 @@ export interface components {
          * @description The condition of a memory base, the worst first.
          *
          *     lost: vectors are missing. failed: has dead letters. unreachable: the vector store fails. building: a regenerate
-         *     runs. working: ingests. waiting: has pending messages. paused: auto_capture is off. ok: everything is searchable.
+         *     runs. working: ingests. waiting: has pending messages. paused: somebody has paused it, or auto_capture is off. ok:
+         *     everything is searchable.
          * @enum {string}
          */
         ConditionName: "lost" | "failed" | "unreachable" | "building" | "working" | "waiting" | "paused" | "ok";
@@ -2684,6 +3333,8 @@ export interface components {
             memory_base_ids?: string[];
             /** @description Options of recall. */
             recall?: components["schemas"]["RecallBody"];
+            /** @description Options of standing statements. */
+            standing?: components["schemas"]["StandingBody"];
         };
         /**
          * ContextConfig
@@ -2756,7 +3407,8 @@ export interface components {
         };
         /**
          * ContextReport
-         * @description The report of a view, its memories in order, how its budget was spent, and what a larger one would add.
+         * @description The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
+         *     larger one would add. `facts` were derived by a model, best first.
          */
         ContextReport: {
             /**
@@ -2813,10 +3465,47 @@ export interface components {
              * @description The memories in the view, in its order.
              */
             recalled: components["schemas"]["Recalled"][];
+            /**
+             * Standing
+             * @description The standing statements in the view, in its order.
+             */
+            standing: components["schemas"]["StandingUse"][];
+            /**
+             * Facts
+             * @description The facts in the view that a model derived, best first.
+             */
+            facts: components["schemas"]["RecalledFact"][];
             /** @description How the budget was spent. */
             spent: components["schemas"]["Spent"];
             /** @description What a larger budget would add. */
             further: components["schemas"]["Further"];
+        };
+        /**
+         * CorrectionOf
+         * @description The other message of a correction, with both values as they were written; a denial has none.
+         */
+        CorrectionOf: {
+            /**
+             * Message Id
+             * Format: uuid
+             * @description The message.
+             */
+            message_id: string;
+            /**
+             * Kind
+             * @description What the two messages differ in: a `date`, `time`, `percent`, `number` or `name`; or `denial`, if one denies what the other claims.
+             */
+            kind: ("date" | "time" | "percent" | "number" | "name") | "denial";
+            /**
+             * Was
+             * @description The value of the earlier message, as it was written; null for a denial.
+             */
+            was: string | null;
+            /**
+             * Now
+             * @description The value of the later message, as it was written; null for a denial.
+             */
+            now: string | null;
         };
         /**
          * Coverage
@@ -2877,6 +3566,32 @@ export interface components {
              * @description Only dead letters with the error code and the text of one of these.
              */
             alike?: string[];
+            /**
+             * Flow Id
+             * @description Only dead letters of this flow: its id, or yours.
+             */
+            flow_id?: string | null;
+            /**
+             * Session Id
+             * @description Only dead letters of this session.
+             */
+            session_id?: string | null;
+            /**
+             * Since
+             * @description Only messages that were set aside then or later.
+             */
+            since?: string | null;
+            /**
+             * Until
+             * @description Only messages that were set aside then or earlier.
+             */
+            until?: string | null;
+            /**
+             * Dry Run
+             * @description Count what matches and change nothing.
+             * @default false
+             */
+            dry_run?: boolean;
             /**
              * Limit
              * @description At most so many, oldest first.
@@ -3006,6 +3721,9 @@ export interface components {
         /**
          * DeadLetterResults
          * @description A result for each dead letter; `remaining` more match the filter.
+         *
+         *     `taken`: how many were retried or discarded; with `dry_run` how many would be, in as many calls as it takes.
+         *     `skipped`: how many were not, by reason.
          */
         DeadLetterResults: {
             /** @description The action. */
@@ -3020,6 +3738,23 @@ export interface components {
              * @description How many more match. 0 if the request named ids.
              */
             remaining: number;
+            /**
+             * Taken
+             * @description How many the action took; after a dry run how many it would take, in as many calls as that needs.
+             */
+            taken: number;
+            /**
+             * Skipped
+             * @description How many it left alone, by reason: those of the results; of dead letters `retrying` (a repair retries them already) and `not_found`.
+             */
+            skipped: {
+                [key: string]: number;
+            };
+            /**
+             * Dry Run
+             * @description Whether nothing was changed.
+             */
+            dry_run: boolean;
         };
         /**
          * DeadLetterText
@@ -3265,6 +4000,237 @@ export interface components {
              * @description The repairs that update the knowledge bases.
              */
             job_ids: string[];
+        };
+        /**
+         * DeliveryState
+         * @description Where a delivery is; a dead one had all its attempts, or its endpoint is gone.
+         * @enum {string}
+         */
+        DeliveryState: "pending" | "delivered" | "dead";
+        /**
+         * DeliveryView
+         * @description A delivery. `next_attempt_at` is set while it is pending; `body` is what is signed and sent.
+         */
+        DeliveryView: {
+            /**
+             * Id
+             * Format: uuid
+             * @description The UUID.
+             */
+            id: string;
+            /**
+             * Webhook Id
+             * Format: uuid
+             * @description The webhook.
+             */
+            webhook_id: string;
+            /**
+             * Event Id
+             * Format: uuid
+             * @description The event: the `webhook-id` of the request, the same for each attempt and webhook.
+             */
+            event_id: string;
+            /** @description The type of the event. */
+            event_type: components["schemas"]["EventType"];
+            /** @description `pending`, `delivered` or `dead`. */
+            state: components["schemas"]["DeliveryState"];
+            /**
+             * Attempts
+             * @description How many attempts were made since its creation or replay.
+             */
+            attempts: number;
+            /**
+             * Next Attempt At
+             * @description When the next attempt is due; while one is in progress, when it counts as lost. Null unless pending.
+             */
+            next_attempt_at: string | null;
+            /**
+             * Last Attempt At
+             * @description When the last attempt ended; null before the first.
+             */
+            last_attempt_at: string | null;
+            /**
+             * Last Status
+             * @description HTTP status of the last answer; null without one.
+             */
+            last_status: number | null;
+            /**
+             * Last Error
+             * @description Why the last attempt failed; null if it succeeded.
+             */
+            last_error: string | null;
+            /**
+             * Occurred At
+             * Format: date-time
+             * @description When the event happened.
+             */
+            occurred_at: string;
+            /**
+             * Finished At
+             * @description When it was delivered or died; null while pending.
+             */
+            finished_at: string | null;
+            /**
+             * Body
+             * @description The JSON text that is signed and sent.
+             */
+            body: string;
+        };
+        /**
+         * DiscardBody
+         * @description Which dead deliveries to delete: those that were dead by this time, by default all.
+         */
+        DiscardBody: {
+            /**
+             * Until
+             * @description Deliveries that were dead by this time are deleted; by default all dead ones. Without a time zone: UTC.
+             */
+            until?: string | null;
+        };
+        /**
+         * Discarded
+         * @description How many dead deliveries were deleted, and whether more are left.
+         */
+        Discarded: {
+            /**
+             * Discarded
+             * @description How many deliveries were deleted.
+             */
+            discarded: number;
+            /**
+             * Remaining
+             * @description Whether more dead deliveries match.
+             */
+            remaining: boolean;
+        };
+        /**
+         * DistillationBody
+         * @description Turn distillation on or off. `start`: from which message on; `beginning` distils the whole history.
+         */
+        DistillationBody: {
+            /**
+             * Enabled
+             * @description Whether facts are derived from what is ingested.
+             */
+            enabled: boolean;
+            /**
+             * Start
+             * @description `now`: from what is ingested from now on; `beginning`: from the whole history.
+             * @default now
+             * @enum {string}
+             */
+            start?: "now" | "beginning";
+        };
+        /**
+         * DistillationUsageView
+         * @description What distillation of a memory base has used since it was first turned on. `cost` is null without prices.
+         */
+        DistillationUsageView: {
+            /**
+             * Requests
+             * @description Number of requests to the model.
+             */
+            requests: number;
+            /**
+             * Prompt Tokens
+             * @description Tokens of the requests.
+             */
+            prompt_tokens: number;
+            /**
+             * Completion Tokens
+             * @description Tokens of the answers.
+             */
+            completion_tokens: number;
+            /**
+             * Tokens Today
+             * @description Tokens that this memory base used today, in UTC.
+             */
+            tokens_today: number;
+            /**
+             * Cost
+             * @description What the tokens cost, by the prices in the settings; null without prices.
+             */
+            cost: number | null;
+            /**
+             * Facts
+             * @description Number of facts that were stored, also those that say the same.
+             */
+            facts: number;
+            /**
+             * Refused
+             * @description How many facts and answers did not pass the checks, by reason.
+             */
+            refused: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * DistillationView
+         * @description Whether facts are distilled for a memory base, what waits, and what it used.
+         *
+         *     `error` is that of the latest attempt that failed, `daily_tokens_spent` if the day's tokens are used up;
+         *     `waits_until` is when the next session is due. `tokens_today` and `daily_tokens` are of the whole installation.
+         */
+        DistillationView: {
+            /**
+             * Memory Base Id
+             * Format: uuid
+             * @description The memory base.
+             */
+            memory_base_id: string;
+            /**
+             * Enabled
+             * @description Whether facts are derived from what is ingested.
+             */
+            enabled: boolean;
+            /**
+             * Available
+             * @description Whether the operator has set a model for it.
+             */
+            available: boolean;
+            /**
+             * State
+             * @description `off`, `idle`, `distilling`, or `waiting`: for the end of an outage or for the next day.
+             * @enum {string}
+             */
+            state: "off" | "idle" | "distilling" | "waiting";
+            /**
+             * Pending Sessions
+             * @description Number of sessions with messages that were not distilled yet.
+             */
+            pending_sessions: number;
+            /**
+             * Skipped Messages
+             * @description Number of messages that were given up because the model's answers were useless.
+             */
+            skipped_messages: number;
+            /**
+             * Error
+             * @description Why the latest attempt that failed did; `daily_tokens_spent`: the tokens of the day are used up.
+             */
+            error: string | null;
+            /**
+             * Waits Until
+             * @description When the next session is due; null if nothing waits.
+             */
+            waits_until: string | null;
+            /**
+             * Facts
+             * @description Number of facts.
+             */
+            facts: number;
+            /**
+             * Tokens Today
+             * @description Tokens that the whole installation used today, in UTC.
+             */
+            tokens_today: number;
+            /**
+             * Daily Tokens
+             * @description Tokens that the whole installation may use on a day.
+             */
+            daily_tokens: number;
+            /** @description What this memory base used. */
+            usage: components["schemas"]["DistillationUsageView"];
         };
         /**
          * DocumentAnswer
@@ -3545,7 +4511,8 @@ export interface components {
          *     `context_messages` were in contexts of node executions; `memory_uses` record what models received; `summaries` are
          *     those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each memory base and session;
          *     those in `job_ids` are queued, the others follow the active jobs. No search returns any of this from now on.
-         *     `message_changes` had the former versions of messages; `restorable_messages` were deleted earlier, one by one.
+         *     `message_changes` had the former versions of messages; `restorable_messages` were deleted earlier, one by one;
+         *     `standing_statements` were found in the messages, `facts` distilled from them.
          */
         Erasure: {
             /**
@@ -3631,6 +4598,18 @@ export interface components {
              * @default 0
              */
             restorable_messages?: number;
+            /**
+             * Standing Statements
+             * @description Number of deleted standing statements.
+             * @default 0
+             */
+            standing_statements?: number;
+            /**
+             * Facts
+             * @description Number of deleted facts that a model had derived from the messages.
+             * @default 0
+             */
+            facts?: number;
         };
         /**
          * ErrorAnswer
@@ -3670,7 +4649,7 @@ export interface components {
              * @description Stable code of the error.
              * @enum {string}
              */
-            code: "ambiguous_id" | "bad_request" | "build_active" | "claim_lost" | "collection_missing" | "conflict" | "constraint_violated" | "database_unavailable" | "dimension_mismatch" | "document_busy" | "document_unsupported" | "embedding_failed" | "forbidden" | "headers_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "ingestion_active" | "internal_error" | "invalid_request" | "lock_unavailable" | "memory_base_store" | "message_conflict" | "message_failed" | "method_not_allowed" | "model_unavailable" | "name_taken" | "not_found" | "not_ready" | "overloaded" | "queue_unavailable" | "rate_limited" | "request_timeout" | "run_conflict" | "secret_not_stored" | "session_conflict" | "statement_refused" | "summarizer_unavailable" | "summary_rejected" | "text_rejected" | "too_large" | "too_many_bodies" | "too_many_connections" | "unauthorized" | "unavailable" | "vector_rejected" | "vector_store_unavailable";
+            code: "address_refused" | "ambiguous_id" | "bad_request" | "build_active" | "claim_lost" | "collection_missing" | "conflict" | "constraint_violated" | "database_unavailable" | "dimension_mismatch" | "document_busy" | "document_unsupported" | "embedding_failed" | "forbidden" | "headers_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "ingestion_active" | "internal_error" | "invalid_request" | "key_rotated" | "legal_hold" | "lock_unavailable" | "memory_base_paused" | "memory_base_store" | "message_conflict" | "message_failed" | "method_not_allowed" | "model_unavailable" | "name_taken" | "not_found" | "not_ready" | "outside_key_limits" | "overloaded" | "queue_unavailable" | "quota_exceeded" | "quota_full" | "rate_limited" | "request_timeout" | "run_conflict" | "secret_not_stored" | "session_conflict" | "statement_refused" | "summarizer_unavailable" | "summary_rejected" | "text_rejected" | "too_large" | "too_many_bodies" | "too_many_connections" | "unauthorized" | "unavailable" | "vector_rejected" | "vector_store_unavailable" | "webhook_disabled";
             /**
              * Message
              * @description For people; may change.
@@ -3708,6 +4687,12 @@ export interface components {
             details?: components["schemas"]["ErrorDetails"];
         };
         /**
+         * EventType
+         * @description What an endpoint can subscribe to.
+         * @enum {string}
+         */
+        EventType: "job.completed" | "job.failed" | "dead_letter.created" | "memory.mismatch" | "memory.regenerated" | "session.erased" | "retention.expired" | "webhook.test";
+        /**
          * ExecutionOutputs
          * @description A node's outputs: its text, and its context (the prompt without the system message, then the answer). Other
          *     fields are stored too.
@@ -3730,6 +4715,234 @@ export interface components {
             branch?: number | string | null;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * FactHit
+         * @description A fact about a question. It was derived by a model from the messages `source_message_ids`.
+         */
+        FactHit: {
+            /**
+             * Fact Id
+             * Format: uuid
+             * @description The fact.
+             */
+            fact_id: string;
+            /**
+             * Memory Base Id
+             * Format: uuid
+             * @description The memory base.
+             */
+            memory_base_id: string;
+            /**
+             * Session Id
+             * @description The session's id, chosen by the caller.
+             */
+            session_id: string;
+            /**
+             * Kind
+             * @description Always `fact`.
+             * @default fact
+             */
+            kind?: string;
+            /**
+             * Derived
+             * @description Always true: a model derived it from messages.
+             * @default true
+             */
+            derived?: boolean;
+            /**
+             * Who
+             * @description Whom or what the fact is about.
+             */
+            who: string;
+            /**
+             * What
+             * @description The fact, in one sentence.
+             */
+            what: string;
+            /**
+             * When
+             * @description When it holds or happened, as the conversation says it; null if it does not.
+             */
+            when: string | null;
+            /**
+             * Said At
+             * Format: date-time
+             * @description When the newest of its sources was said.
+             */
+            said_at: string;
+            /**
+             * Score
+             * @description How much it has to do with the question, from 0 to 1.
+             */
+            score: number;
+            /**
+             * Source Message Ids
+             * @description The messages that it rests on.
+             */
+            source_message_ids: string[];
+        };
+        /**
+         * FactSearchBody
+         * @description A question to find facts for.
+         */
+        FactSearchBody: {
+            /**
+             * Query
+             * @description The question.
+             */
+            query: string;
+            /**
+             * Top K
+             * @description Maximum facts.
+             * @default 10
+             */
+            top_k?: number;
+            /**
+             * Session Id
+             * @description Only facts of this session.
+             */
+            session_id?: string | null;
+            /**
+             * End User Id
+             * @description Only facts from this person's sessions.
+             */
+            end_user_id?: string | null;
+            /**
+             * Since
+             * @description Only facts whose newest source was said from this time on.
+             */
+            since?: string | null;
+            /**
+             * Until
+             * @description Only facts whose newest source was said up to this time.
+             */
+            until?: string | null;
+        };
+        /**
+         * FactSourceView
+         * @description A message that a fact rests on.
+         */
+        FactSourceView: {
+            /**
+             * Message Id
+             * Format: uuid
+             * @description The message.
+             */
+            message_id: string;
+            /**
+             * Version
+             * @description The version that the model read.
+             */
+            version: number;
+            /**
+             * Seq
+             * @description Its position in its session.
+             */
+            seq: number;
+        };
+        /**
+         * FactView
+         * @description A fact that a model derived from messages. `said_at`: when the newest of them was said; `superseded_by`: the
+         *     later fact that corrects this one; `corrects`: the earlier ones that this one corrects.
+         */
+        FactView: {
+            /**
+             * Id
+             * Format: uuid
+             * @description The UUID.
+             */
+            id: string;
+            /**
+             * Memory Base Id
+             * Format: uuid
+             * @description The memory base.
+             */
+            memory_base_id: string;
+            /**
+             * Session Id
+             * @description The session's id, chosen by the caller.
+             */
+            session_id: string;
+            /**
+             * End User Id
+             * @description The person that the session or chat belongs to; null if unknown.
+             */
+            end_user_id: string | null;
+            /**
+             * Derived
+             * @description Always true: a model derived it from messages.
+             */
+            derived: boolean;
+            /**
+             * Who
+             * @description Whom or what the fact is about.
+             */
+            who: string;
+            /**
+             * What
+             * @description The fact, in one sentence.
+             */
+            what: string;
+            /**
+             * When
+             * @description When it holds or happened, as the conversation says it; null if it does not.
+             */
+            when: string | null;
+            /**
+             * Said At
+             * Format: date-time
+             * @description When the newest of its sources was said.
+             */
+            said_at: string;
+            /**
+             * Sources
+             * @description The messages that it rests on.
+             */
+            sources: components["schemas"]["FactSourceView"][];
+            /**
+             * Superseded By
+             * @description The later fact that corrects it; null if it holds.
+             */
+            superseded_by: string | null;
+            /**
+             * Corrects
+             * @description The earlier facts that it corrects.
+             */
+            corrects: string[];
+            /**
+             * Model
+             * @description The model that derived it.
+             */
+            model: string;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+        };
+        /**
+         * FactsDeleted
+         * @description How many facts were deleted.
+         */
+        FactsDeleted: {
+            /**
+             * Deleted
+             * @description Number of deleted facts.
+             */
+            deleted: number;
+        };
+        /**
+         * FactsFound
+         * @description Facts about a question, best first. A model derived them from messages, which each of them names.
+         */
+        FactsFound: {
+            /**
+             * Facts
+             * @description The facts.
+             */
+            facts: components["schemas"]["FactHit"][];
         };
         /**
          * Fix
@@ -3777,7 +4990,7 @@ export interface components {
          * @description What ends a problem: a call of the API, a command on the host, or a look.
          * @enum {string}
          */
-        FixAction: "rebuild" | "retry" | "sync" | "turn_on" | "run_command";
+        FixAction: "rebuild" | "retry" | "sync" | "turn_on" | "resume" | "enable" | "replay" | "run_command";
         /**
          * FlowBody
          * @description A new flow, or its new name.
@@ -3788,6 +5001,27 @@ export interface components {
              * @description The name, for people.
              */
             name: string;
+        };
+        /**
+         * FlowChanges
+         * @description The fields of a flow to change.
+         */
+        FlowChanges: {
+            /**
+             * Name
+             * @description The new name.
+             */
+            name?: string;
+            /**
+             * Retain Days
+             * @description Days until what was captured is deleted; null: it is kept.
+             */
+            retain_days?: number | null;
+            /**
+             * Standing
+             * @description Whether contexts contain the end user's standing statements unless the call says otherwise.
+             */
+            standing?: boolean;
         };
         /**
          * FlowMemory
@@ -3968,6 +5202,17 @@ export interface components {
              */
             fold_alike?: boolean;
             /**
+             * Corrections
+             * @description Rank later statements of the same fact first and say what they correct, in mode `hybrid`. Default: unless the embedding model is behind an endpoint.
+             */
+            corrections?: boolean | null;
+            /**
+             * Facts
+             * @description Also return facts that a model derived, in `facts`.
+             * @default false
+             */
+            facts?: boolean;
+            /**
              * Flow Id
              * @description Search every memory base of this flow: a UUID or the caller's id.
              */
@@ -4011,6 +5256,16 @@ export interface components {
              * @description When it was created.
              */
             created_at: string;
+            /**
+             * Retain Days
+             * @description Days until what was captured is deleted; null: it is kept.
+             */
+            retain_days: number | null;
+            /**
+             * Standing
+             * @description Whether contexts contain the end user's standing statements unless the call says otherwise.
+             */
+            standing: boolean;
         };
         /**
          * FlushBody
@@ -4322,7 +5577,8 @@ export interface components {
          *     `alike`: how many other messages with the same text are folded into it, if the request asks for that.
          *     `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are
          *     the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
-         *     results come first if they are relevant.
+         *     results come first if they are relevant. `corrects` and `corrected_by` name an earlier and a later message that says
+         *     something else about what the query asks for.
          */
         Hit: {
             /**
@@ -4433,6 +5689,80 @@ export interface components {
              * @default false
              */
             pinned?: boolean;
+            /** @description An earlier message that says something else about what the query asks for: this result is the later one. */
+            corrects?: components["schemas"]["CorrectionOf"] | null;
+            /** @description A later message that says something else about what the query asks for. */
+            corrected_by?: components["schemas"]["CorrectionOf"] | null;
+        };
+        /**
+         * HoldBody
+         * @description What to hold: a flow, one session of it, or an end user in all flows.
+         */
+        HoldBody: {
+            /**
+             * Flow Id
+             * @description The flow: a UUID or the caller's id. Not together with `end_user_id`.
+             */
+            flow_id?: string | null;
+            /**
+             * Session Id
+             * @description One session of the flow; by default the whole flow.
+             */
+            session_id?: string | null;
+            /**
+             * End User Id
+             * @description The person whose sessions and chats are held, in all flows, future ones too.
+             */
+            end_user_id?: string | null;
+            /**
+             * Reason
+             * @description Why, for people.
+             */
+            reason?: string | null;
+        };
+        /**
+         * HoldView
+         * @description A legal hold on a flow, on one session of it, or on an end user in all flows. Nothing that it keeps is deleted.
+         *     `placed_by`: the name of the API key.
+         */
+        HoldView: {
+            /**
+             * Id
+             * Format: uuid
+             * @description The UUID.
+             */
+            id: string;
+            /**
+             * Flow Id
+             * @description The held flow, or that of the held session; null for an end user.
+             */
+            flow_id: string | null;
+            /**
+             * Session Id
+             * @description The held session, by its present id; null for a flow or an end user.
+             */
+            session_id: string | null;
+            /**
+             * End User Id
+             * @description The held end user; null for a flow or a session.
+             */
+            end_user_id: string | null;
+            /**
+             * Reason
+             * @description Why, for people.
+             */
+            reason: string | null;
+            /**
+             * Placed By
+             * @description The name of the API key.
+             */
+            placed_by: string | null;
+            /**
+             * Placed At
+             * Format: date-time
+             * @description When it was placed.
+             */
+            placed_at: string;
         };
         /**
          * ImportAnswer
@@ -4616,6 +5946,67 @@ export interface components {
             job_id: string | null;
         };
         /**
+         * JobAction
+         * @description retry: run what waits after an outage now. cancel: its messages wait for the next trigger or flush.
+         * @enum {string}
+         */
+        JobAction: "retry" | "cancel";
+        /**
+         * JobActionBody
+         * @description What to do, and with which jobs: those that match every field.
+         */
+        JobActionBody: {
+            /** @description `retry`: run what waits after an outage now. `cancel`: end queued and running jobs; their messages stay pending. */
+            action: components["schemas"]["JobAction"];
+            /**
+             * Ids
+             * @description These jobs.
+             */
+            ids?: string[] | null;
+            /**
+             * Memory Base Id
+             * @description Only jobs of this memory base.
+             */
+            memory_base_id?: string | null;
+            /**
+             * Flow Id
+             * @description Only jobs of this flow: its id, or yours.
+             */
+            flow_id?: string | null;
+            /**
+             * Session Id
+             * @description Only jobs of this session.
+             */
+            session_id?: string | null;
+            /**
+             * Error Code
+             * @description Only jobs whose last attempt ended with this error code.
+             */
+            error_code?: string | null;
+            /**
+             * Since
+             * @description Only jobs created then or later.
+             */
+            since?: string | null;
+            /**
+             * Until
+             * @description Only jobs created then or earlier.
+             */
+            until?: string | null;
+            /**
+             * Dry Run
+             * @description Count what matches and change nothing.
+             * @default false
+             */
+            dry_run?: boolean;
+            /**
+             * Limit
+             * @description At most so many, oldest first.
+             * @default 200
+             */
+            limit?: number;
+        };
+        /**
          * JobBrief
          * @description A queued job; GET /jobs/{id} shows the rest.
          */
@@ -4662,6 +6053,78 @@ export interface components {
          * @enum {string}
          */
         JobKind: "ingest" | "regenerate" | "repair";
+        /**
+         * JobResult
+         * @description What an action did with a job: `reason` says why it left it alone, null if it took it.
+         */
+        JobResult: {
+            /**
+             * Id
+             * Format: uuid
+             * @description The UUID.
+             */
+            id: string;
+            /**
+             * Memory Base Id
+             * @description The memory base.
+             */
+            memory_base_id: string | null;
+            /**
+             * Session Id
+             * @description The session's id, chosen by the caller.
+             */
+            session_id: string | null;
+            /** @description Why the action left the job alone; null if it took it. `not_found`: it does not exist. `ended`: it is done or cancelled, or a worker or another call was first. `running`: a worker has it. `due`: it waits for a worker only. `replaced`: it failed, and other jobs took its messages. `repair`: the store must match the messages. `build`: it belongs to a regenerate. */
+            reason: components["schemas"]["JobSkipReason"] | null;
+        };
+        /**
+         * JobResults
+         * @description A result for each job; `remaining` more match the filter.
+         *
+         *     `taken`: how many were retried or cancelled; with `dry_run` how many would be, in as many calls as it takes.
+         *     `skipped`: how many were not, by reason.
+         */
+        JobResults: {
+            /** @description The action. */
+            action: components["schemas"]["JobAction"];
+            /**
+             * Results
+             * @description A result for each job; empty after a dry run.
+             */
+            results: components["schemas"]["JobResult"][];
+            /**
+             * Remaining
+             * @description How many more match. 0 if the request named ids.
+             */
+            remaining: number;
+            /**
+             * Taken
+             * @description How many the action took; after a dry run how many it would take, in as many calls as that needs.
+             */
+            taken: number;
+            /**
+             * Skipped
+             * @description How many it left alone, by reason: those of the results; of dead letters `retrying` (a repair retries them already) and `not_found`.
+             */
+            skipped: {
+                [key: string]: number;
+            };
+            /**
+             * Dry Run
+             * @description Whether nothing was changed.
+             */
+            dry_run: boolean;
+        };
+        /**
+         * JobSkipReason
+         * @description Why an action left a job alone.
+         *
+         *     not_found: it does not exist. ended: it is done or cancelled, or a worker or another call was first. running: a
+         *     worker has it. due: it waits for a worker only. replaced: it failed, and other jobs took its messages. repair: the
+         *     store must match the messages. build: cancelling it abandons the regenerate, which DELETE /jobs/{id} does.
+         * @enum {string}
+         */
+        JobSkipReason: "not_found" | "ended" | "running" | "due" | "replaced" | "repair" | "build";
         /**
          * JobState
          * @description Where a job is; `done`, `failed` and `cancelled` are its ends.
@@ -4794,6 +6257,23 @@ export interface components {
              * @description When the key was last used; null if never.
              */
             last_used_at: string | null;
+            /**
+             * Flow Ids
+             * @description The only flows of the key; null for all.
+             */
+            flow_ids: string[] | null;
+            /**
+             * End User Id
+             * @description The only end user of the key; null for all.
+             */
+            end_user_id: string | null;
+            /**
+             * Rotated To
+             * @description The key that replaces this one; null if none does.
+             */
+            rotated_to: string | null;
+            /** @description The quotas that were set for the key. */
+            quotas: components["schemas"]["KeyQuotas"];
         };
         /**
          * KeyBody
@@ -4815,6 +6295,44 @@ export interface components {
              * @description When the key stops working; by default never.
              */
             expires_at?: string | null;
+            /**
+             * Flow Ids
+             * @description Limit the key to these flows, each a UUID or the caller's id; by default it reaches all.
+             */
+            flow_ids?: string[] | null;
+            /**
+             * End User Id
+             * @description Limit the key to this end user; by default it reaches all.
+             */
+            end_user_id?: string | null;
+            /** @description What the key may use; by default what the settings say. */
+            quotas?: components["schemas"]["QuotasBody"] | null;
+        };
+        /**
+         * KeyQuotas
+         * @description The quotas that were set for a key; null: the default of the settings. GET /usage has the limits that hold.
+         */
+        KeyQuotas: {
+            /**
+             * Messages Per Day
+             * @description New messages a day in UTC, captured or of chats; null: the default of the settings.
+             */
+            messages_per_day?: number | null;
+            /**
+             * Stored Messages
+             * @description Messages stored now, captured or of chats; null: the default of the settings.
+             */
+            stored_messages?: number | null;
+            /**
+             * Searches Per Minute
+             * @description Searches a minute, and contexts with a query; null: the default of the settings.
+             */
+            searches_per_minute?: number | null;
+            /**
+             * End Users
+             * @description End users that something is stored of; null: the default of the settings.
+             */
+            end_users?: number | null;
         };
         /**
          * KnowledgeBaseBody
@@ -5362,6 +6880,16 @@ export interface components {
              * @description Where its vectors are stored; by default the store of the settings.
              */
             vector_store?: ("chroma" | "pgvector") | null;
+            /**
+             * Retain Days
+             * @description Days until the knowledge base forgets what was captured; the conversation stays. Null: nothing is forgotten.
+             */
+            retain_days?: number | null;
+            /**
+             * @description How large its share of the workers is, compared with other memory bases: `low`, `normal` or `high`.
+             * @default normal
+             */
+            priority?: components["schemas"]["Priority"];
         };
         /**
          * MemoryBaseChanges
@@ -5388,13 +6916,25 @@ export interface components {
              * @description Seconds without a capture until a session's pending messages are ingested; 0: off.
              */
             idle_after?: number;
+            /**
+             * Paused
+             * @description Whether its ingestion is held back. Resumed, it ingests what is due within seconds.
+             */
+            paused?: boolean;
+            /** @description How large its share of the workers is, compared with other memory bases: `low`, `normal` or `high`. */
+            priority?: components["schemas"]["Priority"];
+            /**
+             * Retain Days
+             * @description Days until the knowledge base forgets what was captured; the conversation stays. Null: nothing is forgotten.
+             */
+            retain_days?: number | null;
         };
         /**
          * MemoryBaseStatus
          * @description What is going on: the first of these that is true, from the bottom up.
          * @enum {string}
          */
-        MemoryBaseStatus: "ready" | "pending" | "ingesting" | "regenerating" | "unavailable" | "deleting";
+        MemoryBaseStatus: "ready" | "pending" | "paused" | "ingesting" | "regenerating" | "unavailable" | "deleting";
         /**
          * MemoryBaseView
          * @description A memory base and its progress. `pending_capped`: `pending_messages` is a lower bound.
@@ -5446,6 +6986,11 @@ export interface components {
              */
             idle_after: number;
             /**
+             * Retain Days
+             * @description Days until the knowledge base forgets what was captured; the conversation stays. Null: nothing is forgotten.
+             */
+            retain_days: number | null;
+            /**
              * Embedding Model
              * @description The embedding model, by name.
              */
@@ -5467,6 +7012,13 @@ export interface components {
              * @description When it was created.
              */
             created_at: string;
+            /** @description How large its share of the workers is, compared with other memory bases: `low`, `normal` or `high`. */
+            priority: components["schemas"]["Priority"];
+            /**
+             * Paused At
+             * @description Since when its ingestion is paused; null if it is not. Captures go on, and repairs after edits and deletions.
+             */
+            paused_at: string | null;
             /** @description What is going on. */
             status: components["schemas"]["MemoryBaseStatus"];
             /**
@@ -5524,7 +7076,7 @@ export interface components {
              * @description Sessions with at least 80 % of the threshold pending, counted up to 1,000.
              */
             sessions_near_threshold: number;
-            /** @description What the web page shows: the first of these that holds. `lost`: vectors are missing. `failed`: it has dead letters. `unreachable`: the vector store fails. `building`: a regenerate runs. `working`: it ingests. `waiting`: it has pending messages. `paused`: auto_capture is off. `ok`: everything is searchable. */
+            /** @description What the web page shows: the first of these that holds. `lost`: vectors are missing. `failed`: it has dead letters. `unreachable`: the vector store fails. `building`: a regenerate runs. `working`: it ingests. `waiting`: it has pending messages. `paused`: it is paused, or auto_capture is off. `ok`: everything is searchable. */
             condition: components["schemas"]["ConditionName"];
         };
         /**
@@ -5666,10 +7218,10 @@ export interface components {
             node_id: string;
             /**
              * Kind
-             * @description How it was given: as `history`, in a `summary`, by `recall`, or `predefined`.
+             * @description How it was given: as `history`, in a `summary`, by `recall`, as `standing` statement, or `predefined`.
              * @enum {string}
              */
-            kind: "history" | "summary" | "recall" | "predefined";
+            kind: "history" | "summary" | "recall" | "fact" | "predefined" | "standing";
             /**
              * Score
              * @description The score of the memory; null for other kinds.
@@ -5970,6 +7522,23 @@ export interface components {
              * @description When the key was last used; null if never.
              */
             last_used_at: string | null;
+            /**
+             * Flow Ids
+             * @description The only flows of the key; null for all.
+             */
+            flow_ids: string[] | null;
+            /**
+             * End User Id
+             * @description The only end user of the key; null for all.
+             */
+            end_user_id: string | null;
+            /**
+             * Rotated To
+             * @description The key that replaces this one; null if none does.
+             */
+            rotated_to: string | null;
+            /** @description The quotas that were set for the key. */
+            quotas: components["schemas"]["KeyQuotas"];
             /**
              * Secret
              * @description The key itself. It is shown only here.
@@ -6303,6 +7872,44 @@ export interface components {
             other: number;
         };
         /**
+         * Page of AuditEntryView
+         * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
+         *     bound.
+         */
+        Page_AuditEntryView_: {
+            /**
+             * Items
+             * @description The items of this page.
+             */
+            items: components["schemas"]["AuditEntryView"][];
+            /**
+             * Total
+             * @description Number of items in all pages.
+             */
+            total: number;
+            /**
+             * Page
+             * @description Number of this page, from 1.
+             */
+            page: number;
+            /**
+             * Size
+             * @description Maximum items of a page.
+             */
+            size: number;
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last one.
+             */
+            next_cursor?: string | null;
+            /**
+             * Total Capped
+             * @description Whether `total` is a lower bound.
+             * @default false
+             */
+            total_capped?: boolean;
+        };
+        /**
          * Page of BaseSessionView
          * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
          *     bound.
@@ -6531,6 +8138,44 @@ export interface components {
             total_capped?: boolean;
         };
         /**
+         * Page of DeliveryView
+         * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
+         *     bound.
+         */
+        Page_DeliveryView_: {
+            /**
+             * Items
+             * @description The items of this page.
+             */
+            items: components["schemas"]["DeliveryView"][];
+            /**
+             * Total
+             * @description Number of items in all pages.
+             */
+            total: number;
+            /**
+             * Page
+             * @description Number of this page, from 1.
+             */
+            page: number;
+            /**
+             * Size
+             * @description Maximum items of a page.
+             */
+            size: number;
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last one.
+             */
+            next_cursor?: string | null;
+            /**
+             * Total Capped
+             * @description Whether `total` is a lower bound.
+             * @default false
+             */
+            total_capped?: boolean;
+        };
+        /**
          * Page of EndUserView
          * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
          *     bound.
@@ -6569,6 +8214,44 @@ export interface components {
             total_capped?: boolean;
         };
         /**
+         * Page of FactView
+         * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
+         *     bound.
+         */
+        Page_FactView_: {
+            /**
+             * Items
+             * @description The items of this page.
+             */
+            items: components["schemas"]["FactView"][];
+            /**
+             * Total
+             * @description Number of items in all pages.
+             */
+            total: number;
+            /**
+             * Page
+             * @description Number of this page, from 1.
+             */
+            page: number;
+            /**
+             * Size
+             * @description Maximum items of a page.
+             */
+            size: number;
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last one.
+             */
+            next_cursor?: string | null;
+            /**
+             * Total Capped
+             * @description Whether `total` is a lower bound.
+             * @default false
+             */
+            total_capped?: boolean;
+        };
+        /**
          * Page of FlowView
          * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
          *     bound.
@@ -6579,6 +8262,44 @@ export interface components {
              * @description The items of this page.
              */
             items: components["schemas"]["FlowView"][];
+            /**
+             * Total
+             * @description Number of items in all pages.
+             */
+            total: number;
+            /**
+             * Page
+             * @description Number of this page, from 1.
+             */
+            page: number;
+            /**
+             * Size
+             * @description Maximum items of a page.
+             */
+            size: number;
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last one.
+             */
+            next_cursor?: string | null;
+            /**
+             * Total Capped
+             * @description Whether `total` is a lower bound.
+             * @default false
+             */
+            total_capped?: boolean;
+        };
+        /**
+         * Page of HoldView
+         * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
+         *     bound.
+         */
+        Page_HoldView_: {
+            /**
+             * Items
+             * @description The items of this page.
+             */
+            items: components["schemas"]["HoldView"][];
             /**
              * Total
              * @description Number of items in all pages.
@@ -6873,6 +8594,44 @@ export interface components {
             total_capped?: boolean;
         };
         /**
+         * Page of RetentionPassView
+         * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
+         *     bound.
+         */
+        Page_RetentionPassView_: {
+            /**
+             * Items
+             * @description The items of this page.
+             */
+            items: components["schemas"]["RetentionPassView"][];
+            /**
+             * Total
+             * @description Number of items in all pages.
+             */
+            total: number;
+            /**
+             * Page
+             * @description Number of this page, from 1.
+             */
+            page: number;
+            /**
+             * Size
+             * @description Maximum items of a page.
+             */
+            size: number;
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last one.
+             */
+            next_cursor?: string | null;
+            /**
+             * Total Capped
+             * @description Whether `total` is a lower bound.
+             * @default false
+             */
+            total_capped?: boolean;
+        };
+        /**
          * Page of RunView
          * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
          *     bound.
@@ -6921,6 +8680,44 @@ export interface components {
              * @description The items of this page.
              */
             items: components["schemas"]["SessionView"][];
+            /**
+             * Total
+             * @description Number of items in all pages.
+             */
+            total: number;
+            /**
+             * Page
+             * @description Number of this page, from 1.
+             */
+            page: number;
+            /**
+             * Size
+             * @description Maximum items of a page.
+             */
+            size: number;
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last one.
+             */
+            next_cursor?: string | null;
+            /**
+             * Total Capped
+             * @description Whether `total` is a lower bound.
+             * @default false
+             */
+            total_capped?: boolean;
+        };
+        /**
+         * Page of WebhookView
+         * @description A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
+         *     bound.
+         */
+        Page_WebhookView_: {
+            /**
+             * Items
+             * @description The items of this page.
+             */
+            items: components["schemas"]["WebhookView"][];
             /**
              * Total
              * @description Number of items in all pages.
@@ -7066,11 +8863,17 @@ export interface components {
             content: string;
         };
         /**
+         * Priority
+         * @description How large a memory base's share of the workers is.
+         * @enum {string}
+         */
+        Priority: "low" | "normal" | "high";
+        /**
          * Problem
          * @description Something that needs a person. Counts are null where they do not apply, and stop at 1,000.
          */
         Problem: {
-            /** @description `part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. `failed`: it has dead letters. `overdue`: due messages wait for more than ten minutes. `paused`: auto_capture is off and messages wait. */
+            /** @description `part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. `failed`: it has dead letters. `overdue`: due messages wait for more than ten minutes. `webhook`: a webhook was disabled because it failed, or did not get events. `paused`: it is paused, or auto_capture is off, and messages wait. */
             kind: components["schemas"]["ProblemKind"];
             /**
              * Title
@@ -7118,6 +8921,11 @@ export interface components {
              */
             sessions?: number | null;
             /**
+             * Webhook Id
+             * @description The webhook; null for other kinds.
+             */
+            webhook_id?: string | null;
+            /**
              * Fixes
              * @description What ends it.
              * @default []
@@ -7129,10 +8937,11 @@ export interface components {
          * @description What is wrong, the worst first.
          *
          *     part: a part of the stack does not answer. lost: a memory base has lost vectors. failed: messages could not be
-         *     embedded. overdue: due messages wait for more than ten minutes. paused: auto_capture is off and messages wait.
+         *     embedded. overdue: due messages wait for more than ten minutes. webhook: a webhook was disabled because it failed,
+         *     or did not get events. paused: somebody has paused the memory base, or auto_capture is off, and messages wait.
          * @enum {string}
          */
-        ProblemKind: "part" | "lost" | "failed" | "overdue" | "paused";
+        ProblemKind: "part" | "lost" | "failed" | "overdue" | "webhook" | "paused";
         /**
          * Problems
          * @description The problems of the user's memory bases and of the stack, the worst first. `total` counts those left out too.
@@ -7148,6 +8957,60 @@ export interface components {
              * @description Number of problems, with those left out.
              */
             total: number;
+        };
+        /**
+         * QuotaUsage
+         * @description One quota. `used` is null without a limit, because nothing is counted then; what other processes hold as their
+         *     slices counts as used. `resets_at` is null for what is stored.
+         */
+        QuotaUsage: {
+            /**
+             * Quota
+             * @description `messages_per_day`, `stored_messages`, `searches_per_minute` or `end_users`.
+             * @enum {string}
+             */
+            quota: "messages_per_day" | "stored_messages" | "searches_per_minute" | "end_users";
+            /**
+             * Limit
+             * @description The quota; null: unlimited.
+             */
+            limit: number | null;
+            /**
+             * Used
+             * @description How much is in use, with what other API processes hold as their slices; null without a limit, because nothing is counted then.
+             */
+            used: number | null;
+            /**
+             * Resets At
+             * @description When the window ends; null for what is stored, which falls by deletions.
+             */
+            resets_at: string | null;
+        };
+        /**
+         * QuotasBody
+         * @description What a key may use; null: the default of the settings.
+         */
+        QuotasBody: {
+            /**
+             * Messages Per Day
+             * @description New messages a day in UTC, captured or of chats; null: the default of the settings.
+             */
+            messages_per_day?: number | null;
+            /**
+             * Stored Messages
+             * @description Messages stored now, captured or of chats; null: the default of the settings.
+             */
+            stored_messages?: number | null;
+            /**
+             * Searches Per Minute
+             * @description Searches a minute, and contexts with a query; null: the default of the settings.
+             */
+            searches_per_minute?: number | null;
+            /**
+             * End Users
+             * @description End users that something is stored of; null: the default of the settings.
+             */
+            end_users?: number | null;
         };
         /**
          * Readiness
@@ -7177,7 +9040,7 @@ export interface components {
          * RecallBody
          * @description Recall of memories. `share`: part of the budget that is reserved for memories; 0: no recall. `top_k`: maximum
          *     messages to recall from; default: as many as fit, with the turns around them. `scope`: where a session without an
-         *     end user recalls from.
+         *     end user recalls from. `facts`: add facts that a model derived, in up to half of the share.
          */
         RecallBody: {
             /**
@@ -7203,6 +9066,12 @@ export interface components {
              * @enum {string}
              */
             scope?: "session" | "flow";
+            /**
+             * Facts
+             * @description Whether to add facts that a model derived from messages, in up to half of the share.
+             * @default false
+             */
+            facts?: boolean;
             /**
              * Mode
              * @description `hybrid`; `dense`, vectors alone; or `keyword`, words alone.
@@ -7232,6 +9101,11 @@ export interface components {
              * @description Only messages with a `timestamp` up to this time.
              */
             until?: string | null;
+            /**
+             * Corrections
+             * @description Rank later statements of the same fact first and say what they correct, in mode `hybrid`. Default: unless the embedding model is behind an endpoint.
+             */
+            corrections?: boolean | null;
         };
         /**
          * Recalled
@@ -7248,6 +9122,28 @@ export interface components {
              * @description Its score; null for a message that is shown beside a better one.
              */
             score: number | null;
+        };
+        /**
+         * RecalledFact
+         * @description A fact that a model derived from the messages `source_message_ids`.
+         */
+        RecalledFact: {
+            /**
+             * Fact Id
+             * Format: uuid
+             * @description The fact.
+             */
+            fact_id: string;
+            /**
+             * Score
+             * @description How much it has to do with the question, from 0 to 1.
+             */
+            score: number;
+            /**
+             * Source Message Ids
+             * @description The messages that it rests on.
+             */
+            source_message_ids: string[];
         };
         /**
          * RecalledView
@@ -7352,6 +9248,34 @@ export interface components {
              * @description The queued jobs.
              */
             job_ids: string[];
+        };
+        /**
+         * ReplayBody
+         * @description Which dead deliveries to send again: those of events since this time.
+         */
+        ReplayBody: {
+            /**
+             * Since
+             * Format: date-time
+             * @description Dead deliveries of events since this time are sent again. Without a time zone: UTC.
+             */
+            since: string;
+        };
+        /**
+         * Replayed
+         * @description How many dead deliveries start again, and whether more are left.
+         */
+        Replayed: {
+            /**
+             * Replayed
+             * @description How many deliveries are sent again.
+             */
+            replayed: number;
+            /**
+             * Remaining
+             * @description Whether more dead deliveries match.
+             */
+            remaining: boolean;
         };
         /**
          * Report
@@ -7488,6 +9412,195 @@ export interface components {
             reason?: string | null;
         };
         /**
+         * RetentionPassView
+         * @description What one pass of a rule deleted. `sessions` were deleted completely; `chunks` are those that the knowledge bases
+         *     held. A pass without `finished_at` goes on.
+         */
+        RetentionPassView: {
+            /**
+             * Id
+             * Format: uuid
+             * @description The UUID.
+             */
+            id: string;
+            /**
+             * Rule
+             * @description What rule it was: that of a `flow`, the expiry of a `session`, or that of a `memory_base`.
+             * @enum {string}
+             */
+            rule: "flow" | "session" | "memory_base";
+            /**
+             * Flow Id
+             * Format: uuid
+             * @description The flow: its UUID.
+             */
+            flow_id: string;
+            /**
+             * Memory Base Id
+             * @description The memory base whose knowledge base forgot; null for other rules.
+             */
+            memory_base_id: string | null;
+            /**
+             * Retain Days
+             * @description The rule; null for the expiry of a session.
+             */
+            retain_days: number | null;
+            /**
+             * Expired Before
+             * Format: date-time
+             * @description What was captured until then was deleted.
+             */
+            expired_before: string;
+            /**
+             * Sessions
+             * @description Number of sessions that were deleted completely.
+             */
+            sessions: number;
+            /**
+             * Runs
+             * @description Number of deleted runs.
+             */
+            runs: number;
+            /**
+             * Messages
+             * @description Number of deleted messages; for a memory base, of those that its knowledge base forgot.
+             */
+            messages: number;
+            /**
+             * Chunks
+             * @description Number of chunks that knowledge bases held of them; repairs delete these.
+             */
+            chunks: number;
+            /**
+             * Node Executions
+             * @description Number of deleted node executions.
+             */
+            node_executions: number;
+            /**
+             * Memory Uses
+             * @description Number of deleted recorded uses.
+             */
+            memory_uses: number;
+            /**
+             * Summaries
+             * @description Number of deleted summaries.
+             */
+            summaries: number;
+            /**
+             * Message Changes
+             * @description Number of deleted records of changes, with former versions of messages.
+             */
+            message_changes: number;
+            /**
+             * Restorable Messages
+             * @description Number of messages that had been deleted one by one and could still be restored.
+             */
+            restorable_messages: number;
+            /**
+             * Chats
+             * @description Number of deleted chats.
+             */
+            chats: number;
+            /**
+             * Chat Messages
+             * @description Number of deleted messages of chats.
+             */
+            chat_messages: number;
+            /**
+             * Started At
+             * Format: date-time
+             * @description When the first of it was deleted.
+             */
+            started_at: string;
+            /**
+             * Finished At
+             * @description When nothing was left to delete; null while the pass goes on.
+             */
+            finished_at: string | null;
+            /**
+             * Facts
+             * @description Number of deleted facts that a model had derived from the messages.
+             * @default 0
+             */
+            facts?: number;
+        };
+        /**
+         * RetentionPreview
+         * @description What one rule would delete now. `sessions` would be deleted completely; `held_sessions` have expired messages
+         *     that a legal hold keeps, and count nowhere else.
+         */
+        RetentionPreview: {
+            /**
+             * Rule
+             * @description What rule it is: that of a `flow`, the expiry of a `session`, or that of a `memory_base`.
+             * @enum {string}
+             */
+            rule: "flow" | "session" | "memory_base";
+            /**
+             * Flow Id
+             * Format: uuid
+             * @description The flow: its UUID.
+             */
+            flow_id: string;
+            /**
+             * Memory Base Id
+             * @description The memory base whose knowledge base would forget; null for other rules.
+             */
+            memory_base_id: string | null;
+            /**
+             * Retain Days
+             * @description The rule; null for the expiry of a session.
+             */
+            retain_days: number | null;
+            /**
+             * Expired Before
+             * Format: date-time
+             * @description What was captured until then would be deleted.
+             */
+            expired_before: string;
+            /**
+             * Sessions
+             * @description Number of sessions that would be deleted completely.
+             */
+            sessions: number;
+            /**
+             * Messages
+             * @description Number of messages; for a memory base, of those that its knowledge base would forget.
+             */
+            messages: number;
+            /**
+             * Chunks
+             * @description Number of chunks that knowledge bases hold of them.
+             */
+            chunks: number;
+            /**
+             * Node Executions
+             * @description Number of node executions.
+             */
+            node_executions: number;
+            /**
+             * Chat Messages
+             * @description Number of messages of chats.
+             */
+            chat_messages: number;
+            /**
+             * Held Sessions
+             * @description Number of sessions with expired messages that a legal hold keeps.
+             */
+            held_sessions: number;
+        };
+        /**
+         * RetentionPreviews
+         * @description One item for each rule that is set: of flows, of sessions that have expired, and of memory bases.
+         */
+        RetentionPreviews: {
+            /**
+             * Items
+             * @description What each rule would delete.
+             */
+            items: components["schemas"]["RetentionPreview"][];
+        };
+        /**
          * Retrieval
          * @description A search by Dify. `knowledge_id` is the id or the name of a memory base, or the id of a flow; with `/` and an end
          *     user's id after it, only that end user's sessions are searched.
@@ -7615,6 +9728,35 @@ export interface components {
              * @default Assistant
              */
             assistant?: string;
+        };
+        /**
+         * RotateSecretBody
+         * @description How long the former secret signs beside the new one.
+         */
+        RotateSecretBody: {
+            /**
+             * Overlap Hours
+             * @description How long requests are signed with the former secret too; 0: not at all.
+             * @default 24
+             */
+            overlap_hours?: number;
+        };
+        /**
+         * RotationBody
+         * @description How long the old key stays valid, and when the new one expires.
+         */
+        RotationBody: {
+            /**
+             * Overlap Seconds
+             * @description Seconds for which the old key stays valid; 0: it ends at once.
+             * @default 86400
+             */
+            overlap_seconds?: number;
+            /**
+             * Expires At
+             * @description When the new key stops working; by default when the old one would have.
+             */
+            expires_at?: string | null;
         };
         /**
          * RunMemory
@@ -7794,7 +9936,8 @@ export interface components {
         };
         /**
          * SearchAnswer
-         * @description Hits, best first, each message once; ties: the later message first, then by id.
+         * @description Hits, best first, each message once; ties: the later message first, then by id. `facts`: if the request asks for
+         *     them, what a model derived from messages, best first. Their scores do not compare with those of messages.
          */
         SearchAnswer: {
             /**
@@ -7807,6 +9950,11 @@ export interface components {
              * @description Duration of the search in milliseconds.
              */
             took_ms: number;
+            /**
+             * Facts
+             * @description What a model derived from messages, if the request asks for it, best first. The scores do not compare with those of messages.
+             */
+            facts?: components["schemas"]["FactHit"][];
         };
         /**
          * SearchBody
@@ -7910,6 +10058,17 @@ export interface components {
              * @default false
              */
             fold_alike?: boolean;
+            /**
+             * Corrections
+             * @description Rank later statements of the same fact first and say what they correct, in mode `hybrid`. Default: unless the embedding model is behind an endpoint.
+             */
+            corrections?: boolean | null;
+            /**
+             * Facts
+             * @description Also return facts that a model derived, in `facts`.
+             * @default false
+             */
+            facts?: boolean;
         };
         /**
          * SearchState
@@ -7947,6 +10106,16 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Expires At
+             * @description When everything that was captured until then is deleted; null: never, unless `expire_in_days` says so.
+             */
+            expires_at?: string | null;
+            /**
+             * Expire In Days
+             * @description The same, in days from now.
+             */
+            expire_in_days?: number | null;
         };
         /**
          * SessionState
@@ -8012,6 +10181,11 @@ export interface components {
              * @description When a message was last captured.
              */
             last_captured_at: string;
+            /**
+             * Expires At
+             * @description When everything that was captured until then is deleted; null: only by the rule of its flow.
+             */
+            expires_at: string | null;
         };
         /**
          * SignInLinkAnswer
@@ -8059,7 +10233,7 @@ export interface components {
              * @description What the message is.
              * @enum {string}
              */
-            kind: "history" | "summary" | "recall" | "predefined";
+            kind: "history" | "summary" | "recall" | "fact" | "predefined" | "standing";
             /**
              * Message Ids
              * @description The stored messages that it stands for; of a summary, its own id.
@@ -8087,10 +10261,20 @@ export interface components {
              */
             summary: number;
             /**
+             * Standing
+             * @description Tokens of standing statements.
+             */
+            standing: number;
+            /**
              * Recall
              * @description Tokens of memories.
              */
             recall: number;
+            /**
+             * Facts
+             * @description Tokens of facts that a model derived.
+             */
+            facts: number;
             /**
              * History
              * @description Tokens of history.
@@ -8101,6 +10285,180 @@ export interface components {
              * @description Tokens of the budget that are left.
              */
             unused: number;
+        };
+        /**
+         * StandingBody
+         * @description Standing statements of the end user. `include`: default as the flow says. `share`: part of the budget that they
+         *     use at most.
+         */
+        StandingBody: {
+            /**
+             * Include
+             * @description Whether the context contains the end user's standing statements; null: as the flow says.
+             */
+            include?: boolean | null;
+            /**
+             * Share
+             * @description Part of the budget that standing statements use at most; 0: none.
+             * @default 0.15
+             */
+            share?: number;
+        };
+        /**
+         * StandingStatementChanges
+         * @description The words in the place of what was found; null: what was found again.
+         */
+        StandingStatementChanges: {
+            /**
+             * Text
+             * @description The words in the place of what was found; null: what was found again.
+             */
+            text: string | null;
+        };
+        /**
+         * StandingStatementView
+         * @description A statement. `text` is what contexts contain: `found`, or a person's own words. `replaced_by` is the later one
+         *     that repeats or contradicts it. `said_at` is the message's timestamp.
+         */
+        StandingStatementView: {
+            /**
+             * Id
+             * Format: uuid
+             * @description The UUID of the standing statement.
+             */
+            id: string;
+            /**
+             * Kind
+             * @description `instruction` or `preference`.
+             */
+            kind: string;
+            /**
+             * Text
+             * @description What contexts contain: what was found, or a person's own words.
+             */
+            text: string;
+            /**
+             * Found
+             * @description What was found in the message, verbatim.
+             */
+            found: string;
+            /**
+             * Own Words
+             * @description Whether a person wrote the text in the place of what was found.
+             */
+            own_words: boolean;
+            /**
+             * State
+             * @description `active`; `replaced` by a later statement that repeats or contradicts it; or `deleted` by a person.
+             * @enum {string}
+             */
+            state: "active" | "replaced" | "deleted";
+            /**
+             * Replaced By
+             * @description The UUID of the later statement; null unless it was replaced.
+             */
+            replaced_by: string | null;
+            /**
+             * Message Id
+             * Format: uuid
+             * @description The message that states it.
+             */
+            message_id: string;
+            /**
+             * Message External Id
+             * @description The id that the caller chose for the message; null if that is a UUID.
+             */
+            message_external_id: string | null;
+            /**
+             * Session Id
+             * @description The session of the message.
+             */
+            session_id: string;
+            /**
+             * Seq
+             * @description The seq of the message.
+             */
+            seq: number;
+            /**
+             * Sender Name
+             * @description The sender of the message; null if unknown.
+             */
+            sender_name: string | null;
+            /**
+             * Said At
+             * Format: date-time
+             * @description The timestamp of the message.
+             */
+            said_at: string;
+            /**
+             * Changed By
+             * @description The name of the API key that changed it last; null if nobody did.
+             */
+            changed_by: string | null;
+            /**
+             * Changed At
+             * @description When it was changed last; null if never.
+             */
+            changed_at: string | null;
+        };
+        /**
+         * StandingUse
+         * @description A standing statement in a context. `own_words`: a person wrote it in the place of what was found.
+         */
+        StandingUse: {
+            /**
+             * Id
+             * @description The UUID of the standing statement.
+             */
+            id: string;
+            /**
+             * Message Id
+             * @description The message that states it.
+             */
+            message_id: string;
+            /**
+             * Kind
+             * @description `instruction` or `preference`.
+             */
+            kind: string;
+            /**
+             * Own Words
+             * @description Whether a person wrote the text in the place of what was found.
+             */
+            own_words: boolean;
+        };
+        /**
+         * StandingView
+         * @description The standing statements of an end user, or of a session without one, the latest first. `in_contexts`: whether
+         *     the flow's contexts contain them unless the call says otherwise.
+         */
+        StandingView: {
+            /**
+             * Flow Id
+             * Format: uuid
+             * @description The UUID of the flow.
+             */
+            flow_id: string;
+            /**
+             * End User Id
+             * @description The person; null for a session without one.
+             */
+            end_user_id: string | null;
+            /**
+             * Session Id
+             * @description The session, if it has no end user; else null.
+             */
+            session_id: string | null;
+            /**
+             * In Contexts
+             * @description Whether the flow's contexts contain them unless the call says otherwise.
+             */
+            in_contexts: boolean;
+            /**
+             * Statements
+             * @description The statements, the latest first.
+             */
+            statements: components["schemas"]["StandingStatementView"][];
         };
         /**
          * StoredWeights
@@ -8275,6 +10633,12 @@ export interface components {
              * @default 0
              */
             predefined?: number;
+            /**
+             * Standing
+             * @description Tokens of standing statements.
+             * @default 0
+             */
+            standing?: number;
         };
         /**
          * Trimmed
@@ -8298,6 +10662,27 @@ export interface components {
             summary?: string | null;
         };
         /**
+         * Usage
+         * @description The quotas of a user, over all keys, and those of a key; `key_id` is null without one.
+         */
+        Usage: {
+            /**
+             * Key Id
+             * @description The key.
+             */
+            key_id: string | null;
+            /**
+             * User
+             * @description Quotas of the user, over all of its keys; empty for a limited key.
+             */
+            user: components["schemas"]["QuotaUsage"][];
+            /**
+             * Key
+             * @description Quotas of the key.
+             */
+            key: components["schemas"]["QuotaUsage"][];
+        };
+        /**
          * ViewAnswer
          * @description Messages for a model. `sources` is parallel to `messages`; `text` is the same content as a transcript.
          */
@@ -8319,6 +10704,195 @@ export interface components {
             text: string;
             /** @description What happened to the log. */
             report: components["schemas"]["Report"];
+        };
+        /**
+         * WebhookBody
+         * @description A new webhook.
+         */
+        WebhookBody: {
+            /**
+             * Url
+             * @description Where events are sent: http or https, without a user, a password and a fragment. It must lead to a public address, unless the settings allow others.
+             */
+            url: string;
+            /**
+             * Event Types
+             * @description The types of the events to send.
+             */
+            event_types: components["schemas"]["EventType"][];
+            /**
+             * Description
+             * @description A note for people.
+             * @default
+             */
+            description?: string;
+        };
+        /**
+         * WebhookPatchBody
+         * @description What to change of a webhook.
+         */
+        WebhookPatchBody: {
+            /**
+             * Url
+             * @description Where events are sent: http or https, without a user, a password and a fragment. It must lead to a public address, unless the settings allow others.
+             */
+            url?: string;
+            /**
+             * Event Types
+             * @description The types of the events to send.
+             */
+            event_types?: components["schemas"]["EventType"][];
+            /**
+             * Description
+             * @description A note for people.
+             */
+            description?: string;
+            /**
+             * Enabled
+             * @description Whether events are recorded and sent.
+             */
+            enabled?: boolean;
+        };
+        /**
+         * WebhookView
+         * @description An endpoint as it is shown, without its secrets. `pending` and `dead` count its deliveries.
+         */
+        WebhookView: {
+            /**
+             * Id
+             * Format: uuid
+             * @description The UUID.
+             */
+            id: string;
+            /**
+             * Url
+             * @description Where events are sent.
+             */
+            url: string;
+            /**
+             * Description
+             * @description A note for people.
+             */
+            description: string;
+            /**
+             * Event Types
+             * @description The types of the events that are sent.
+             */
+            event_types: components["schemas"]["EventType"][];
+            /**
+             * Enabled
+             * @description Whether events are recorded and sent.
+             */
+            enabled: boolean;
+            /**
+             * Disabled Reason
+             * @description Why it is disabled: `request`; `gone`, it answered with 410; `failing`, no attempt succeeded for days. Null while enabled.
+             */
+            disabled_reason: string | null;
+            /**
+             * Disabled At
+             * @description Since when it is disabled; null while enabled.
+             */
+            disabled_at: string | null;
+            /**
+             * Failing Since
+             * @description The first failed attempt after the last successful one; null if the last one succeeded.
+             */
+            failing_since: string | null;
+            /**
+             * Former Secret Until
+             * @description Until when requests are signed with the former secret too; null without one.
+             */
+            former_secret_until: string | null;
+            /**
+             * Pending
+             * @description Number of deliveries that wait for their next attempt, without tests.
+             */
+            pending: number;
+            /**
+             * Dead
+             * @description Number of deliveries whose attempts have all failed, without tests.
+             */
+            dead: number;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+        };
+        /**
+         * WebhookWithSecret
+         * @description An endpoint with its new secret. Only this answer contains the secret.
+         */
+        WebhookWithSecret: {
+            /**
+             * Id
+             * Format: uuid
+             * @description The UUID.
+             */
+            id: string;
+            /**
+             * Url
+             * @description Where events are sent.
+             */
+            url: string;
+            /**
+             * Description
+             * @description A note for people.
+             */
+            description: string;
+            /**
+             * Event Types
+             * @description The types of the events that are sent.
+             */
+            event_types: components["schemas"]["EventType"][];
+            /**
+             * Enabled
+             * @description Whether events are recorded and sent.
+             */
+            enabled: boolean;
+            /**
+             * Disabled Reason
+             * @description Why it is disabled: `request`; `gone`, it answered with 410; `failing`, no attempt succeeded for days. Null while enabled.
+             */
+            disabled_reason: string | null;
+            /**
+             * Disabled At
+             * @description Since when it is disabled; null while enabled.
+             */
+            disabled_at: string | null;
+            /**
+             * Failing Since
+             * @description The first failed attempt after the last successful one; null if the last one succeeded.
+             */
+            failing_since: string | null;
+            /**
+             * Former Secret Until
+             * @description Until when requests are signed with the former secret too; null without one.
+             */
+            former_secret_until: string | null;
+            /**
+             * Pending
+             * @description Number of deliveries that wait for their next attempt, without tests.
+             */
+            pending: number;
+            /**
+             * Dead
+             * @description Number of deliveries whose attempts have all failed, without tests.
+             */
+            dead: number;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Secret
+             * @description The secret that signs requests. It is shown only here.
+             */
+            secret: string;
         };
         /**
          * WeightSet
@@ -8412,6 +10986,73 @@ export interface components {
          * @enum {string}
          */
         Window: "1h" | "24h" | "7d";
+        /**
+         * WorkerState
+         * @description running: takes jobs. draining: ends its jobs and stops. lost: no heartbeat for `heartbeat_stale_seconds`.
+         * @enum {string}
+         */
+        WorkerState: "running" | "draining" | "lost";
+        /**
+         * WorkerView
+         * @description A worker with what it holds. `name`: host, data directory, pid and start time.
+         */
+        WorkerView: {
+            /**
+             * Name
+             * @description Host, data directory, process and start time.
+             */
+            name: string;
+            /** @description `running`; `draining`: it ends its jobs and takes no others; `lost`: its heartbeats have stopped. */
+            state: components["schemas"]["WorkerState"];
+            /**
+             * Started At
+             * Format: date-time
+             * @description When it started.
+             */
+            started_at: string;
+            /**
+             * Last Seen At
+             * Format: date-time
+             * @description Its last heartbeat.
+             */
+            last_seen_at: string;
+            /**
+             * Drain Requested At
+             * @description When somebody asked it to stop; null: nobody has.
+             */
+            drain_requested_at: string | null;
+            /**
+             * Draining At
+             * @description Since when it takes no jobs; null: it takes them.
+             */
+            draining_at: string | null;
+            /**
+             * Jobs
+             * @description Number of jobs that it holds.
+             */
+            jobs: number;
+            /**
+             * Messages
+             * @description Number of messages in these jobs.
+             */
+            messages: number;
+            /**
+             * Oldest Job At
+             * @description When the first of these jobs started; null without one.
+             */
+            oldest_job_at: string | null;
+        };
+        /**
+         * Workers
+         * @description Every worker that has a heartbeat, the one that has run longest first. A clean stop leaves none.
+         */
+        Workers: {
+            /**
+             * Items
+             * @description Every worker that has a heartbeat, the one that has run longest first.
+             */
+            items: components["schemas"]["WorkerView"][];
+        };
         /**
          * SentMessage
          * @description A message in one of the accepted formats; it is stored in OpenAI's.
@@ -8941,6 +11582,8 @@ export interface components {
             muted: boolean;
             /** @description Whether searches return it first where it is relevant. */
             pinned: boolean;
+            /** @description What people made of its standing statements. */
+            standing?: components["schemas"]["StandingChange"][];
         };
         /**
          * ChatMemoryLine
@@ -9324,6 +11967,27 @@ export interface components {
             };
         };
         /**
+         * StandingChange
+         * @description A standing statement that a person changed.
+         */
+        StandingChange: {
+            /** @description `instruction` or `preference`. */
+            kind: string;
+            /** @description What was found in the message, verbatim. */
+            found: string;
+            /** @description A person's own words in its place; null without any. */
+            edited: string | null;
+            /** @description When a person deleted it; null if nobody did. */
+            deleted_at: string | null;
+            /** @description The name of the API key that changed it. */
+            changed_by: string | null;
+            /**
+             * Format: date-time
+             * @description When it was changed.
+             */
+            changed_at: string;
+        };
+        /**
          * ExportEnd
          * @description The last line of an export. Without it, the export is incomplete.
          */
@@ -9666,6 +12330,21 @@ export interface components {
             others?: components["schemas"]["InvalidField"][];
             /** @description Seconds until a retry can succeed. */
             retry_after_seconds?: number;
+            /** @description `quota_exceeded` and `quota_full`: the quota. */
+            quota?: string;
+            /** @description Whose quota: `user` or `key`. */
+            whose?: string;
+            /** @description How much of the quota is in use. */
+            used?: number;
+            /** @description How much the request would use. */
+            wanted?: number;
+            /**
+             * Format: date-time
+             * @description `quota_exceeded`: when its window ends.
+             */
+            resets_at?: string;
+            /** @description `quota_full`: what makes room. */
+            freed_by?: string;
             /** @description `forbidden`: the scope that the key lacks. */
             scope?: string;
         } & {
@@ -9673,6 +12352,35 @@ export interface components {
         };
     };
     responses: {
+        /** @description This URL leads to an address that may not be called. */
+        AddressRefusedUrl: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:address_refused",
+                 *       "title": "This URL leads to an address that may not be called",
+                 *       "status": 422,
+                 *       "detail": "url must lead to a public address, or to one in webhook_allowed_networks (got '10.0.0.1')",
+                 *       "error": {
+                 *         "code": "address_refused",
+                 *         "message": "url must lead to a public address, or to one in webhook_allowed_networks (got '10.0.0.1')",
+                 *         "field": "url",
+                 *         "value": "10.0.0.1",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
         /** @description A regenerate is already running for this memory base. */
         BuildActiveMemoryBaseId: {
             headers: {
@@ -9900,6 +12608,35 @@ export interface components {
                  *       "type": "urn:memorybase:error:invalid_request",
                  *       "title": "A field of the request is invalid",
                  *       "status": 422,
+                 *       "detail": "Input should be 'retry' or 'cancel'",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be 'retry' or 'cancel'",
+                 *         "field": "action",
+                 *         "value": "bury",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestActionOfActOnDeadLetters: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
                  *       "detail": "Input should be 'retry' or 'discard'",
                  *       "error": {
                  *         "code": "invalid_request",
@@ -9935,6 +12672,35 @@ export interface components {
                  *         "message": "Input should be 'mute', 'unmute', 'pin', 'unpin', 'delete' or 'restore'",
                  *         "field": "action",
                  *         "value": "hide",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestAfterSeq: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be greater than or equal to 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be greater than or equal to 0",
+                 *         "field": "after_seq",
+                 *         "limit": 0,
                  *         "retryable": false,
                  *         "request_id": "4f1c8e2a"
                  *       }
@@ -10087,6 +12853,35 @@ export interface components {
             };
         };
         /** @description A field of the request is invalid. */
+        InvalidRequestDeliveryId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *         "field": "delivery_id",
+                 *         "value": "not-a-uuid",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
         InvalidRequestDocuments: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -10147,6 +12942,35 @@ export interface components {
             };
         };
         /** @description A field of the request is invalid. */
+        InvalidRequestEventTypes: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be 'job.completed', 'job.failed', 'dead_letter.created', 'memory.mismatch', 'memory.regenerated', 'session.erased', 'retention.expired' or 'webhook.test'",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be 'job.completed', 'job.failed', 'dead_letter.created', 'memory.mismatch', 'memory.regenerated', 'session.erased', 'retention.expired' or 'webhook.test'",
+                 *         "field": "event_types[0]",
+                 *         "value": "job.started",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
         InvalidRequestExecutionId: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -10168,6 +12992,35 @@ export interface components {
                  *         "field": "execution_id",
                  *         "value": 129,
                  *         "limit": 128,
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestFactId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *         "field": "fact_id",
+                 *         "value": "not-a-uuid",
                  *         "retryable": false,
                  *         "request_id": "4f1c8e2a"
                  *       }
@@ -10237,6 +13090,34 @@ export interface components {
             };
         };
         /** @description A field of the request is invalid. */
+        InvalidRequestFlowIdOfPlaceHold: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Pass either flow_id or end_user_id",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Pass either flow_id or end_user_id",
+                 *         "field": "flow_id",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
         InvalidRequestFlowIdOfUpdateMemoryBase: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -10256,6 +13137,35 @@ export interface components {
                  *         "code": "invalid_request",
                  *         "message": "Unknown field",
                  *         "field": "flow_id",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestHoldId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *         "field": "hold_id",
+                 *         "value": "not-a-uuid",
                  *         "retryable": false,
                  *         "request_id": "4f1c8e2a"
                  *       }
@@ -10344,6 +13254,35 @@ export interface components {
                  *         "message": "Input should be a valid UUID, invalid character: found `n` at 0",
                  *         "field": "key_id",
                  *         "value": "not-a-uuid",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestKind: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be 'change', 'read', 'denied' or 'prune'",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be 'change', 'read', 'denied' or 'prune'",
+                 *         "field": "kind",
+                 *         "value": "other",
                  *         "retryable": false,
                  *         "request_id": "4f1c8e2a"
                  *       }
@@ -10587,6 +13526,36 @@ export interface components {
             };
         };
         /** @description A field of the request is invalid. */
+        InvalidRequestMessagesPerDay: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be greater than or equal to 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be greater than or equal to 0",
+                 *         "field": "messages_per_day",
+                 *         "value": -1,
+                 *         "limit": 0,
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
         InvalidRequestMessagesRole: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -10821,6 +13790,66 @@ export interface components {
             };
         };
         /** @description A field of the request is invalid. */
+        InvalidRequestOverlapHours: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be greater than or equal to 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be greater than or equal to 0",
+                 *         "field": "overlap_hours",
+                 *         "value": -1,
+                 *         "limit": 0,
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestOverlapSeconds: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be greater than or equal to 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be greater than or equal to 0",
+                 *         "field": "overlap_seconds",
+                 *         "value": -1,
+                 *         "limit": 0,
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
         InvalidRequestPreset: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -10870,6 +13899,65 @@ export interface components {
                  *         "field": "reason",
                  *         "value": 501,
                  *         "limit": 500,
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestRetainDays: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be greater than or equal to 1",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be greater than or equal to 1",
+                 *         "field": "retain_days",
+                 *         "value": 0,
+                 *         "limit": 1,
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestRetainDaysOfPreviewRetention: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be greater than or equal to 1",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be greater than or equal to 1",
+                 *         "field": "retain_days",
+                 *         "limit": 1,
                  *         "retryable": false,
                  *         "request_id": "4f1c8e2a"
                  *       }
@@ -11085,6 +14173,34 @@ export interface components {
             };
         };
         /** @description A field of the request is invalid. */
+        InvalidRequestSince: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be a valid datetime or date, input is too short",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be a valid datetime or date, input is too short",
+                 *         "field": "since",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
         InvalidRequestSize: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -11114,6 +14230,93 @@ export interface components {
             };
         };
         /** @description A field of the request is invalid. */
+        InvalidRequestStart: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be 'now' or 'beginning'",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be 'now' or 'beginning'",
+                 *         "field": "start",
+                 *         "value": "yesterday",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestState: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be 'current', 'superseded' or 'all'",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be 'current', 'superseded' or 'all'",
+                 *         "field": "state",
+                 *         "value": "old",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestStatementId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *         "field": "statement_id",
+                 *         "value": "not-a-uuid",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
         InvalidRequestStatus: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -11134,6 +14337,36 @@ export interface components {
                  *         "message": "Input should be 'running', 'succeeded', 'failed', 'exception' or 'stopped'",
                  *         "field": "status",
                  *         "value": "done",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestText: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Value should have at least 1 item after validation, not 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Value should have at least 1 item after validation, not 0",
+                 *         "field": "text",
+                 *         "value": 0,
+                 *         "limit": 1,
                  *         "retryable": false,
                  *         "request_id": "4f1c8e2a"
                  *       }
@@ -11233,6 +14466,93 @@ export interface components {
             };
         };
         /** @description A field of the request is invalid. */
+        InvalidRequestTopKOfSearchFacts: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be less than or equal to 50",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be less than or equal to 50",
+                 *         "field": "top_k",
+                 *         "value": 1000,
+                 *         "limit": 50,
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestUntil: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be a valid datetime or date, input is too short",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be a valid datetime or date, input is too short",
+                 *         "field": "until",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
+        InvalidRequestWebhookId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "Input should be a valid UUID, invalid character: found `n` at 0",
+                 *         "field": "webhook_id",
+                 *         "value": "not-a-uuid",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
         InvalidRequestWindow: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -11255,6 +14575,38 @@ export interface components {
                  *         "value": "1y",
                  *         "retryable": false,
                  *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description This API key was rotated: details.existing_id replaces it. */
+        KeyRotatedKeyId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:key_rotated",
+                 *       "title": "This API key was rotated: details.existing_id replaces it",
+                 *       "status": 409,
+                 *       "detail": "This API key was rotated: details.existing_id replaces it. Rotate or revoke that key.",
+                 *       "error": {
+                 *         "code": "key_rotated",
+                 *         "message": "This API key was rotated: details.existing_id replaces it. Rotate or revoke that key.",
+                 *         "field": "key_id",
+                 *         "value": "a5f3e135-a345-583c-b01e-131f5eea34eb",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a",
+                 *         "details": {
+                 *           "existing_id": "be8aef64-b246-5a6a-a0a2-b69221e4a590"
+                 *         }
                  *       }
                  *     }
                  */
@@ -11419,6 +14771,35 @@ export interface components {
             };
         };
         /** @description Not found. */
+        NotFoundDeliveryId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:not_found",
+                 *       "title": "Not found",
+                 *       "status": 404,
+                 *       "detail": "There is no such delivery",
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "There is no such delivery",
+                 *         "field": "delivery_id",
+                 *         "value": "00000000-0000-4000-8000-000000000000",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description Not found. */
         NotFoundEndUserId: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -11506,6 +14887,35 @@ export interface components {
             };
         };
         /** @description Not found. */
+        NotFoundFactId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:not_found",
+                 *       "title": "Not found",
+                 *       "status": 404,
+                 *       "detail": "There is no such fact",
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "There is no such fact",
+                 *         "field": "fact_id",
+                 *         "value": "00000000-0000-4000-8000-000000000000",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description Not found. */
         NotFoundFlowId: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -11526,6 +14936,35 @@ export interface components {
                  *         "message": "There is no such flow",
                  *         "field": "flow_id",
                  *         "value": "none-such",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description Not found. */
+        NotFoundHoldId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:not_found",
+                 *       "title": "Not found",
+                 *       "status": 404,
+                 *       "detail": "There is no such hold",
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "There is no such hold",
+                 *         "field": "hold_id",
+                 *         "value": "00000000-0000-4000-8000-000000000000",
                  *         "retryable": false,
                  *         "request_id": "4f1c8e2a"
                  *       }
@@ -11787,6 +15226,64 @@ export interface components {
                  *         "message": "There is no such run",
                  *         "field": "run_id",
                  *         "value": "none-such",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description Not found. */
+        NotFoundStatementId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:not_found",
+                 *       "title": "Not found",
+                 *       "status": 404,
+                 *       "detail": "There is no such standing statement",
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "There is no such standing statement",
+                 *         "field": "statement_id",
+                 *         "value": "00000000-0000-4000-8000-000000000000",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description Not found. */
+        NotFoundWebhookId: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:not_found",
+                 *       "title": "Not found",
+                 *       "status": 404,
+                 *       "detail": "There is no such webhook",
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "There is no such webhook",
+                 *         "field": "webhook_id",
+                 *         "value": "00000000-0000-4000-8000-000000000000",
                  *         "retryable": false,
                  *         "request_id": "4f1c8e2a"
                  *       }
@@ -12188,6 +15685,7 @@ export interface operations {
                      *           "messages": 1,
                      *           "texts": 1,
                      *           "sessions": 1,
+                     *           "webhook_id": null,
                      *           "fixes": [
                      *             {
                      *               "action": "retry",
@@ -12399,13 +15897,17 @@ export interface operations {
                      *           "id": "27c53b27-f557-59f3-84dc-cb079eb10093",
                      *           "external_id": null,
                      *           "name": "Support bot",
-                     *           "created_at": "2026-01-15T09:30:00Z"
+                     *           "created_at": "2026-01-15T09:30:00Z",
+                     *           "retain_days": null,
+                     *           "standing": false
                      *         },
                      *         {
                      *           "id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *           "external_id": "support",
                      *           "name": "Support",
-                     *           "created_at": "2026-01-15T09:30:00Z"
+                     *           "created_at": "2026-01-15T09:30:00Z",
+                     *           "retain_days": null,
+                     *           "standing": false
                      *         }
                      *       ],
                      *       "total": 2,
@@ -12461,7 +15963,9 @@ export interface operations {
                      *       "id": "27c53b27-f557-59f3-84dc-cb079eb10093",
                      *       "external_id": null,
                      *       "name": "Support bot",
-                     *       "created_at": "2026-01-15T09:30:00Z"
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "retain_days": null,
+                     *       "standing": false
                      *     }
                      */
                     "application/json": components["schemas"]["FlowView"];
@@ -12504,7 +16008,9 @@ export interface operations {
                      *       "id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *       "external_id": "support",
                      *       "name": "Support",
-                     *       "created_at": "2026-01-15T09:30:00Z"
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "retain_days": null,
+                     *       "standing": false
                      *     }
                      */
                     "application/json": components["schemas"]["FlowView"];
@@ -12570,7 +16076,9 @@ export interface operations {
                      *       "id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *       "external_id": "support",
                      *       "name": "Support",
-                     *       "created_at": "2026-01-15T09:30:00Z"
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "retain_days": null,
+                     *       "standing": false
                      *     }
                      */
                     "application/json": components["schemas"]["FlowView"];
@@ -12624,6 +16132,61 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFoundFlowId"];
             422: components["responses"]["InvalidRequestFlowId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    update_flow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A UUID, or the id that the caller chose.
+                 * @example harbour
+                 */
+                flow_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "retain_days": 90
+                 *     }
+                 */
+                "application/json": components["schemas"]["FlowChanges"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
+                     *       "external_id": "harbour",
+                     *       "name": "Harbour",
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "retain_days": 90,
+                     *       "standing": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FlowView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFlowId"];
+            422: components["responses"]["InvalidRequestRetainDays"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["DatabaseUnavailable"];
             "4XX": components["responses"]["Rejected"];
@@ -12941,9 +16504,9 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "run_id": "3e63afd8-4381-5e4c-b241-4b7089bdc606",
+                     *           "run_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
                      *           "external_id": "berth-2",
-                     *           "flow_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
+                     *           "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
                      *           "session_id": "ben-2",
                      *           "end_user_id": "ben",
                      *           "messages": 2,
@@ -12959,9 +16522,9 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "run_id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
+                     *           "run_id": "8f2df7a6-2393-57f7-ab39-98a1a28613c7",
                      *           "external_id": "berth-1",
-                     *           "flow_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
+                     *           "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
                      *           "session_id": "ben-1",
                      *           "end_user_id": "ben",
                      *           "messages": 2,
@@ -13130,7 +16693,7 @@ export interface operations {
                 /** @description Only memory bases in this condition. */
                 condition?: components["schemas"]["ConditionName"] | null;
                 /** @description `created`: oldest first. `recent`: latest first. `name`: by name. */
-                order?: "created" | "recent" | "name";
+                order?: "created" | "recent" | "name" | "priority";
                 /** @description Number of the page, from 1. Not together with `cursor`. */
                 page?: number;
                 /** @description Maximum items of a page. */
@@ -13173,10 +16736,13 @@ export interface operations {
                      *           "auto_capture": true,
                      *           "capture": "all",
                      *           "idle_after": 600,
+                     *           "retain_days": null,
                      *           "embedding_model": "fake",
                      *           "vector_store": "chroma",
                      *           "vector_server": "chroma",
                      *           "created_at": "2026-01-15T09:30:00Z",
+                     *           "priority": "normal",
+                     *           "paused_at": null,
                      *           "status": "ready",
                      *           "pending_messages": 0,
                      *           "pending_capped": false,
@@ -13255,10 +16821,13 @@ export interface operations {
                      *       "auto_capture": true,
                      *       "capture": "all",
                      *       "idle_after": 600,
+                     *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
                      *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "priority": "normal",
+                     *       "paused_at": null,
                      *       "status": "ready",
                      *       "pending_messages": 0,
                      *       "pending_capped": false,
@@ -13322,10 +16891,13 @@ export interface operations {
                      *       "auto_capture": true,
                      *       "capture": "all",
                      *       "idle_after": 600,
+                     *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
                      *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "priority": "normal",
+                     *       "paused_at": null,
                      *       "status": "ready",
                      *       "pending_messages": 0,
                      *       "pending_capped": false,
@@ -13416,7 +16988,9 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "idle_after": 300
+                 *       "idle_after": 300,
+                 *       "paused": false,
+                 *       "priority": "high"
                  *     }
                  */
                 "application/json": components["schemas"]["MemoryBaseChanges"];
@@ -13443,10 +17017,13 @@ export interface operations {
                      *       "auto_capture": true,
                      *       "capture": "all",
                      *       "idle_after": 300,
+                     *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
                      *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "priority": "high",
+                     *       "paused_at": null,
                      *       "status": "ready",
                      *       "pending_messages": 0,
                      *       "pending_capped": false,
@@ -13856,6 +17433,9 @@ export interface operations {
                      *             "number": 1.31,
                      *             "date": 5.61,
                      *             "wish": 7.02,
+                     *             "first": 2,
+                     *             "latest": 2,
+                     *             "opening": 2,
                      *             "first_person": 0.24,
                      *             "capitals": 0.62
                      *           }
@@ -13876,6 +17456,9 @@ export interface operations {
                      *             "number": 1.64,
                      *             "date": 5.68,
                      *             "wish": 7,
+                     *             "first": 2,
+                     *             "latest": 2,
+                     *             "opening": 2,
                      *             "first_person": 0.3,
                      *             "capitals": 0.75
                      *           }
@@ -13972,6 +17555,9 @@ export interface operations {
                      *             "number": 1.31,
                      *             "date": 5.61,
                      *             "wish": 7.02,
+                     *             "first": 2,
+                     *             "latest": 2,
+                     *             "opening": 2,
                      *             "first_person": 0.24,
                      *             "capitals": 0.62
                      *           }
@@ -13992,6 +17578,9 @@ export interface operations {
                      *             "number": 1.64,
                      *             "date": 5.68,
                      *             "wish": 7,
+                     *             "first": 2,
+                     *             "latest": 2,
+                     *             "opening": 2,
                      *             "first_person": 0.3,
                      *             "capitals": 0.75
                      *           }
@@ -14424,7 +18013,7 @@ export interface operations {
             path: {
                 /**
                  * @description The UUID of the memory base.
-                 * @example 582c0e45-b85e-5edd-8f2e-f8a3e678d79d
+                 * @example 989dc242-dd0d-5b1a-afe6-40e4d0aba6ea
                  */
                 memory_base_id: string;
             };
@@ -14443,7 +18032,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "memory_base_id": "582c0e45-b85e-5edd-8f2e-f8a3e678d79d",
+                     *       "memory_base_id": "989dc242-dd0d-5b1a-afe6-40e4d0aba6ea",
                      *       "state": "ready",
                      *       "progress": null,
                      *       "error": null,
@@ -14460,7 +18049,7 @@ export interface operations {
                      *       "shown": 20,
                      *       "points": [
                      *         {
-                     *           "message_id": "989dc242-dd0d-5b1a-afe6-40e4d0aba6ea",
+                     *           "message_id": "b89aba8e-1fc7-53dd-a2f1-1a32e4bca241",
                      *           "x": 0.624,
                      *           "y": 0.074,
                      *           "cluster": 0,
@@ -14470,7 +18059,7 @@ export interface operations {
                      *           "timestamp": "2026-01-15T09:30:00Z"
                      *         },
                      *         {
-                     *           "message_id": "b89aba8e-1fc7-53dd-a2f1-1a32e4bca241",
+                     *           "message_id": "547c1cc8-5b6f-50de-889a-cd8c3c293d30",
                      *           "x": 0.657,
                      *           "y": 0.214,
                      *           "cluster": 0,
@@ -14517,7 +18106,7 @@ export interface operations {
             path: {
                 /**
                  * @description The UUID of the memory base.
-                 * @example 582c0e45-b85e-5edd-8f2e-f8a3e678d79d
+                 * @example 989dc242-dd0d-5b1a-afe6-40e4d0aba6ea
                  */
                 memory_base_id: string;
             };
@@ -14536,7 +18125,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "memory_base_id": "582c0e45-b85e-5edd-8f2e-f8a3e678d79d",
+                     *       "memory_base_id": "989dc242-dd0d-5b1a-afe6-40e4d0aba6ea",
                      *       "state": "computing",
                      *       "progress": 0,
                      *       "error": null,
@@ -14562,6 +18151,432 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFoundMemoryBaseId"];
             422: components["responses"]["InvalidRequestMemoryBaseId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    get_distillation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the memory base.
+                 * @example 989dc242-dd0d-5b1a-afe6-40e4d0aba6ea
+                 */
+                memory_base_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "memory_base_id": "989dc242-dd0d-5b1a-afe6-40e4d0aba6ea",
+                     *       "enabled": true,
+                     *       "available": true,
+                     *       "state": "idle",
+                     *       "pending_sessions": 0,
+                     *       "skipped_messages": 0,
+                     *       "error": null,
+                     *       "waits_until": null,
+                     *       "facts": 1,
+                     *       "tokens_today": 120,
+                     *       "daily_tokens": 500000,
+                     *       "usage": {
+                     *         "requests": 1,
+                     *         "prompt_tokens": 100,
+                     *         "completion_tokens": 20,
+                     *         "tokens_today": 120,
+                     *         "cost": null,
+                     *         "facts": 1,
+                     *         "refused": {}
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DistillationView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundMemoryBaseId"];
+            422: components["responses"]["InvalidRequestMemoryBaseId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    set_distillation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the memory base.
+                 * @example 989dc242-dd0d-5b1a-afe6-40e4d0aba6ea
+                 */
+                memory_base_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "enabled": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["DistillationBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "memory_base_id": "989dc242-dd0d-5b1a-afe6-40e4d0aba6ea",
+                     *       "enabled": true,
+                     *       "available": true,
+                     *       "state": "idle",
+                     *       "pending_sessions": 0,
+                     *       "skipped_messages": 0,
+                     *       "error": null,
+                     *       "waits_until": null,
+                     *       "facts": 0,
+                     *       "tokens_today": 0,
+                     *       "daily_tokens": 500000,
+                     *       "usage": {
+                     *         "requests": 0,
+                     *         "prompt_tokens": 0,
+                     *         "completion_tokens": 0,
+                     *         "tokens_today": 0,
+                     *         "cost": null,
+                     *         "facts": 0,
+                     *         "refused": {}
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DistillationView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundMemoryBaseId"];
+            422: components["responses"]["InvalidRequestStart"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    list_facts: {
+        parameters: {
+            query?: {
+                /** @description `current`: facts that hold; `superseded`: facts that a later one corrects; `all`. */
+                state?: "current" | "superseded" | "all";
+                /** @description Only facts of this session. */
+                session_id?: string | null;
+                /**
+                 * @description Only facts from this person's sessions.
+                 * @example carl
+                 */
+                end_user_id?: string | null;
+                /** @description Number of the page, from 1. Not together with `cursor`. */
+                page?: number;
+                /** @description Maximum items of a page. */
+                size?: number;
+                /** @description Added to the position where the page starts. */
+                offset?: number;
+                /** @description next_cursor of the previous page; stable under changes. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the memory base.
+                 * @example 989dc242-dd0d-5b1a-afe6-40e4d0aba6ea
+                 */
+                memory_base_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "94754c93-de62-5043-a689-1a370274085c",
+                     *           "memory_base_id": "989dc242-dd0d-5b1a-afe6-40e4d0aba6ea",
+                     *           "session_id": "carl-1",
+                     *           "end_user_id": "carl",
+                     *           "derived": true,
+                     *           "who": "Carl",
+                     *           "what": "The ketch of Carl needs a berth with shore power",
+                     *           "when": null,
+                     *           "said_at": "2026-01-15T09:30:00Z",
+                     *           "sources": [
+                     *             {
+                     *               "message_id": "fc45d6a3-7e36-5c47-ae55-a0688e17cdec",
+                     *               "version": 1,
+                     *               "seq": 1
+                     *             }
+                     *           ],
+                     *           "superseded_by": null,
+                     *           "corrects": [],
+                     *           "model": "scripted",
+                     *           "created_at": "2026-01-15T09:30:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "size": 50
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_FactView_"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundMemoryBaseId"];
+            422: components["responses"]["InvalidRequestState"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    delete_facts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the memory base.
+                 * @example 989dc242-dd0d-5b1a-afe6-40e4d0aba6ea
+                 */
+                memory_base_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FactsDeleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundMemoryBaseId"];
+            422: components["responses"]["InvalidRequestMemoryBaseId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    search_facts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the memory base.
+                 * @example 989dc242-dd0d-5b1a-afe6-40e4d0aba6ea
+                 */
+                memory_base_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "query": "Who needs shore power?",
+                 *       "top_k": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["FactSearchBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "facts": [
+                     *         {
+                     *           "fact_id": "94754c93-de62-5043-a689-1a370274085c",
+                     *           "memory_base_id": "989dc242-dd0d-5b1a-afe6-40e4d0aba6ea",
+                     *           "session_id": "carl-1",
+                     *           "kind": "fact",
+                     *           "derived": true,
+                     *           "who": "Carl",
+                     *           "what": "The ketch of Carl needs a berth with shore power",
+                     *           "when": null,
+                     *           "said_at": "2026-01-15T09:30:00Z",
+                     *           "score": 0.481,
+                     *           "source_message_ids": [
+                     *             "fc45d6a3-7e36-5c47-ae55-a0688e17cdec"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FactsFound"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundMemoryBaseId"];
+            422: components["responses"]["InvalidRequestTopKOfSearchFacts"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    get_fact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the memory base.
+                 * @example 989dc242-dd0d-5b1a-afe6-40e4d0aba6ea
+                 */
+                memory_base_id: string;
+                /**
+                 * @description The UUID of the fact.
+                 * @example 94754c93-de62-5043-a689-1a370274085c
+                 */
+                fact_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "94754c93-de62-5043-a689-1a370274085c",
+                     *       "memory_base_id": "989dc242-dd0d-5b1a-afe6-40e4d0aba6ea",
+                     *       "session_id": "carl-1",
+                     *       "end_user_id": "carl",
+                     *       "derived": true,
+                     *       "who": "Carl",
+                     *       "what": "The ketch of Carl needs a berth with shore power",
+                     *       "when": null,
+                     *       "said_at": "2026-01-15T09:30:00Z",
+                     *       "sources": [
+                     *         {
+                     *           "message_id": "fc45d6a3-7e36-5c47-ae55-a0688e17cdec",
+                     *           "version": 1,
+                     *           "seq": 1
+                     *         }
+                     *       ],
+                     *       "superseded_by": null,
+                     *       "corrects": [],
+                     *       "model": "scripted",
+                     *       "created_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FactView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFactId"];
+            422: components["responses"]["InvalidRequestFactId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    delete_fact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the memory base.
+                 * @example 989dc242-dd0d-5b1a-afe6-40e4d0aba6ea
+                 */
+                memory_base_id: string;
+                /**
+                 * @description The UUID of the fact.
+                 * @example 94754c93-de62-5043-a689-1a370274085c
+                 */
+                fact_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFactId"];
+            422: components["responses"]["InvalidRequestFactId"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["DatabaseUnavailable"];
             "4XX": components["responses"]["Rejected"];
@@ -14660,6 +18675,57 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFoundMemoryBaseId"];
             422: components["responses"]["InvalidRequestSize"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    act_on_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "action": "retry",
+                 *       "memory_base_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6",
+                 *       "dry_run": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["JobActionBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "action": "retry",
+                     *       "results": [],
+                     *       "remaining": 0,
+                     *       "taken": 0,
+                     *       "skipped": {},
+                     *       "dry_run": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JobResults"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundMemoryBaseId"];
+            422: components["responses"]["InvalidRequestAction"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["DatabaseUnavailable"];
             "4XX": components["responses"]["Rejected"];
@@ -15043,7 +19109,10 @@ export interface operations {
                      *           "job_id": "d75773d0-0d79-553e-9613-4ff4fb1b2bfa"
                      *         }
                      *       ],
-                     *       "remaining": 0
+                     *       "remaining": 0,
+                     *       "taken": 1,
+                     *       "skipped": {},
+                     *       "dry_run": false
                      *     }
                      */
                     "application/json": components["schemas"]["DeadLetterResults"];
@@ -15051,7 +19120,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFoundMemoryBaseId"];
-            422: components["responses"]["InvalidRequestAction"];
+            422: components["responses"]["InvalidRequestActionOfActOnDeadLetters"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["DatabaseUnavailable"];
             "4XX": components["responses"]["Rejected"];
@@ -15288,7 +19357,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message_id": "8cef7ca6-1d9a-5c86-b158-21a3c91100a3",
+                     *       "message_id": "43d594e7-6f26-5edc-85d3-a07f74b7ad28",
                      *       "deleted_at": "2026-01-15T09:30:00Z",
                      *       "by": "local",
                      *       "reason": null,
@@ -15405,7 +19474,7 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "run_id": "3e63afd8-4381-5e4c-b241-4b7089bdc606",
+                     *           "run_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
                      *           "external_id": "berth-2",
                      *           "session_id": "ben-2",
                      *           "node_id": "answer",
@@ -15461,10 +19530,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
+                     *       "message_id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
                      *       "memories": [
                      *         {
-                     *           "memory_base_id": "55cf1fd9-944f-578b-84b8-758f2f255f06",
+                     *           "memory_base_id": "e391d139-a182-5a8a-af2c-944d06e1f93d",
                      *           "memory_base_name": "harbour notes",
                      *           "state": "searchable",
                      *           "messages": 1,
@@ -15475,7 +19544,7 @@ export interface operations {
                      *           "pending": 0,
                      *           "threshold": 1,
                      *           "auto_capture": true,
-                     *           "job_id": "210b5a76-246a-5afd-8bba-1f3a4faab8fc",
+                     *           "job_id": "582c0e45-b85e-5edd-8f2e-f8a3e678d79d",
                      *           "attempts": 1,
                      *           "captured_at": "2026-01-15T09:30:00Z",
                      *           "queued_at": "2026-01-15T09:30:00Z",
@@ -15541,8 +19610,8 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": "94754c93-de62-5043-a689-1a370274085c",
-                     *           "message_id": "fc45d6a3-7e36-5c47-ae55-a0688e17cdec",
+                     *           "id": "72397a1a-9ca7-5f04-a4ca-9f65c75e3996",
+                     *           "message_id": "bfe244ed-145f-503a-bab8-fe37b7dc5260",
                      *           "action": "edit",
                      *           "at": "2026-01-15T09:30:00Z",
                      *           "by": "local",
@@ -15616,22 +19685,22 @@ export interface operations {
                     /**
                      * @example {
                      *       "action": "delete",
-                     *       "batch_id": "9ae39d84-2b8b-5e1e-a44d-f27d5f26184b",
+                     *       "batch_id": "4be6fc91-fa42-521e-92fa-3cb4b97b983f",
                      *       "done": 2,
                      *       "failed": 0,
                      *       "results": [
                      *         {
                      *           "id": "m-20",
-                     *           "message_id": "fc45d6a3-7e36-5c47-ae55-a0688e17cdec",
+                     *           "message_id": "bfe244ed-145f-503a-bab8-fe37b7dc5260",
                      *           "done": true,
                      *           "error": null,
                      *           "job_ids": [
-                     *             "71c9f611-92fe-58f0-a629-bf14623f1f9d"
+                     *             "7d4c8fbc-75a3-5244-b50f-2203de6c40a2"
                      *           ]
                      *         },
                      *         {
                      *           "id": "m-21",
-                     *           "message_id": "76d9a24a-363f-5a69-ab00-16dccf144414",
+                     *           "message_id": "c48d3cc5-69f2-5304-8ac3-d00efb4c6941",
                      *           "done": true,
                      *           "error": null,
                      *           "job_ids": []
@@ -15690,11 +19759,11 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": "76d9a24a-363f-5a69-ab00-16dccf144414",
+                     *           "id": "c48d3cc5-69f2-5304-8ac3-d00efb4c6941",
                      *           "external_id": "m-21",
-                     *           "flow_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
+                     *           "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
                      *           "session_id": "dora-1",
-                     *           "run_id": "72397a1a-9ca7-5f04-a4ca-9f65c75e3996",
+                     *           "run_id": "49a9f67c-9be9-5ac9-894a-afa1b91250f8",
                      *           "end_user_id": null,
                      *           "seq": 2,
                      *           "role": "assistant",
@@ -15708,18 +19777,18 @@ export interface operations {
                      *           "restorable_until": "2026-01-15T09:30:00Z",
                      *           "removed": [
                      *             {
-                     *               "memory_base_id": "55cf1fd9-944f-578b-84b8-758f2f255f06",
+                     *               "memory_base_id": "e391d139-a182-5a8a-af2c-944d06e1f93d",
                      *               "kb_name": "harbour notes",
                      *               "chunks": 1
                      *             }
                      *           ]
                      *         },
                      *         {
-                     *           "id": "fc45d6a3-7e36-5c47-ae55-a0688e17cdec",
+                     *           "id": "bfe244ed-145f-503a-bab8-fe37b7dc5260",
                      *           "external_id": "m-20",
-                     *           "flow_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
+                     *           "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
                      *           "session_id": "dora-1",
-                     *           "run_id": "72397a1a-9ca7-5f04-a4ca-9f65c75e3996",
+                     *           "run_id": "49a9f67c-9be9-5ac9-894a-afa1b91250f8",
                      *           "end_user_id": null,
                      *           "seq": 1,
                      *           "role": "assistant",
@@ -15733,7 +19802,7 @@ export interface operations {
                      *           "restorable_until": "2026-01-15T09:30:00Z",
                      *           "removed": [
                      *             {
-                     *               "memory_base_id": "55cf1fd9-944f-578b-84b8-758f2f255f06",
+                     *               "memory_base_id": "e391d139-a182-5a8a-af2c-944d06e1f93d",
                      *               "kb_name": "harbour notes",
                      *               "chunks": 1
                      *             }
@@ -15796,7 +19865,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "job_ids": [
-                     *         "bfe244ed-145f-503a-bab8-fe37b7dc5260"
+                     *         "1f1dc838-8ebd-5bfc-98fc-517d216f483f"
                      *       ]
                      *     }
                      */
@@ -15906,7 +19975,8 @@ export interface operations {
                      *           "state": "searchable",
                      *           "metadata": {},
                      *           "created_at": "2026-01-15T09:30:00Z",
-                     *           "last_captured_at": "2026-01-15T09:30:00Z"
+                     *           "last_captured_at": "2026-01-15T09:30:00Z",
+                     *           "expires_at": null
                      *         }
                      *       ],
                      *       "total": 1,
@@ -15970,7 +20040,9 @@ export interface operations {
                      *       "chats": 0,
                      *       "chat_messages": 0,
                      *       "message_changes": 1,
-                     *       "restorable_messages": 1
+                     *       "restorable_messages": 1,
+                     *       "standing_statements": 0,
+                     *       "facts": 0
                      *     }
                      */
                     "application/json": components["schemas"]["Erasure"];
@@ -16029,7 +20101,8 @@ export interface operations {
                      *         "channel": "web"
                      *       },
                      *       "created_at": "2026-01-15T09:30:00Z",
-                     *       "last_captured_at": "2026-01-15T09:30:00Z"
+                     *       "last_captured_at": "2026-01-15T09:30:00Z",
+                     *       "expires_at": null
                      *     }
                      */
                     "application/json": components["schemas"]["SessionView"];
@@ -16147,9 +20220,9 @@ export interface operations {
                      *       "memory_uses": 0,
                      *       "memories": [
                      *         {
-                     *           "memory_base_id": "55cf1fd9-944f-578b-84b8-758f2f255f06",
+                     *           "memory_base_id": "e391d139-a182-5a8a-af2c-944d06e1f93d",
                      *           "name": "harbour notes",
-                     *           "flow_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
+                     *           "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
                      *           "messages": 2
                      *         }
                      *       ],
@@ -16204,12 +20277,14 @@ export interface operations {
                      *       "chunks": 1,
                      *       "pending_repairs": 1,
                      *       "job_ids": [
-                     *         "43d594e7-6f26-5edc-85d3-a07f74b7ad28"
+                     *         "3e63afd8-4381-5e4c-b241-4b7089bdc606"
                      *       ],
                      *       "chats": 0,
                      *       "chat_messages": 0,
                      *       "message_changes": 0,
-                     *       "restorable_messages": 0
+                     *       "restorable_messages": 0,
+                     *       "standing_statements": 0,
+                     *       "facts": 0
                      *     }
                      */
                     "application/json": components["schemas"]["Erasure"];
@@ -16218,6 +20293,176 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFoundEndUserId"];
             422: components["responses"]["InvalidRequestEndUserId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    list_standing_statements: {
+        parameters: {
+            query: {
+                /**
+                 * @description The person that sessions or chats belong to; only what belongs to them.
+                 * @example ben
+                 */
+                end_user_id?: string | null;
+                /** @description In place of end_user_id: the session's. */
+                session_id?: string | null;
+                /** @description Also replaced and deleted ones. */
+                every?: boolean;
+                /**
+                 * @description The flow: a UUID or the caller's id.
+                 * @example harbour
+                 */
+                flow_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
+                     *       "end_user_id": "ben",
+                     *       "session_id": null,
+                     *       "in_contexts": false,
+                     *       "statements": [
+                     *         {
+                     *           "id": "71c9f611-92fe-58f0-a629-bf14623f1f9d",
+                     *           "kind": "instruction",
+                     *           "text": "Always give depths in meters.",
+                     *           "found": "Always give depths in meters.",
+                     *           "own_words": false,
+                     *           "state": "active",
+                     *           "replaced_by": null,
+                     *           "message_id": "76d9a24a-363f-5a69-ab00-16dccf144414",
+                     *           "message_external_id": "m-30",
+                     *           "session_id": "ben-3",
+                     *           "seq": 1,
+                     *           "sender_name": null,
+                     *           "said_at": "2026-01-15T09:30:00Z",
+                     *           "changed_by": null,
+                     *           "changed_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StandingView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFlowId"];
+            422: components["responses"]["InvalidRequestFlowIdOfGetRun"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    delete_standing_statement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the standing statement.
+                 * @example 71c9f611-92fe-58f0-a629-bf14623f1f9d
+                 */
+                statement_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundStatementId"];
+            422: components["responses"]["InvalidRequestStatementId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    edit_standing_statement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the standing statement.
+                 * @example 71c9f611-92fe-58f0-a629-bf14623f1f9d
+                 */
+                statement_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "Give depths in meters, with one decimal."
+                 *     }
+                 */
+                "application/json": components["schemas"]["StandingStatementChanges"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "71c9f611-92fe-58f0-a629-bf14623f1f9d",
+                     *       "kind": "instruction",
+                     *       "text": "Give depths in meters, with one decimal.",
+                     *       "found": "Always give depths in meters.",
+                     *       "own_words": true,
+                     *       "state": "active",
+                     *       "replaced_by": null,
+                     *       "message_id": "76d9a24a-363f-5a69-ab00-16dccf144414",
+                     *       "message_external_id": "m-30",
+                     *       "session_id": "ben-3",
+                     *       "seq": 1,
+                     *       "sender_name": null,
+                     *       "said_at": "2026-01-15T09:30:00Z",
+                     *       "changed_by": "local",
+                     *       "changed_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StandingStatementView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundStatementId"];
+            422: components["responses"]["InvalidRequestText"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["DatabaseUnavailable"];
             "4XX": components["responses"]["Rejected"];
@@ -16601,9 +20846,13 @@ export interface operations {
                      *             "degraded": [],
                      *             "summary": null,
                      *             "recalled": [],
+                     *             "standing": [],
+                     *             "facts": [],
                      *             "spent": {
                      *               "summary": 0,
+                     *               "standing": 0,
                      *               "recall": 0,
+                     *               "facts": 0,
                      *               "history": 21,
                      *               "unused": 979
                      *             },
@@ -16664,9 +20913,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "run_id": "3e63afd8-4381-5e4c-b241-4b7089bdc606",
+                     *       "run_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
                      *       "external_id": "berth-2",
-                     *       "flow_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
+                     *       "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
                      *       "session_id": "ben-2",
                      *       "end_user_id": "ben",
                      *       "captured_at": "2026-01-15T09:30:00Z",
@@ -16684,21 +20933,22 @@ export interface operations {
                      *               "recall": 61,
                      *               "history": 0,
                      *               "summary": 0,
-                     *               "predefined": 0
+                     *               "predefined": 0,
+                     *               "standing": 0
                      *             },
                      *             "total_tokens": 61,
                      *             "budget": 600,
                      *             "memories": [
                      *               {
-                     *                 "message_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
+                     *                 "message_id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
                      *                 "score": 0.583,
                      *                 "edited": false,
                      *                 "message": {
-                     *                   "id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
+                     *                   "id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
                      *                   "external_id": "berth-answer",
-                     *                   "flow_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
+                     *                   "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
                      *                   "session_id": "ben-1",
-                     *                   "run_id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
+                     *                   "run_id": "8f2df7a6-2393-57f7-ab39-98a1a28613c7",
                      *                   "end_user_id": "ben",
                      *                   "seq": 2,
                      *                   "role": "assistant",
@@ -16721,15 +20971,15 @@ export interface operations {
                      *                 }
                      *               },
                      *               {
-                     *                 "message_id": "8f2df7a6-2393-57f7-ab39-98a1a28613c7",
+                     *                 "message_id": "55cf1fd9-944f-578b-84b8-758f2f255f06",
                      *                 "score": null,
                      *                 "edited": false,
                      *                 "message": {
-                     *                   "id": "8f2df7a6-2393-57f7-ab39-98a1a28613c7",
+                     *                   "id": "55cf1fd9-944f-578b-84b8-758f2f255f06",
                      *                   "external_id": null,
-                     *                   "flow_id": "636def21-9816-5f68-beb1-8b8b59fdc134",
+                     *                   "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
                      *                   "session_id": "ben-1",
-                     *                   "run_id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
+                     *                   "run_id": "8f2df7a6-2393-57f7-ab39-98a1a28613c7",
                      *                   "end_user_id": "ben",
                      *                   "seq": 1,
                      *                   "role": "user",
@@ -16762,7 +21012,7 @@ export interface operations {
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "memory_base_id": "55cf1fd9-944f-578b-84b8-758f2f255f06",
+                     *           "memory_base_id": "e391d139-a182-5a8a-af2c-944d06e1f93d",
                      *           "memory_base_name": "harbour notes",
                      *           "state": "searchable",
                      *           "messages": 1,
@@ -16773,7 +21023,7 @@ export interface operations {
                      *           "pending": 0,
                      *           "threshold": 1,
                      *           "auto_capture": true,
-                     *           "job_id": "e391d139-a182-5a8a-af2c-944d06e1f93d",
+                     *           "job_id": "1c36af48-bc25-5004-b5e1-07cf1bd14640",
                      *           "attempts": 1,
                      *           "captured_at": "2026-01-15T09:30:00Z",
                      *           "queued_at": "2026-01-15T09:30:00Z",
@@ -17826,6 +22076,18 @@ export interface operations {
                      *                 "value": 0,
                      *                 "share": 0
                      *               },
+                     *               "first": {
+                     *                 "value": 0,
+                     *                 "share": 0
+                     *               },
+                     *               "latest": {
+                     *                 "value": 0,
+                     *                 "share": 0
+                     *               },
+                     *               "opening": {
+                     *                 "value": 0,
+                     *                 "share": 0
+                     *               },
                      *               "capitals": {
                      *                 "value": 0,
                      *                 "share": 0
@@ -17847,10 +22109,13 @@ export interface operations {
                      *             "source": "store"
                      *           },
                      *           "alike": 0,
-                     *           "pinned": false
+                     *           "pinned": false,
+                     *           "corrects": null,
+                     *           "corrected_by": null
                      *         }
                      *       ],
-                     *       "took_ms": 3.2
+                     *       "took_ms": 3.2,
+                     *       "facts": []
                      *     }
                      */
                     "application/json": components["schemas"]["SearchAnswer"];
@@ -17920,10 +22185,13 @@ export interface operations {
                      *           "after": [],
                      *           "parts": null,
                      *           "alike": 0,
-                     *           "pinned": false
+                     *           "pinned": false,
+                     *           "corrects": null,
+                     *           "corrected_by": null
                      *         }
                      *       ],
-                     *       "took_ms": 3.2
+                     *       "took_ms": 3.2,
+                     *       "facts": []
                      *     }
                      */
                     "application/json": components["schemas"]["SearchAnswer"];
@@ -17976,7 +22244,7 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": "3a4d4ffa-7e19-5127-a93a-4400c18d45a1",
+                     *           "id": "9ae39d84-2b8b-5e1e-a44d-f27d5f26184b",
                      *           "flow_id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *           "message_id": "5400778c-9113-5663-bd4d-aa095c923082",
                      *           "message_external_id": "m-2",
@@ -18045,7 +22313,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "3a4d4ffa-7e19-5127-a93a-4400c18d45a1",
+                     *       "id": "9ae39d84-2b8b-5e1e-a44d-f27d5f26184b",
                      *       "flow_id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
                      *       "message_id": "5400778c-9113-5663-bd4d-aa095c923082",
                      *       "message_external_id": "m-2",
@@ -18120,7 +22388,7 @@ export interface operations {
             path: {
                 /**
                  * @description The UUID of the label.
-                 * @example 3a4d4ffa-7e19-5127-a93a-4400c18d45a1
+                 * @example 9ae39d84-2b8b-5e1e-a44d-f27d5f26184b
                  */
                 label_id: string;
             };
@@ -18141,6 +22409,271 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFoundLabelId"];
             422: components["responses"]["InvalidRequestLabelId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    preview_retention: {
+        parameters: {
+            query?: {
+                /** @description The rule of this memory base alone. Not together with `flow_id`. */
+                memory_base_id?: string | null;
+                /**
+                 * @description As if the flow or the memory base had this rule; requires `flow_id` or `memory_base_id`.
+                 * @example 30
+                 */
+                retain_days?: number | null;
+                /**
+                 * @description A UUID, or the caller's id.
+                 * @example harbour
+                 */
+                flow_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "rule": "flow",
+                     *           "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
+                     *           "memory_base_id": null,
+                     *           "retain_days": 30,
+                     *           "expired_before": "2026-01-15T09:30:00Z",
+                     *           "sessions": 0,
+                     *           "messages": 0,
+                     *           "chunks": 0,
+                     *           "node_executions": 0,
+                     *           "chat_messages": 0,
+                     *           "held_sessions": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RetentionPreviews"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFlowId"];
+            422: components["responses"]["InvalidRequestRetainDaysOfPreviewRetention"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    list_retention_passes: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. Not together with `cursor`. */
+                page?: number;
+                /** @description Maximum items of a page. */
+                size?: number;
+                /** @description Added to the position where the page starts. */
+                offset?: number;
+                /** @description next_cursor of the previous page; stable under changes. */
+                cursor?: string | null;
+                /**
+                 * @description A UUID, or the caller's id.
+                 * @example harbour
+                 */
+                flow_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [],
+                     *       "total": 0,
+                     *       "page": 1,
+                     *       "size": 50
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_RetentionPassView_"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFlowId"];
+            422: components["responses"]["InvalidRequestSize"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    list_holds: {
+        parameters: {
+            query?: {
+                /** @description The person that sessions or chats belong to; only what belongs to them. */
+                end_user_id?: string | null;
+                /** @description Number of the page, from 1. Not together with `cursor`. */
+                page?: number;
+                /** @description Maximum items of a page. */
+                size?: number;
+                /** @description Added to the position where the page starts. */
+                offset?: number;
+                /** @description next_cursor of the previous page; stable under changes. */
+                cursor?: string | null;
+                /**
+                 * @description A UUID, or the caller's id.
+                 * @example harbour
+                 */
+                flow_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "b0c59e95-8697-5313-baf5-1dd0593687ed",
+                     *           "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
+                     *           "session_id": "ben-2",
+                     *           "end_user_id": null,
+                     *           "reason": "Claim 4711",
+                     *           "placed_by": "local",
+                     *           "placed_at": "2026-01-15T09:30:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "size": 50
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_HoldView_"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFlowId"];
+            422: components["responses"]["InvalidRequestSize"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    place_hold: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "flow_id": "harbour",
+                 *       "session_id": "ben-2",
+                 *       "reason": "Claim 4711"
+                 *     }
+                 */
+                "application/json": components["schemas"]["HoldBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "b0c59e95-8697-5313-baf5-1dd0593687ed",
+                     *       "flow_id": "c416d421-a708-56cb-9f4d-7dd219959a8e",
+                     *       "session_id": "ben-2",
+                     *       "end_user_id": null,
+                     *       "reason": "Claim 4711",
+                     *       "placed_by": "local",
+                     *       "placed_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["HoldView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFlowId"];
+            422: components["responses"]["InvalidRequestFlowIdOfPlaceHold"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    lift_hold: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the hold.
+                 * @example b0c59e95-8697-5313-baf5-1dd0593687ed
+                 */
+                hold_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundHoldId"];
+            422: components["responses"]["InvalidRequestHoldId"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["DatabaseUnavailable"];
             "4XX": components["responses"]["Rejected"];
@@ -18666,7 +23199,16 @@ export interface operations {
                      *           ],
                      *           "created_at": "2026-01-15T09:30:00Z",
                      *           "expires_at": null,
-                     *           "last_used_at": "2026-01-15T09:30:00Z"
+                     *           "last_used_at": "2026-01-15T09:30:00Z",
+                     *           "flow_ids": null,
+                     *           "end_user_id": null,
+                     *           "rotated_to": null,
+                     *           "quotas": {
+                     *             "messages_per_day": null,
+                     *             "stored_messages": null,
+                     *             "searches_per_minute": null,
+                     *             "end_users": null
+                     *           }
                      *         },
                      *         {
                      *           "id": "a5f3e135-a345-583c-b01e-131f5eea34eb",
@@ -18677,7 +23219,16 @@ export interface operations {
                      *           ],
                      *           "created_at": "2026-01-15T09:30:00Z",
                      *           "expires_at": null,
-                     *           "last_used_at": null
+                     *           "last_used_at": null,
+                     *           "flow_ids": null,
+                     *           "end_user_id": null,
+                     *           "rotated_to": null,
+                     *           "quotas": {
+                     *             "messages_per_day": null,
+                     *             "stored_messages": null,
+                     *             "searches_per_minute": null,
+                     *             "end_users": null
+                     *           }
                      *         }
                      *       ],
                      *       "total": 2,
@@ -18742,6 +23293,15 @@ export interface operations {
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "expires_at": null,
                      *       "last_used_at": null,
+                     *       "flow_ids": null,
+                     *       "end_user_id": null,
+                     *       "rotated_to": null,
+                     *       "quotas": {
+                     *         "messages_per_day": null,
+                     *         "stored_messages": null,
+                     *         "searches_per_minute": null,
+                     *         "end_users": null
+                     *       },
                      *       "secret": "mb_EXAMPLE-secret-that-is-shown-once"
                      *     }
                      */
@@ -18756,6 +23316,148 @@ export interface operations {
             "5XX": components["responses"]["Failed"];
         };
     };
+    rotate_key: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A random string, new for each request and the same in its repetitions, which get the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The UUID of the key.
+                 * @example a5f3e135-a345-583c-b01e-131f5eea34eb
+                 */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "overlap_seconds": 3600
+                 *     }
+                 */
+                "application/json": components["schemas"]["RotationBody"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    Location: components["headers"]["Location"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "be8aef64-b246-5a6a-a0a2-b69221e4a590",
+                     *       "name": "search only",
+                     *       "prefix": "mb_EXAMP",
+                     *       "scopes": [
+                     *         "read"
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "expires_at": null,
+                     *       "last_used_at": null,
+                     *       "flow_ids": null,
+                     *       "end_user_id": null,
+                     *       "rotated_to": null,
+                     *       "quotas": {
+                     *         "messages_per_day": null,
+                     *         "stored_messages": null,
+                     *         "searches_per_minute": null,
+                     *         "end_users": null
+                     *       },
+                     *       "secret": "mb_EXAMPLE-secret-that-is-shown-once"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NewKeyAnswer"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundKeyId"];
+            409: components["responses"]["KeyRotatedKeyId"];
+            422: components["responses"]["InvalidRequestOverlapSeconds"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    set_key_quotas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the key.
+                 * @example be8aef64-b246-5a6a-a0a2-b69221e4a590
+                 */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "messages_per_day": 10000,
+                 *       "searches_per_minute": 60
+                 *     }
+                 */
+                "application/json": components["schemas"]["QuotasBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "be8aef64-b246-5a6a-a0a2-b69221e4a590",
+                     *       "name": "search only",
+                     *       "prefix": "mb_EXAMP",
+                     *       "scopes": [
+                     *         "read"
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "expires_at": null,
+                     *       "last_used_at": null,
+                     *       "flow_ids": null,
+                     *       "end_user_id": null,
+                     *       "rotated_to": null,
+                     *       "quotas": {
+                     *         "messages_per_day": 10000,
+                     *         "stored_messages": null,
+                     *         "searches_per_minute": 60,
+                     *         "end_users": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["KeyAnswer"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundKeyId"];
+            422: components["responses"]["InvalidRequestMessagesPerDay"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
     revoke_key: {
         parameters: {
             query?: never;
@@ -18763,7 +23465,7 @@ export interface operations {
             path: {
                 /**
                  * @description The UUID of the key.
-                 * @example a5f3e135-a345-583c-b01e-131f5eea34eb
+                 * @example be8aef64-b246-5a6a-a0a2-b69221e4a590
                  */
                 key_id: string;
             };
@@ -18784,6 +23486,994 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFoundKeyId"];
             422: components["responses"]["InvalidRequestKeyId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    get_usage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Another key; requires the scope admin.
+                 * @example be8aef64-b246-5a6a-a0a2-b69221e4a590
+                 */
+                key_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "key_id": "be8aef64-b246-5a6a-a0a2-b69221e4a590",
+                     *       "user": [
+                     *         {
+                     *           "quota": "messages_per_day",
+                     *           "limit": null,
+                     *           "used": null,
+                     *           "resets_at": "2026-01-15T09:30:00Z"
+                     *         },
+                     *         {
+                     *           "quota": "stored_messages",
+                     *           "limit": null,
+                     *           "used": null,
+                     *           "resets_at": null
+                     *         }
+                     *       ],
+                     *       "key": [
+                     *         {
+                     *           "quota": "messages_per_day",
+                     *           "limit": 10000,
+                     *           "used": 0,
+                     *           "resets_at": "2026-01-15T09:30:00Z"
+                     *         },
+                     *         {
+                     *           "quota": "stored_messages",
+                     *           "limit": null,
+                     *           "used": null,
+                     *           "resets_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["InvalidRequestKeyId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. Not together with `cursor`. */
+                page?: number;
+                /**
+                 * @description Maximum items of a page.
+                 * @example 50
+                 */
+                size?: number;
+                /** @description Added to the position where the page starts. */
+                offset?: number;
+                /** @description next_cursor of the previous page; stable under changes. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "07fea6ac-024a-5d75-ba7b-17200fda0b3b",
+                     *           "url": "https://example.com/memorybase",
+                     *           "description": "Alerts",
+                     *           "event_types": [
+                     *             "job.completed",
+                     *             "job.failed"
+                     *           ],
+                     *           "enabled": true,
+                     *           "disabled_reason": null,
+                     *           "disabled_at": null,
+                     *           "failing_since": null,
+                     *           "former_secret_until": null,
+                     *           "pending": 0,
+                     *           "dead": 0,
+                     *           "created_at": "2026-01-15T09:30:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "size": 50
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_WebhookView_"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["InvalidRequestSize"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    create_webhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A random string, new for each request and the same in its repetitions, which get the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://example.com/memorybase",
+                 *       "event_types": [
+                 *         "job.completed",
+                 *         "job.failed"
+                 *       ],
+                 *       "description": "Alerts"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    Location: components["headers"]["Location"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "07fea6ac-024a-5d75-ba7b-17200fda0b3b",
+                     *       "url": "https://example.com/memorybase",
+                     *       "description": "Alerts",
+                     *       "event_types": [
+                     *         "job.completed",
+                     *         "job.failed"
+                     *       ],
+                     *       "enabled": true,
+                     *       "disabled_reason": null,
+                     *       "disabled_at": null,
+                     *       "failing_since": null,
+                     *       "former_secret_until": null,
+                     *       "pending": 0,
+                     *       "dead": 0,
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "secret": "whsec_RVhBTVBMRS1zZWNyZXQtdGhhdC1pcy1zaG93bi1vbmNl"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["AddressRefusedUrl"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    get_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "07fea6ac-024a-5d75-ba7b-17200fda0b3b",
+                     *       "url": "https://example.com/memorybase",
+                     *       "description": "Alerts",
+                     *       "event_types": [
+                     *         "job.completed",
+                     *         "job.failed"
+                     *       ],
+                     *       "enabled": true,
+                     *       "disabled_reason": null,
+                     *       "disabled_at": null,
+                     *       "failing_since": null,
+                     *       "former_secret_until": null,
+                     *       "pending": 0,
+                     *       "dead": 0,
+                     *       "created_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundWebhookId"];
+            422: components["responses"]["InvalidRequestWebhookId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    delete_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundWebhookId"];
+            422: components["responses"]["InvalidRequestWebhookId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    update_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event_types": [
+                 *         "job.completed"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookPatchBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "07fea6ac-024a-5d75-ba7b-17200fda0b3b",
+                     *       "url": "https://example.com/memorybase",
+                     *       "description": "Alerts",
+                     *       "event_types": [
+                     *         "job.completed"
+                     *       ],
+                     *       "enabled": true,
+                     *       "disabled_reason": null,
+                     *       "disabled_at": null,
+                     *       "failing_since": null,
+                     *       "former_secret_until": null,
+                     *       "pending": 0,
+                     *       "dead": 0,
+                     *       "created_at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundWebhookId"];
+            422: components["responses"]["InvalidRequestEventTypes"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    rotate_webhook_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "overlap_hours": 24
+                 *     }
+                 */
+                "application/json": components["schemas"]["RotateSecretBody"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "07fea6ac-024a-5d75-ba7b-17200fda0b3b",
+                     *       "url": "https://example.com/memorybase",
+                     *       "description": "Alerts",
+                     *       "event_types": [
+                     *         "job.completed"
+                     *       ],
+                     *       "enabled": true,
+                     *       "disabled_reason": null,
+                     *       "disabled_at": null,
+                     *       "failing_since": "2026-01-15T09:30:00Z",
+                     *       "former_secret_until": "2026-01-15T09:30:00Z",
+                     *       "pending": 1,
+                     *       "dead": 0,
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "secret": "whsec_RVhBTVBMRS1zZWNyZXQtdGhhdC1pcy1zaG93bi1vbmNl"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundWebhookId"];
+            422: components["responses"]["InvalidRequestOverlapHours"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    send_test_event: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Seconds to wait until the receiver has answered.
+                 * @example 0
+                 */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "5829c868-cf80-515c-8392-a1d9c9232346",
+                     *       "webhook_id": "07fea6ac-024a-5d75-ba7b-17200fda0b3b",
+                     *       "event_id": "3556ac80-d07f-5bb5-934b-38572f69b297",
+                     *       "event_type": "webhook.test",
+                     *       "state": "pending",
+                     *       "attempts": 0,
+                     *       "next_attempt_at": "2026-01-15T09:30:00Z",
+                     *       "last_attempt_at": null,
+                     *       "last_status": null,
+                     *       "last_error": null,
+                     *       "occurred_at": "2026-01-15T09:30:00Z",
+                     *       "finished_at": null,
+                     *       "body": "{\"type\":\"webhook.test\",\"timestamp\":\"2026-01-15T09:30:00Z\",\"data\":{\"webhook_id\":\"07fea6ac-024a-5d75-ba7b-17200fda0b3b\"}}"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeliveryView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundWebhookId"];
+            422: components["responses"]["InvalidRequestWebhookId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    list_deliveries: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only deliveries in this state.
+                 * @example pending
+                 */
+                state?: components["schemas"]["DeliveryState"] | null;
+                /** @description Only deliveries of events of this type. */
+                event_type?: components["schemas"]["EventType"] | null;
+                /** @description Number of the page, from 1. Not together with `cursor`. */
+                page?: number;
+                /** @description Maximum items of a page. */
+                size?: number;
+                /** @description Added to the position where the page starts. */
+                offset?: number;
+                /** @description next_cursor of the previous page; stable under changes. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "44e8e4d5-b55c-5889-a6c9-fb40e057cef5",
+                     *           "webhook_id": "07fea6ac-024a-5d75-ba7b-17200fda0b3b",
+                     *           "event_id": "1fefc2bd-6d1f-5c29-b5a6-4fe2113138e2",
+                     *           "event_type": "job.completed",
+                     *           "state": "pending",
+                     *           "attempts": 0,
+                     *           "next_attempt_at": "2026-01-15T09:30:00Z",
+                     *           "last_attempt_at": null,
+                     *           "last_status": null,
+                     *           "last_error": null,
+                     *           "occurred_at": "2026-01-15T09:30:00Z",
+                     *           "finished_at": null,
+                     *           "body": "{\"type\":\"job.completed\",\"timestamp\":\"2026-01-15T09:30:00Z\",\"data\":{\"job_id\":\"a1b8e349-1e1e-5c13-9142-a201cef6497c\",\"kind\":\"ingest\",\"memory_base_id\":\"e391d139-a182-5a8a-af2c-944d06e1f93d\",\"flow_id\":\"c416d421-a708-56cb-9f4d-7dd219959a8e\",\"session_id\":\"ben-3\",\"generation\":1,\"from_seq\":2,\"to_seq\":3,\"processed\":1,\"dead_letters\":0}}"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "size": 50
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_DeliveryView_"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundWebhookId"];
+            422: components["responses"]["InvalidRequestSize"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    get_delivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+                /**
+                 * @description The UUID of the delivery.
+                 * @example 5829c868-cf80-515c-8392-a1d9c9232346
+                 */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "5829c868-cf80-515c-8392-a1d9c9232346",
+                     *       "webhook_id": "07fea6ac-024a-5d75-ba7b-17200fda0b3b",
+                     *       "event_id": "3556ac80-d07f-5bb5-934b-38572f69b297",
+                     *       "event_type": "webhook.test",
+                     *       "state": "pending",
+                     *       "attempts": 0,
+                     *       "next_attempt_at": "2026-01-15T09:30:00Z",
+                     *       "last_attempt_at": null,
+                     *       "last_status": null,
+                     *       "last_error": null,
+                     *       "occurred_at": "2026-01-15T09:30:00Z",
+                     *       "finished_at": null,
+                     *       "body": "{\"type\":\"webhook.test\",\"timestamp\":\"2026-01-15T09:30:00Z\",\"data\":{\"webhook_id\":\"07fea6ac-024a-5d75-ba7b-17200fda0b3b\"}}"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeliveryView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundDeliveryId"];
+            422: components["responses"]["InvalidRequestDeliveryId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    discard_delivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+                /**
+                 * @description The UUID of the delivery.
+                 * @example 5829c868-cf80-515c-8392-a1d9c9232346
+                 */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundDeliveryId"];
+            422: components["responses"]["InvalidRequestDeliveryId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    replay_delivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+                /**
+                 * @description The UUID of the delivery.
+                 * @example 44e8e4d5-b55c-5889-a6c9-fb40e057cef5
+                 */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "44e8e4d5-b55c-5889-a6c9-fb40e057cef5",
+                     *       "webhook_id": "07fea6ac-024a-5d75-ba7b-17200fda0b3b",
+                     *       "event_id": "1fefc2bd-6d1f-5c29-b5a6-4fe2113138e2",
+                     *       "event_type": "job.completed",
+                     *       "state": "pending",
+                     *       "attempts": 0,
+                     *       "next_attempt_at": "2026-01-15T09:30:00Z",
+                     *       "last_attempt_at": null,
+                     *       "last_status": null,
+                     *       "last_error": null,
+                     *       "occurred_at": "2026-01-15T09:30:00Z",
+                     *       "finished_at": null,
+                     *       "body": "{\"type\":\"job.completed\",\"timestamp\":\"2026-01-15T09:30:00Z\",\"data\":{\"job_id\":\"a1b8e349-1e1e-5c13-9142-a201cef6497c\",\"kind\":\"ingest\",\"memory_base_id\":\"e391d139-a182-5a8a-af2c-944d06e1f93d\",\"flow_id\":\"c416d421-a708-56cb-9f4d-7dd219959a8e\",\"session_id\":\"ben-3\",\"generation\":1,\"from_seq\":2,\"to_seq\":3,\"processed\":1,\"dead_letters\":0}}"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeliveryView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundDeliveryId"];
+            422: components["responses"]["InvalidRequestDeliveryId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    replay_dead_deliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "since": "2026-01-15T09:30:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplayBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "replayed": 0,
+                     *       "remaining": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Replayed"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundWebhookId"];
+            422: components["responses"]["InvalidRequestSince"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    discard_dead_deliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The UUID of the webhook.
+                 * @example 07fea6ac-024a-5d75-ba7b-17200fda0b3b
+                 */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "until": "2026-01-15T09:30:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DiscardBody"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "discarded": 0,
+                     *       "remaining": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Discarded"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundWebhookId"];
+            422: components["responses"]["InvalidRequestUntil"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    list_audit_entries: {
+        parameters: {
+            query?: {
+                /** @description Only what this API key did. */
+                key_id?: string | null;
+                /**
+                 * @description Only this operation.
+                 * @example create_key
+                 */
+                operation?: string | null;
+                /** @description Only changes, reads, refusals or checkpoints. */
+                kind?: ("change" | "read" | "denied" | "prune") | null;
+                /** @description Only entries from this time on. Inclusive, like `until`. Without a time zone: UTC. */
+                since?: string | null;
+                /** @description Only entries up to this time. */
+                until?: string | null;
+                /** @description Number of the page, from 1. Not together with `cursor`. */
+                page?: number;
+                /** @description Maximum items of a page. */
+                size?: number;
+                /** @description Added to the position where the page starts. */
+                offset?: number;
+                /** @description next_cursor of the previous page; stable under changes. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": 38,
+                     *           "seq": 38,
+                     *           "hash": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+                     *           "at": "2026-01-15T09:30:00Z",
+                     *           "kind": "change",
+                     *           "user_id": "a0eaf6a5-3001-5126-8e31-5c59b975bcb5",
+                     *           "key_id": "e2903906-e651-5bea-af05-8943fddf7946",
+                     *           "person": null,
+                     *           "via": "api",
+                     *           "operation": "create_key",
+                     *           "objects": {
+                     *             "key_id": "a5f3e135-a345-583c-b01e-131f5eea34eb"
+                     *           },
+                     *           "address": "testclient",
+                     *           "request_id": "4f1c8e2a"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "size": 50
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_AuditEntryView_"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["InvalidRequestKind"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    export_audit_entries: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The last `seq` that you have.
+                 * @example 38
+                 */
+                after_seq?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {"id":39,"seq":39,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","at":"2026-01-15T09:30:00Z","kind":"change","user_id":"a0eaf6a5-3001-5126-8e31-5c59b975bcb5","key_id":"e2903906-e651-5bea-af05-8943fddf7946","person":null,"via":"api","operation":"rotate_key","objects":{"key_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590"},"address":"testclient","request_id":"4f1c8e2a"}
+                     *     {"id":40,"seq":40,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","at":"2026-01-15T09:30:00Z","kind":"change","user_id":"a0eaf6a5-3001-5126-8e31-5c59b975bcb5","key_id":"e2903906-e651-5bea-af05-8943fddf7946","person":null,"via":"api","operation":"set_key_quotas","objects":{"key_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590"},"address":"testclient","request_id":"4f1c8e2a"}
+                     *     {"id":41,"seq":41,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","at":"2026-01-15T09:30:00Z","kind":"change","user_id":"a0eaf6a5-3001-5126-8e31-5c59b975bcb5","key_id":"e2903906-e651-5bea-af05-8943fddf7946","person":null,"via":"api","operation":"revoke_key","objects":{"key_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590"},"address":"testclient","request_id":"4f1c8e2a"}
+                     */
+                    "application/x-ndjson": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["InvalidRequestAfterSeq"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    list_workers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "name": "worker@1",
+                     *           "state": "running",
+                     *           "started_at": "2026-01-15T09:30:00Z",
+                     *           "last_seen_at": "2026-01-15T09:30:00Z",
+                     *           "drain_requested_at": null,
+                     *           "draining_at": null,
+                     *           "jobs": 0,
+                     *           "messages": 0,
+                     *           "oldest_job_at": null
+                     *         },
+                     *         {
+                     *           "name": "host-1:3f2a9c51d7be:4711:1790000000000",
+                     *           "state": "running",
+                     *           "started_at": "2026-01-15T09:30:00Z",
+                     *           "last_seen_at": "2026-01-15T09:30:00Z",
+                     *           "drain_requested_at": null,
+                     *           "draining_at": null,
+                     *           "jobs": 0,
+                     *           "messages": 0,
+                     *           "oldest_job_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Workers"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["InvalidRequestLimit"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["DatabaseUnavailable"];
             "4XX": components["responses"]["Rejected"];
@@ -19089,9 +24779,13 @@ export interface operations {
                      *         "degraded": [],
                      *         "summary": null,
                      *         "recalled": [],
+                     *         "standing": [],
+                     *         "facts": [],
                      *         "spent": {
                      *           "summary": 0,
+                     *           "standing": 0,
                      *           "recall": 0,
+                     *           "facts": 0,
                      *           "history": 21,
                      *           "unused": 979
                      *         },
@@ -19148,10 +24842,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {"type":"export","format":1,"memorybase":"1.0.0","exported_at":"2026-01-15T09:30:00Z"}
-                     *     {"type":"flow","id":"be8aef64-b246-5a6a-a0a2-b69221e4a590","external_id":"archive","name":"Archive","created_at":"2026-01-15T09:30:00Z"}
-                     *     {"type":"session","flow_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"metadata":{},"created_at":"2026-01-15T09:30:00Z","last_captured_at":"2026-01-15T09:30:00Z"}
-                     *     {"type":"run","flow_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","external_id":"run-9","created_at":"2026-01-15T09:30:00Z"}
-                     *     {"type":"message","flow_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"run_id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","run_external_id":"run-9","parent_external_id":null,"id":"8cef7ca6-1d9a-5c86-b158-21a3c91100a3","external_id":"m-9","seq":1,"role":"user","is_output":false,"content":"Hello","tool_calls":null,"tool_call_id":null,"name":null,"sender_name":null,"parent_message_id":null,"parent_rule":null,"files":[],"status":"completed","version":1,"timestamp":"2026-01-15T09:30:00Z","captured_at":"2026-01-15T09:30:00Z","edited_at":null,"muted":false,"pinned":false,"metadata":{}}
+                     *     {"type":"flow","id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","external_id":"archive","name":"Archive","created_at":"2026-01-15T09:30:00Z"}
+                     *     {"type":"session","flow_id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"metadata":{},"created_at":"2026-01-15T09:30:00Z","last_captured_at":"2026-01-15T09:30:00Z"}
+                     *     {"type":"run","flow_id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"id":"8cef7ca6-1d9a-5c86-b158-21a3c91100a3","external_id":"run-9","created_at":"2026-01-15T09:30:00Z"}
+                     *     {"type":"message","flow_id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"run_id":"8cef7ca6-1d9a-5c86-b158-21a3c91100a3","run_external_id":"run-9","parent_external_id":null,"id":"43d594e7-6f26-5edc-85d3-a07f74b7ad28","external_id":"m-9","seq":1,"role":"user","is_output":false,"content":"Hello","tool_calls":null,"tool_call_id":null,"name":null,"sender_name":null,"parent_message_id":null,"parent_rule":null,"files":[],"status":"completed","version":1,"timestamp":"2026-01-15T09:30:00Z","captured_at":"2026-01-15T09:30:00Z","edited_at":null,"muted":false,"pinned":false,"metadata":{},"standing":[]}
                      *     {"type":"end","flows":1,"sessions":1,"runs":1,"messages":1,"chat_memories":0,"chats":0,"chat_messages":0,"summaries":0,"node_executions":0,"memory_uses":0}
                      */
                     "application/x-ndjson": string;
@@ -19183,10 +24877,10 @@ export interface operations {
             content: {
                 /**
                  * @example {"type":"export","format":1,"memorybase":"1.0.0","exported_at":"2026-01-15T09:30:00Z"}
-                 *     {"type":"flow","id":"be8aef64-b246-5a6a-a0a2-b69221e4a590","external_id":"archive","name":"Archive","created_at":"2026-01-15T09:30:00Z"}
-                 *     {"type":"session","flow_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"metadata":{},"created_at":"2026-01-15T09:30:00Z","last_captured_at":"2026-01-15T09:30:00Z"}
-                 *     {"type":"run","flow_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","external_id":"run-9","created_at":"2026-01-15T09:30:00Z"}
-                 *     {"type":"message","flow_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"run_id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","run_external_id":"run-9","parent_external_id":null,"id":"8cef7ca6-1d9a-5c86-b158-21a3c91100a3","external_id":"m-9","seq":1,"role":"user","is_output":false,"content":"Hello","tool_calls":null,"tool_call_id":null,"name":null,"sender_name":null,"parent_message_id":null,"parent_rule":null,"files":[],"status":"completed","version":1,"timestamp":"2026-01-15T09:30:00Z","captured_at":"2026-01-15T09:30:00Z","edited_at":null,"muted":false,"pinned":false,"metadata":{}}
+                 *     {"type":"flow","id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","external_id":"archive","name":"Archive","created_at":"2026-01-15T09:30:00Z"}
+                 *     {"type":"session","flow_id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"metadata":{},"created_at":"2026-01-15T09:30:00Z","last_captured_at":"2026-01-15T09:30:00Z"}
+                 *     {"type":"run","flow_id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"id":"8cef7ca6-1d9a-5c86-b158-21a3c91100a3","external_id":"run-9","created_at":"2026-01-15T09:30:00Z"}
+                 *     {"type":"message","flow_id":"55667850-aea2-5d33-9ca9-c7a48bc79c40","flow_external_id":"archive","session_id":"carl-1","end_user_id":null,"run_id":"8cef7ca6-1d9a-5c86-b158-21a3c91100a3","run_external_id":"run-9","parent_external_id":null,"id":"43d594e7-6f26-5edc-85d3-a07f74b7ad28","external_id":"m-9","seq":1,"role":"user","is_output":false,"content":"Hello","tool_calls":null,"tool_call_id":null,"name":null,"sender_name":null,"parent_message_id":null,"parent_rule":null,"files":[],"status":"completed","version":1,"timestamp":"2026-01-15T09:30:00Z","captured_at":"2026-01-15T09:30:00Z","edited_at":null,"muted":false,"pinned":false,"metadata":{},"standing":[]}
                  *     {"type":"end","flows":1,"sessions":1,"runs":1,"messages":1,"chat_memories":0,"chats":0,"chat_messages":0,"summaries":0,"node_executions":0,"memory_uses":0}
                  */
                 "application/x-ndjson": string;

@@ -8,9 +8,11 @@ import { z } from "zod";
 
 import { memoryMiddleware, type MemoryMiddleware, type MemoryOptions } from "../src/ai/index.js";
 import type { Content } from "../src/ai/messages.js";
+import { memoriesOf } from "../src/ai/recall.js";
 import type { StreamPart } from "../src/ai/stream.js";
 import { Client } from "../src/index.js";
 import { Outbox } from "../src/outbox/index.js";
+import type { Schemas } from "../src/types.js";
 import { connected, contents, folder, recorded, unique, until } from "./helpers.js";
 import { Gate } from "./servers.js";
 import { pidOf } from "./stack.js";
@@ -150,6 +152,21 @@ test("memories keep to their budget and leave out what the prompt shows", async 
   assert.match(memories ?? "", /… .*called Ines/);
   assert(!memories?.includes("opens at nine"));
   assert((memories?.length ?? 0) < 900);
+});
+
+test("a memory that a later message corrects says so", () => {
+  const hit = { content: "It takes 300 ms.", role: "user", timestamp: "2026-03-01T10:00:00Z", seq: 1 } as Schemas["Hit"];
+  const other = { message_id: "m2", was: null, now: null };
+  const said = (corrected_by?: Schemas["CorrectionOf"]) => memoriesOf([{ ...hit, corrected_by }], [], 100)?.split("\n")[1];
+  assert.equal(
+    said({ ...other, kind: "number", was: "300 ms", now: "250 ms" }),
+    "- [2026-03-01] user: It takes 300 ms. (corrected later: was 300 ms, now 250 ms)",
+  );
+  assert.equal(
+    said({ ...other, kind: "denial" }),
+    "- [2026-03-01] user: It takes 300 ms. (a later message says the opposite)",
+  );
+  assert.equal(said(), "- [2026-03-01] user: It takes 300 ms.");
 });
 
 test("a loop with tools is one run, with its calls and results", async () => {

@@ -97,6 +97,8 @@ test("what a repetition cannot change is not repeated", () => {
 test("the answer to the call itself is worth a wait", () => {
   assert.equal(pause(new errors.IdempotencyInProgress("", { status: 409, retryable: true, retryAfter: 3 })), 3);
   assert.equal(pause(new errors.SecretNotStored("", { status: 409 })), undefined);
+  assert.equal(pause(new errors.QuotaExceeded("", { status: 429, retryable: true, retryAfter: 3600 })), undefined);
+  assert.equal(pause(new errors.QuotaFull("", { status: 429, retryable: true })), undefined);
 });
 
 test("the last try is the last", () => {

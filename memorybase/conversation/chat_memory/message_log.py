@@ -30,10 +30,11 @@ from memorybase.database import clock
 from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage
-from memorybase.models import Chat, ChatRecord
-from memorybase.queries import chats, memory_uses
+from memorybase.models import Chat, ChatMemory, ChatRecord
+from memorybase.queries import chats, holds, memory_uses
 from memorybase.queries.chats import DeletedRecord
 from memorybase.queries.ownership import not_found
+from memorybase.quotas.charges import Charge, charged
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -133,20 +134,25 @@ def post_messages(
     makes content of the variables for user messages without any. Messages without an id get one that is derived from
     `ids_from` and their position, or a random one.
 
-    Raises NotFound, InvalidRequest, MessageConflict, and Conflict for another end user.
+    Raises NotFound, InvalidRequest, MessageConflict, QuotaExceeded, and Conflict for another end user.
     """
     with services.database.reading() as db:
         config = config_of(require_memory(db, key))
     chat_id = selector.resolve(config.chat_id)
     new_messages = _normalised(services, key, _with_content(raw, config, selector.variables), ids_from)
-    with services.database.transaction() as db:
-        memory = require_memory(db, key)
-        if not chats.share_memory(db, memory.id):
-            raise not_found("chat memory", key.node_id)
-        chat = chats.open_chat(db, memory, chat_id, clock.now(db), counter=ESTIMATE.name)
-        _bind_end_user(chat, end_user_id)
-        posted = _append(db, chat, new_messages, None if run_id is None else run_id.own)
-        store_cut(db, memory, config_of(memory), chat)
+
+    def store(charge: Charge) -> tuple[ChatMemory, list[PostedMessage]]:
+        with services.database.transaction() as db:
+            memory = require_memory(db, key)
+            if not chats.share_memory(db, memory.id):
+                raise not_found("chat memory", key.node_id)
+            chat = chats.open_chat(db, memory, chat_id, clock.now(db), counter=ESTIMATE.name)
+            _bind_end_user(chat, end_user_id)
+            posted = _append(db, chat, new_messages, None if run_id is None else run_id.own, charge)
+            store_cut(db, memory, config_of(memory), chat)
+            return memory, posted
+
+    memory, posted = charged(services, key.user_id, store)
     with services.database.reading() as db:
         written = chats.fetch_chat(db, memory.id, chat_id)
         report = read_view(db, memory, config, written, counter_for(services.settings)).report
@@ -215,7 +221,7 @@ def _bind_end_user(chat: Chat, end_user_id: str | None) -> None:
 
 
 def _append(
-    db: OrmSession, chat: Chat, new_messages: Mapping[UUID, NewMessage], run_id: UUID | None
+    db: OrmSession, chat: Chat, new_messages: Mapping[UUID, NewMessage], run_id: UUID | None, charge: Charge
 ) -> list[PostedMessage]:
     stored_by_id = chats.stored_records(db, chat, new_messages.keys())
     for message_id, stored in stored_by_id.items():
@@ -225,8 +231,9 @@ def _append(
                 field="messages.id", value=message_id if message.id is None else message.id.sent
             )
     new = {message_id: message for message_id, message in new_messages.items() if message_id not in stored_by_id}
+    charge.messages(len(new), chat.end_user_id)
     now = clock.now(db)
-    rows = _rows(chat, new, run_id, now)
+    rows = [row | {"key_id": charge.attributed_to} for row in _rows(chat, new, run_id, now)]
     chats.insert_records(db, rows)
     seqs = {stored.message_id: stored.seq for stored in stored_by_id.values()} | {
         row["message_id"]: row["seq"] for row in rows
@@ -355,7 +362,7 @@ def delete_messages(
     called in the transaction that deletes them.
 
     Results of deleted tool calls are deleted too, and recorded uses and summaries are redacted. Raises NotFound,
-    InvalidRequest.
+    InvalidRequest, Held.
     """
     checked_chat_id(chat_id)
     check_deletion(mode, roles)
@@ -364,6 +371,7 @@ def delete_messages(
         chat = chats.lock_chat(db, memory.id, chat_id)
         if chat is None:
             return Deleted([], 0)
+        holds.refuse_if_chat_held(db, key.user_id, key.flow_id, chat.end_user_id)
         records = _delete(db, chat, mode, set(roles))
         _after_deletion(db, chat, records)
         deleted = Deleted([record.message_id for record in records], chat.messages)
@@ -421,6 +429,23 @@ def _after_deletion(db: OrmSession, chat: Chat, deleted: Sequence[DeletedRecord]
         chats.delete_chat(db, chat)
 
 
+def expire_messages(db: OrmSession, chat: Chat, moment: datetime, *, limit: int) -> ErasedChats:
+    """Delete up to `limit` of the chat's oldest messages that were posted until then, and results of their tool calls;
+    the chat too if nothing is left. The caller has locked the chat."""
+    to_seq = chats.last_posted_before(db, chat, moment, limit=limit)
+    if to_seq is None:
+        return ErasedChats(0, 0, 0)
+    had_summary = chat.summary is not None
+    calls = [call for message_calls in chats.calls_until(db, chat, to_seq) for call in message_calls]
+    deleted = chats.delete_records(db, chat, to_seq=to_seq)
+    if calls:
+        ids = call_ids(Record(id="", seq=0, role="assistant", tool_calls=calls))
+        deleted += chats.delete_results(db, chat, ids, after=to_seq)
+    _after_deletion(db, chat, sorted(deleted))
+    is_empty = chat.messages == 0
+    return ErasedChats(int(is_empty), len(deleted), int(had_summary and (is_empty or chat.summary is None)))
+
+
 def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> ErasedChats:
     """Delete every chat of an end user, in all of the user's flows.
 
@@ -435,6 +460,7 @@ def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> ErasedCh
                 chat = chats.lock_chat(db, memory_id, chat_id)
                 if chat is None or chat.end_user_id != end_user_id:
                     continue
+                holds.refuse_if_chat_held(db, user_id, chat.flow_id, end_user_id)
                 summaries = total.summaries + (chat.summary is not None)
                 deleted = chats.delete_records(db, chat)
                 _after_deletion(db, chat, deleted)

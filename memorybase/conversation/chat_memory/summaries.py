@@ -140,7 +140,7 @@ def make_due(
     except job.FAILURES as error:
         log.warning("chat_summary_failed", chat_row_id=str(chat_row_id), error_code=error.code)
         # If a retry cannot help, the summary waits for the next write.
-        backoff = timedelta(seconds=services.settings.backoff_max_seconds)
+        backoff = job.pause_after(error, timedelta(seconds=services.settings.backoff_max_seconds))
         _put_off(services, chat_row_id, backoff if isinstance(error, errors.EnvironmentFailure) else None)
         return False
     _put_off(services, chat_row_id, None)

@@ -15,7 +15,7 @@ from memorybase import errors, messages
 from memorybase.database import clock
 from memorybase.ids import CallerId
 from memorybase.models import NodeExecution
-from memorybase.queries import caller_ids, memory_uses, sessions
+from memorybase.queries import caller_ids, holds, memory_uses, sessions
 from memorybase.queries import node_executions as queries
 from memorybase.queries.ownership import check_flow, require
 from memorybase.services import Services
@@ -153,10 +153,12 @@ def get_execution(services: Services, user_id: UUID, execution_id: UUID) -> Node
 
 def delete_execution(services: Services, user_id: UUID, execution_id: UUID) -> None:
     """Delete an execution, and redact its outputs in recorded uses; node memory then reads the one before. Raises
-    NotFound."""
+    NotFound, Held."""
     with services.database.transaction() as db:
         row = _found(db, user_id, execution_id)
-        sessions.lock_session(db, row.flow_id, row.session_id)  # nobody records a use of it meanwhile
+        session = sessions.lock_session(db, row.flow_id, row.session_id)  # nobody records a use of it meanwhile
+        if session is not None:
+            holds.refuse_if_session_held(db, user_id, session)
         memory_uses.redact_uses(db, row.flow_id, [execution_id])
         db.delete(row)
 

@@ -25,7 +25,6 @@ from memorybase.conversation.view.limits import Limits, Prune
 from memorybase.conversation.view.records import Record, Role
 from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import TokenCounter
-from memorybase.database import clock
 from memorybase.errors import DocumentUnsupported, InvalidRequest
 from memorybase.queries import heartbeats
 from memorybase.services import Services
@@ -189,9 +188,8 @@ def enqueue_clean_up(services: Services) -> int:
     """Enqueue the clean-up once a day if node_memory_days is set; returns whether it was enqueued."""
     if services.settings.node_memory_days == 0:
         return 0
-    with services.database.transaction() as db:
-        if not heartbeats.take_turn(db, CLEAN_UP, clock.now(db), CLEANED_EVERY):
-            return 0
+    if not heartbeats.take_turn(services.database, CLEAN_UP, CLEANED_EVERY):
+        return 0
     enqueued = services.queue.enqueue_clean_up()
     if not enqueued:  # the next pass tries again
         with services.database.transaction() as db:

@@ -186,13 +186,14 @@ def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -
     is_permanent = isinstance(error, errors.InvalidRequest) or (
         isinstance(error, errors.MessageFailure) and claim.attempts >= MAX_ATTEMPTS
     )
-    pause = min(settings.backoff_seconds * 2 ** min(claim.attempts, 16), settings.notify_max_seconds)
+    own = min(settings.backoff_seconds * 2 ** min(claim.attempts, 16), settings.notify_max_seconds)
+    pause = job.pause_after(error, timedelta(seconds=own))
     with services.database.transaction() as db:
         values = {
             "version": claim.version + 1,
             "lease_until": None,
             "error": describe_error(error),
-            "notify_at": None if is_permanent else clock.now(db) + timedelta(seconds=pause),
+            "notify_at": None if is_permanent else clock.now(db) + pause,
         }
         summaries.write(db, row.id, version=claim.version, session_id=row.session_id, values=values)
     log.warning("summary_put_off", summary_id=str(row.id), error_code=error.code, attempts=claim.attempts)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -17,7 +18,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.conversation.summarizers.llm import Summarizer, has_content
 from memorybase.conversation.view.records import Record
-from memorybase.database import clock, engine
+from memorybase.database import engine
+from memorybase.database.due import change_if_due
 from memorybase.models import Chat, SessionSummary
 from memorybase.queries import chats, summaries
 from memorybase.services import Services
@@ -26,6 +28,13 @@ PAGE = 200  # records folded at once
 SWEEP_LIMIT = 200
 # What makes a job back off. For DatabaseUnavailable, which is among them, the backoff cannot be stored.
 FAILURES = (errors.EnvironmentFailure, errors.MessageFailure, errors.InvalidRequest)
+
+
+def pause_after(error: errors.MemorybaseError, own: timedelta) -> timedelta:
+    """A job's own pause, or the longer one that the summarizer's endpoint asks for."""
+    asked = error.details.get("retry_after_seconds")
+    return max(own, timedelta(seconds=asked)) if isinstance(asked, float) else own
+
 
 # The records after a seq, at most PAGE, and the seq up to which they were read.
 ReadPage = Callable[[OrmSession, int], tuple[Sequence[Record], int]]
@@ -97,14 +106,17 @@ def enqueue_after_commit(db: OrmSession, services: Services, ids: Sequence[UUID]
 
 def enqueue_due(services: Services) -> int:
     """Notify workers of summaries that are still pending: a notification or a worker was lost, or a backoff is over."""
-    return sum(_enqueue(services, due) for due in (summaries.due, chats.due_summaries))
+    of_sessions = partial(_enqueue, services, summaries.due)
+    of_chats = partial(_enqueue, services, chats.due_summaries)
+    enqueued = change_if_due(services.database, summaries.has_due, of_sessions)
+    return enqueued + change_if_due(services.database, chats.has_due_summary, of_chats)
 
 
-def _enqueue(services: Services, due: Callable[..., Sequence[SessionSummary | Chat]]) -> int:
-    with services.database.transaction() as db:
-        now = clock.now(db)
-        rows = due(db, now, limit=SWEEP_LIMIT)
-        for row in rows:
-            row.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
-        enqueue_after_commit(db, services, [row.id for row in rows])
+def _enqueue(
+    services: Services, due: Callable[..., Sequence[SessionSummary | Chat]], db: OrmSession, now: datetime
+) -> int:
+    rows = due(db, now, limit=SWEEP_LIMIT)
+    for row in rows:
+        row.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
+    enqueue_after_commit(db, services, [row.id for row in rows])
     return len(rows)

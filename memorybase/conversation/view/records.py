@@ -14,7 +14,7 @@ from memorybase.messages import message_text
 
 Role = Literal["user", "assistant", "system", "tool"]
 Status = Literal["in_progress", "completed", "failed", "stopped"]
-Kind = Literal["history", "summary", "recall", "predefined"]
+Kind = Literal["history", "summary", "recall", "fact", "predefined", "standing"]
 Content = str | list[dict[str, Any]] | None
 
 # As a parent: the message just before. Runtimes without threads send it.

@@ -31,7 +31,7 @@ def history_text(records: Sequence[Record], prefixes: Prefixes | None = None, *,
     lines: list[str] = []
     for record in records:
         text = _text(record)
-        if record.kind in {"summary", "recall"}:
+        if record.kind in {"summary", "recall", "standing", "fact"}:
             lines.append(_indented(text, faithful=faithful))
         elif record.role in by_role and (text or not record.tool_calls):
             lines.append(f"{by_role[record.role]}: {_indented(text, faithful=faithful)}")

@@ -211,7 +211,10 @@ def describe(hits: list[Json]) -> str:
     for hit in hits[:RECALLED]:
         where = os.path.basename(_text((hit.get("metadata") or {}).get("project")))
         heading = ", ".join(part for part in (_text(hit.get("timestamp"))[:10], _text(hit.get("role")), where) if part)
-        lines.append(f"- [{heading}] {_text(hit.get('snippet'))[:SNIPPET_CHARS]}")
+        later = hit.get("corrected_by") or {}
+        changed = f"corrected later: was {later.get('was')}, now {later.get('now')}"
+        said = "a later message says the opposite" if later.get("kind") == "denial" else changed
+        lines.append(f"- [{heading}] {_text(hit.get('snippet'))[:SNIPPET_CHARS]}" + (f" ({said})" if later else ""))
     return "\n".join([HEADING, *lines]) if lines else ""
 
 

@@ -13,6 +13,8 @@ from memorybase_client import Client
 from memorybase_client.errors import NotFound
 from playwright.sync_api import Page, expect
 
+pytestmark = pytest.mark.slow  # a browser
+
 Window = Callable[..., Reader]
 ANSWER = "Berth 12 has, from Friday."
 

@@ -11,6 +11,8 @@ from harness.browser import Reader
 from memorybase_client import Client
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow  # a browser
+
 TEXTS = ("Berth 12 has shore power.", "Berth 9 has water.", "The diesel pump takes cards.")
 
 

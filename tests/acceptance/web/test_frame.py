@@ -134,7 +134,8 @@ def test_keys_open_the_palette_the_list_of_keys_and_places(window: Window) -> No
     expect(page).to_have_url(re.compile("/ui/jobs$"))
 
 
-DIALOGS = [("/", "Keyboard"), ("/memories", "New memory"), ("/settings/keys", "New key")]
+DIALOGS = [("/", "Keyboard"), ("/memories", "New memory"), ("/settings/keys", "New key"),
+           ("/settings/webhooks", "New webhook")]  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [NARROW, WIDE])

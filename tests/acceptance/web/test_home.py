@@ -101,6 +101,7 @@ def test_a_key_that_may_read_sees_no_button(window: Window, client: Client, name
     client.delete_memory_base(memory)
 
 
+@pytest.mark.slow  # it waits for pages while Chroma does not answer
 def test_home_names_a_frozen_chroma_and_does_not_wait_for_it(
     window: Window, client: Client, web_stack: EmbeddedStack, name: str
 ) -> None:

@@ -15,6 +15,8 @@ from harness.stack import KEY, EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow  # a browser
+
 Window = Callable[..., Reader]
 TEXTS = ("the volcano speaks", "the whirlpool speaks")
 

@@ -17,6 +17,8 @@ from playwright.sync_api import expect
 
 from memorybase.vectors.chroma import ChromaStore
 
+pytestmark = pytest.mark.slow  # a browser
+
 Window = Callable[..., Reader]
 
 
@@ -34,16 +36,16 @@ def memory(client: Client, name: str, sessions: int = 3, threshold: int = 2, **f
 
 
 def test_a_memory_is_created_found_changed_and_deleted(window: Window, client: Client) -> None:
-    client.put_flow("harbour", name="Harbour")
+    client.put_flow("marina", name="Marina")
     opened = window()
     page = opened.page
     opened.open("/memories")
     page.get_by_role("button", name="New memory").first.click()
     form = page.get_by_role("dialog", name="New memory")
-    form.get_by_label("Name").fill("Harbour memory")
-    form.get_by_label("Flow").select_option(label="Harbour")
+    form.get_by_label("Name").fill("Marina memory")
+    form.get_by_label("Flow").select_option(label="Marina")
     form.get_by_role("button", name="Create").click()
-    expect(page.get_by_role("heading", name="Harbour memory", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Marina memory", exact=True)).to_be_visible()
     page.get_by_role("link", name="Settings").nth(1).click()
     page.get_by_label("Name").fill("Quay memory")
     page.get_by_label("Threshold").fill("7")
@@ -210,7 +212,8 @@ def test_a_key_that_may_read_sees_no_action(
     opened = window(key=read_key)
     main = opened.page.locator("main")
     for path in ("/memories", f"/memories/{base}", f"/memories/{base}?tab=settings", "/jobs", "/jobs?tab=running",
-                 "/settings/keys", "/settings/knowledge", "/settings/health"):  # fmt: skip
+                 "/settings/keys", "/settings/usage", "/settings/webhooks", "/settings/knowledge",
+                 "/settings/health"):  # fmt: skip
         opened.open(path)
         words = [each.inner_text() for each in main.locator("button:not([disabled])").all()]
         assert set(words) <= {"Find", "Show", "Compare now"}, path
@@ -243,9 +246,12 @@ def test_the_pages_are_accessible(
     add_dead_letters(web_stack, base, "question 1")
     opened = window(width=width, dark=dark)
     of_memory = [f"/memories/{base}", f"/memories/{base}?tab=settings", f"/jobs?memory={base}"]
-    of_all = ["/memories", "/jobs?tab=all", "/settings/health", "/settings/keys", "/settings/knowledge"]
+    hook = client.create_webhook(url=f"https://example.com/{40 * 'long-'}", event_types=["job.completed"]).id
+    of_all = ["/memories", "/jobs?tab=all", "/settings/health", "/settings/keys", "/settings/usage",
+              "/settings/knowledge", "/settings/webhooks", f"/settings/webhooks/{hook}"]  # fmt: skip
     for path in [*of_memory, *of_all]:
         opened.open(path)
         assert opened.findings() == [], path
         fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
         assert opened.page.evaluate(fits), path
+    client.delete_webhook(hook)

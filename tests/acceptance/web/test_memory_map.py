@@ -15,6 +15,8 @@ from harness.waiting import wait_until
 from memorybase_client import Client
 from playwright.sync_api import Page, expect
 
+pytestmark = pytest.mark.slow  # a browser
+
 Window = Callable[..., Reader]
 
 TALK = (

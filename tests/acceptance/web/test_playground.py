@@ -16,6 +16,8 @@ from harness.stack import KEY, EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow  # a browser
+
 Window = Callable[..., Reader]
 
 QUESTION = "which berth has shore power"
@@ -98,7 +100,14 @@ class TestResults:
         client.create_memory_base(name="Lighthouse memory", flow_id="lighthouse")
         reader = window()
         reader.open("/playground?q=gate+code+first+of+each+month")  # other memories of this stack speak of berths
-        expect(reader.page.locator("li.hit", has_text="Harbour memory").first).to_be_visible()
+        found = reader.page.locator("li.hit", has_text="Harbour memory").first
+        retry = reader.page.get_by_role("link", name="Retry")
+        for _ in range(3):  # on a busy machine the page stops waiting for the search, and offers to ask again
+            expect(found.or_(retry)).to_be_visible()
+            if retry.is_visible():
+                retry.click()
+                reader.settle()
+        expect(found).to_be_visible()
 
 
 class TestSettings:

@@ -12,6 +12,8 @@ from harness.browser import IN_EVERY_LOOK, Reader
 from memorybase_client import Client
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow  # a browser
+
 Window = Callable[..., Reader]
 
 BERTH = "Berth 12 has shore power and it is free from Friday."

@@ -10,6 +10,8 @@ from harness.browser import Reader
 from memorybase_client import Client
 from playwright.sync_api import Page, expect
 
+pytestmark = pytest.mark.slow  # a browser
+
 Window = Callable[..., Reader]
 
 

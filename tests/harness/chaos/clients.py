@@ -35,9 +35,11 @@ class Orders:
 
     url: str
     further_urls: tuple[str, ...] = ()  # of the same service
+    is_spread: bool = False  # each call goes to the next address, as behind a load balancer
     stop: threading.Event = field(default_factory=threading.Event)  # begin nothing new; finish what was begun
     give_up: threading.Event = field(default_factory=threading.Event)
     complaints: list[str] = field(default_factory=list)  # answers that nobody may get
+    refusals: list[str] = field(default_factory=list)  # answers that ask to come again
     history: History | None = None
     counts: Counter[str] = field(default_factory=Counter)  # approximate where two threads count at once
 
@@ -61,31 +63,34 @@ class Kept:
 class Caller:
     """HTTP with patience: repeats a call until it is answered, at the next address if nobody answers."""
 
-    def __init__(self, orders: Orders, rng: random.Random, seconds: float = 10) -> None:
+    def __init__(self, orders: Orders, rng: random.Random, seconds: float = 10, key: str = KEY) -> None:
         self.orders = orders
         self.rng = rng
         self.was_repeated = False  # the last call: an earlier attempt may still be carried out, however late
         self._urls = itertools.cycle((orders.url, *orders.further_urls))
         self._url = next(self._urls)
-        headers = {"Authorization": f"Bearer {KEY}"}
+        headers = {"Authorization": f"Bearer {key}"}
         self._http = httpx.Client(headers=headers, trust_env=False, timeout=seconds)
 
     def call(self, method: str, path: str, *allowed: int, repeated: tuple[int, ...] = (), **options: Any) -> Any:
         """The answer. `repeated`: further statuses that are right once an unanswered call may have taken effect."""
         again = self.was_repeated = False
         while not self.orders.give_up.is_set():
+            if self.orders.is_spread:
+                self._url = next(self._urls)
             try:
                 answer = self._http.request(method, self._url + path, **options)
-            except httpx.TransportError:
-                self.orders.counts["calls_cut"] += 1
+            except httpx.TransportError as error:
+                self.orders.counts["calls_not_begun" if isinstance(error, httpx.ConnectError) else "calls_cut"] += 1
                 self._url = next(self._urls)
             else:
                 if answer.status_code in allowed or (again and answer.status_code in repeated):
                     return answer
+                complaint = f"{method} {path.split('?', maxsplit=1)[0]}: {answer.status_code} {answer.text[:300]}"
                 if answer.status_code not in COME_AGAIN:
-                    complaint = f"{method} {path.split('?', maxsplit=1)[0]}: {answer.status_code} {answer.text[:300]}"
                     self.orders.complaints.append(complaint)
                     raise GivenUp(complaint)
+                self.orders.refusals.append(complaint)
                 self.orders.counts["calls_refused"] += 1
             again = self.was_repeated = True
             time.sleep(self.rng.uniform(0.05, 0.3))
@@ -97,13 +102,23 @@ class Caller:
         self._http.close()
 
 
-def _attempt(action: Callable[[], None], who: str, orders: Orders) -> None:
+def attempt(action: Callable[[], None], who: str, orders: Orders) -> None:
+    """Do it; what goes wrong stands in the complaints."""
     try:
         action()
     except GivenUp:
         return  # it stands in the complaints
     except Exception as error:  # noqa: BLE001 - a thread's edge: an answer that lacks something must not go unseen
         orders.complaints.append(f"{who}: {type(error).__name__}: {error}")
+
+
+def new_uuid(rng: random.Random) -> UUID:
+    return UUID(int=rng.getrandbits(128), version=4)
+
+
+def new_text(rng: random.Random, words: int) -> str:
+    """So many words, and a number that no other text has."""
+    return " ".join(rng.choices(WORDS, k=words)) + f" {rng.getrandbits(40):x}"
 
 
 class Client(threading.Thread):
@@ -123,6 +138,7 @@ class Client(threading.Thread):
         self.kept: dict[str, Kept] = {}
         self.acknowledged = 0
         self.deleted = 0
+        self.erased: set[tuple[str, str]] = set()  # sessions, by flow and id
         self._runs: list[tuple[str, dict[str, Any], list[str]]] = []  # to replay: flow, body, ids
         self._removed: set[str] = set()  # one by one, out of sessions that live
         # An attempt that nobody waits for any more may still be carried out. So: a message with a repeated edit is not
@@ -140,7 +156,7 @@ class Client(threading.Thread):
         weights = (80, 6, 4, 5, 4, 1, 6 if self.plan.network else 0)
         while not self.orders.stop.is_set():
             (action,) = self.rng.choices(actions, weights)
-            _attempt(action, self.name, self.orders)
+            attempt(action, self.name, self.orders)
         self.caller.close()
 
     def _capture(self) -> None:
@@ -215,6 +231,7 @@ class Client(threading.Thread):
             self.caller.call("DELETE", "/sessions", 200, 202, 204, repeated=(404,), params=query)
             self._forget([m for m, kept in self.kept.items() if (kept.flow, kept.session) == (flow, session_id)])
             self._lives[flow, session_id] += 1
+            self.erased.add((flow, session_id))
             if self.caller.was_repeated:
                 self._retired[int(session_id.split("-")[2])] += 1
             # Its runs are deleted too, and posting one again would start a new session.
@@ -264,10 +281,10 @@ class Client(threading.Thread):
 
     def _text(self) -> str:
         words = LONG_WORDS if self.rng.random() < 0.02 else self.rng.randint(3, 25)
-        return " ".join(self.rng.choices(WORDS, k=words)) + f" {self.rng.getrandbits(40):x}"
+        return new_text(self.rng, words)
 
     def _uuid(self) -> UUID:
-        return UUID(int=self.rng.getrandbits(128), version=4)
+        return new_uuid(self.rng)
 
 
 class Operator(threading.Thread):
@@ -289,7 +306,7 @@ class Operator(threading.Thread):
             self._namespace.enter()
         while not self.orders.stop.wait(self.rng.uniform(0.5, 1.5) * self.plan.operator_every_seconds):
             (action,) = self.rng.choices((self._create, self._remove, self._regenerate, self._flush), (3, 3, 2, 2))
-            _attempt(action, self.name, self.orders)
+            attempt(action, self.name, self.orders)
         self.caller.close()
 
     def _create(self) -> None:

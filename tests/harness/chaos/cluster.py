@@ -49,6 +49,11 @@ QUICK = {
     "heartbeat_stale_seconds": 5.0,
     "job_max_messages": 48,  # many jobs, many advances
     "embedding_threads": 1,
+    "retention_interval_seconds": 1,
+    "webhook_timeout_seconds": 2.0,
+    "webhook_backoff_seconds": 0.2,
+    "webhook_attempts": 20,  # an endpoint that fails now and then never gets as far
+    "webhook_disable_days": 0,
     # Collections move all the time.
     "pgvector_index_above": 100,
     "pgvector_index_seconds": 1.0,
@@ -108,12 +113,27 @@ class Cluster:
                 self._add(server.name, server)
                 server.start()
         self.settings = self._settings()
-        migrate.upgrade(self.settings.resolved_database_url)
+        self._prepare()
         self.services = wiring.build(self.settings, role="cli")
         cleanup.callback(wiring.close, self.services)
-        api_keys.ensure_local_user(self.services, KEY)
-        self.apis = [ApiServer(self.settings) for _ in range(plan.apis)]
+        self.apis = [self._api() for _ in range(plan.apis)]
         self._start_others()
+
+    def _prepare(self) -> None:
+        """The tables, and the user with the key."""
+        migrate.upgrade(self.settings.resolved_database_url)
+        services = wiring.build(self.settings, role="cli")
+        api_keys.ensure_local_user(services, KEY)
+        wiring.close(services)
+
+    def _api(self) -> ApiServer:
+        return ApiServer(self.settings)
+
+    def _worker(self, number: int) -> WorkerServer:
+        return WorkerServer(self.settings, flags=("-n", f"chaos{number}@%h"))
+
+    def _sweeper(self) -> SweeperServer:
+        return SweeperServer(self.services)
 
     def _joined(self) -> Network:
         """The network. This thread, and every thread that it starts, is at the observer's node until the end."""
@@ -139,15 +159,16 @@ class Cluster:
         url = self.replicated.url(self.replicated.create_database()) if self.replicated else url
         return embedded(self._folder("data"), redis_url=self.redis.url, database_url=url, model_dir=MODEL_DIR,
                         chroma_url=self.chroma.url if self.chroma else "", vector_store=self.plan.vectors,
+                        webhook_allowed_networks=[f"{self.address}/32"],
                         **QUICK)  # fmt: skip
 
     def _start_others(self) -> None:
         for number, api in enumerate(self.apis):
             self._add(f"api-{number}", api)
         for number in range(self.plan.workers):
-            self._add(f"worker-{number}", WorkerServer(self.settings, flags=("-n", f"chaos{number}@%h")))
+            self._add(f"worker-{number}", self._worker(number))
         for number in range(self.plan.sweepers):
-            self._add(f"sweeper-{number}", SweeperServer(self.services))
+            self._add(f"sweeper-{number}", self._sweeper())
         started = [server for server in self.servers.values() if not server.running]
         for server in started:
             server.launch()
@@ -175,6 +196,11 @@ class Cluster:
             folder = server.directory if server is self.postgres else self.directory
             self.clocks[server.name] = SteppedClock(folder, f"clock of {server.name}")
             server.preloaded = self.clocks[server.name].environment()
+
+    @property
+    def address(self) -> str:
+        """Where this process listens to what it started."""
+        return self.network.address(OBSERVER) if self.network else "127.0.0.1"
 
     @property
     def sqlite_file(self) -> Path:

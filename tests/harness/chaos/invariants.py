@@ -16,11 +16,16 @@ from sqlalchemy.orm import Session as OrmSession
 from harness.chaos.clients import Kept
 from harness.chaos.history import History
 from memorybase import errors
+from memorybase.audit import chain
 from memorybase.database.engine import Database
 from memorybase.models import (
     ACTIVE_STATES,
+    AuditEntry,
     Capture,
     DeadLetter,
+    Distillation,
+    DistillationUsage,
+    Fact,
     Flow,
     Generation,
     GenerationState,
@@ -56,6 +61,9 @@ OF_A_BASE = {
     "token_vectors": TokenVectors.memory_base_id,
     "dead_letters": DeadLetter.memory_base_id,
     "knowledge_bases": KnowledgeBase.memory_base_id,
+    "distillations": Distillation.memory_base_id,
+    "distillation_usage": DistillationUsage.memory_base_id,
+    "facts": Fact.memory_base_id,
     "memory_maps": MemoryMap.memory_base_id,
     "map_points": MapPoint.memory_base_id,
     "planned_base_deletions": PlannedBaseDeletion.memory_base_id,
@@ -230,6 +238,7 @@ class Findings:
     in_ledgers: int = 0
     chunks: int = 0
     stray_collections: int = 0
+    audit_entries: int = 0
 
     def must_be_empty(self, what: str, items: Collection[object]) -> int:
         if items:
@@ -238,8 +247,18 @@ class Findings:
         return len(items)
 
 
-def check(database: Database, store: Store, kept: Mapping[str, Kept], deleted_bases: Sequence[str]) -> Findings:
-    """Everything at rest: what was acknowledged against SQL, SQL against the ledger, the ledger against the store."""
+def check(
+    database: Database,
+    store: Store,
+    kept: Mapping[str, Kept],
+    deleted_bases: Sequence[str],
+    *,
+    is_audited: bool = True,
+) -> Findings:
+    """Everything at rest: what was acknowledged against SQL, SQL against the ledger, the ledger against the store.
+
+    `is_audited`: every capture was over an API that keeps the audit log.
+    """
     findings = Findings()
     with database.reading() as db:
         _check_messages(db, kept, findings)
@@ -247,7 +266,21 @@ def check(database: Database, store: Store, kept: Mapping[str, Kept], deleted_ba
             if str(base.id) not in deleted_bases:
                 _check_base(store, db, base, findings)
         _check_deleted(store, db, deleted_bases, findings)
+        if is_audited:
+            _check_audit(db, findings)
+    broken = chain.verify(database)
+    findings.must_be_empty("breaks of the audit log", [] if broken.is_intact else [broken.reason])
     return findings
+
+
+def _check_audit(db: OrmSession, findings: Findings) -> None:
+    """Every captured run has an entry, if captures came over the API."""
+    captures = db.scalars(sa.select(AuditEntry.objects).where(AuditEntry.operation == "capture_run"))
+    recorded = {objects.get("run_id") for objects in captures}
+    findings.audit_entries = db.scalar(sa.select(sa.func.count(AuditEntry.id))) or 0
+    if recorded:
+        stored = {str(run_id) for run_id in db.scalars(sa.select(Message.run_id).distinct())}
+        findings.must_be_empty("runs without an entry in the audit log", stored - recorded)
 
 
 def _check_messages(db: OrmSession, kept: Mapping[str, Kept], findings: Findings) -> None:

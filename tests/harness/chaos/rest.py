@@ -16,6 +16,7 @@ import numpy as np
 
 from harness.chaos.clients import Kept
 from harness.chaos.invariants import Findings, check
+from harness.facts import add_fact, add_usage
 from harness.world import World
 from memorybase.database import clock
 from memorybase.database.engine import Database
@@ -67,6 +68,7 @@ class Rest:
         world.settle()
         self._map()
         self._planned()
+        self._facts()
         self.store = Memory(world)
         self.kept = {
             str(m.id): Kept("flow", m.session_id, m.role, m.content, edited=m.version > 1) for m in world.messages()
@@ -111,6 +113,11 @@ class Rest:
             due = clock.now(db) + timedelta(days=1)
             planned = {"user_id": self.world.user_id, "batch_id": uuid4(), "due_at": due}
             db.add(PlannedBaseDeletion(memory_base_id=self.base, **planned))
+
+    def _facts(self) -> None:
+        services, base, message = self.world.services, str(self.base), str(self.message("last").id)
+        add_usage(services, base, message)
+        add_fact(services, base, message)
 
     @property
     def system(self) -> Message:

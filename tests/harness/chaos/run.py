@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,12 +16,17 @@ from typing import Any
 
 import httpx
 
+from harness.chaos import expiring, limited, webhooks
 from harness.chaos.clients import Client, Kept, Operator, Orders
 from harness.chaos.cluster import KEY, OPERATOR, Cluster, Plan
+from harness.chaos.expiring import Expiring
 from harness.chaos.history import History, check_history, read_history
 from harness.chaos.invariants import Chroma, PgVector, Sampler, check, unrest
+from harness.chaos.limited import Limited
 from harness.chaos.nemesis import Nemesis
 from harness.chaos.readiness import Readiness
+from harness.chaos.webhooks import Endpoint, Got
+from memorybase.webhooks.events import EventType
 
 THRESHOLD = 20
 IDLE_SECONDS = 3
@@ -43,6 +50,12 @@ class Report:
     messages_in_ledgers: int = 0
     chunks_in_store: int = 0
     stray_collections: int = 0
+    expired: int = 0
+    receipts: int = 0
+    events: dict[str, int] = field(default_factory=dict)
+    requests_of_events: int = 0
+    audit_entries: int = 0
+    under_quota: int = 0
     collections_moved: int = 0
     samples: int = 0
     readiness: dict[str, int] = field(default_factory=dict)
@@ -67,6 +80,9 @@ class Report:
             f"{self.lost} lost, {self.doubled} doubled, {self.dead_letters} dead letters",
             f"{self.messages_in_ledgers} messages in the ledgers, {self.chunks_in_store} chunks in the store",
             f"{self.stray_collections} stray collections, {self.collections_moved} that moved",
+            f"{self.expired} messages expired, {self.receipts} receipts, {self.audit_entries} audit entries",
+            f"{self.under_quota} messages stored under a quota of {limited.QUOTA}",
+            f"events: {listed(self.events)}; {self.requests_of_events} requests for them",
             f"{self.samples} samples of cursors and jobs",
             *([f"readiness: {listed(self.readiness)}"] if self.readiness else []),
             *([f"clocks: {self.skewed_clocks}"] if self.skewed_clocks else []),
@@ -94,23 +110,59 @@ def run(plan: Plan, directory: Path | None = None, *, keep: bool = False) -> Rep
 
 
 def _run(cluster: Cluster, report: Report) -> None:
+    with webhooks.listening(cluster.plan.seed, cluster.address) as endpoint:
+        _run_with(endpoint, cluster, report)
+
+
+@dataclass(frozen=True)
+class Callers:
+    """Everybody who calls the API during the run."""
+
+    clients: list[Client]
+    operator: Operator
+    expiring: Expiring
+    limited: Limited
+
+    def __iter__(self) -> Iterator[Client | Operator | Expiring | Limited]:
+        return iter((*self.clients, self.operator, self.expiring, self.limited))
+
+    @property
+    def writers(self) -> list[Client | Expiring | Limited]:
+        """Those to whom something was acknowledged."""
+        return [*self.clients, self.expiring, self.limited]
+
+
+def _callers(cluster: Cluster, orders: Orders) -> Callers:
+    plan, bases = cluster.plan, make_bases(cluster)
+    at = cluster.network.nodes if cluster.network else {}
+    callers = Callers(
+        [Client(n, plan, orders, bases, at.get(f"client-{n}")) for n in range(plan.clients)],
+        Operator(plan, orders, bases, at.get(OPERATOR)),
+        Expiring(plan, orders, cluster.settings.resolved_database_url),
+        Limited(plan, orders),
+    )
+    callers.expiring.prepare()
+    callers.limited.prepare()
+    return callers
+
+
+def _run_with(endpoint: Endpoint, cluster: Cluster, report: Report) -> None:
     plan, history = cluster.plan, History(cluster.directory / "history.jsonl")
     orders = Orders(cluster.urls[0], tuple(cluster.urls[1:]), history=history)
-    bases = _make_bases(cluster)
-    at = cluster.network.nodes if cluster.network else {}
-    clients = [Client(n, plan, orders, bases, at.get(f"client-{n}")) for n in range(plan.clients)]
-    operator = Operator(plan, orders, bases, at.get(OPERATOR))
+    secret = _subscribe(cluster, endpoint)
+    callers = _callers(cluster, orders)
     sampler = Sampler(cluster.settings.resolved_database_url, history)
     with (cluster.directory / "faults.log").open("w") as log:
         nemesis = Nemesis(cluster, log)
         watches = _readiness(cluster, nemesis)
-        for thread in (*clients, operator, sampler, *watches):
+        for thread in (*callers, sampler, *watches):
             thread.start()
         nemesis.run()
         healing = time.monotonic()
         orders.stop.set()
         nemesis.heal()
-    calm = _settle(cluster, orders, (*clients, operator), healing + plan.heal_seconds)
+    endpoint.heal()
+    calm = settle(cluster, orders, tuple(callers), healing + plan.heal_seconds)
     report.heal_seconds = round(time.monotonic() - healing, 1)
     sampler.stop()
     for watch in watches:
@@ -118,26 +170,60 @@ def _run(cluster: Cluster, report: Report) -> None:
     history.close()
     report.violations += [violation for watch in watches for violation in watch.violations]
     report.violations += check_history(read_history(history.path))
+    report.violations += [*orders.complaints, *calm, *sampler.violations]
     report.readiness = _readiness_counts(watches)
-    if cluster.network:
-        report.skewed_clocks = f"{len(cluster.clocks)} may be skewed" if cluster.clocks else _why_not_skewed(cluster)
-    kept: dict[str, Kept] = {}
-    for client in clients:
-        kept |= client.kept
-    vectors = cluster.services.vectors
-    url = cluster.settings.resolved_pgvector_url
-    store = Chroma(cluster.settings.chroma_url, vectors) if cluster.chroma else PgVector(url, vectors)
-    findings = check(cluster.services.database, store, kept, operator.deleted)
-    report.violations += [*orders.complaints, *calm, *sampler.violations, *findings.violations]
     report.faults, report.exits = dict(nemesis.faults), dict(nemesis.exits)
-    report.acknowledged = sum(client.acknowledged for client in clients)
-    report.deleted = sum(client.deleted for client in clients)
-    report.calls = dict(orders.counts)
+    report.calls, report.samples = dict(orders.counts), sampler.samples
+    _check_quota(cluster, report, callers.limited)
+    _check_stores(cluster, report, callers)
+    _check_events(cluster, report, endpoint.got(secret), callers)
+
+
+def _check_quota(cluster: Cluster, report: Report, bounded: Limited) -> None:
+    """What was stored under a quota against it."""
+    with cluster.services.database.reading() as db:
+        bounded.settle(db)
+        report.violations += limited.check_quota(db)
+    report.under_quota = len(bounded.kept)
+
+
+def _check_stores(cluster: Cluster, report: Report, callers: Callers) -> None:
+    """What was acknowledged against everything that is stored."""
+    kept: dict[str, Kept] = {}
+    for writer in callers.writers:
+        kept |= writer.kept
+    vectors, url = cluster.services.vectors, cluster.settings.resolved_pgvector_url
+    store = Chroma(cluster.settings.chroma_url, vectors) if cluster.chroma else PgVector(url, vectors)
+    findings = check(cluster.services.database, store, kept, callers.operator.deleted)
+    report.violations += findings.violations
+    report.acknowledged = sum(writer.acknowledged for writer in callers.writers)
+    report.deleted = sum(client.deleted for client in callers.clients)
     report.lost, report.doubled = findings.lost, findings.doubled
     report.dead_letters, report.messages_in_ledgers = findings.dead_letters, findings.in_ledgers
     report.chunks_in_store, report.stray_collections = findings.chunks, findings.stray_collections
-    report.samples = sampler.samples
+    report.audit_entries = findings.audit_entries
     report.collections_moved = store.moved() if isinstance(store, PgVector) else 0
+    if cluster.network:
+        report.skewed_clocks = f"{len(cluster.clocks)} may be skewed" if cluster.clocks else _why_not_skewed(cluster)
+
+
+def _check_events(cluster: Cluster, report: Report, got: Got, callers: Callers) -> None:
+    """What happened against the events that were delivered, and what expired against the receipts."""
+    erased = {session for client in callers.clients for session in client.erased}
+    with cluster.services.database.reading() as db:
+        report.violations += webhooks.check(db, got, erased)
+        report.violations += expiring.check_receipts(db, callers.expiring.expired)
+        report.receipts = expiring.count_receipts(db)
+        report.events = webhooks.count_events(db)
+    report.expired = len(callers.expiring.expired)
+    report.requests_of_events = len(got.requests)
+
+
+def _subscribe(cluster: Cluster, endpoint: Endpoint) -> str:
+    """Subscribe the endpoint to every event; its secret."""
+    body = {"url": endpoint.receiver.url, "event_types": list(EventType)}
+    with http_client(cluster.urls[0]) as client:
+        return str(client.post("/webhooks", json=body).raise_for_status().json()["secret"])
 
 
 def _readiness(cluster: Cluster, nemesis: Nemesis) -> list[Readiness]:
@@ -163,7 +249,7 @@ def _why_not_skewed(cluster: Cluster) -> str:
     return "NOT SKEWED, there is no C compiler" if cluster.postgres else "one for all, as on one machine"
 
 
-def _make_bases(cluster: Cluster) -> dict[str, str]:
+def make_bases(cluster: Cluster) -> dict[str, str]:
     """A flow and its lasting memory base, so many times."""
     bases: dict[str, str] = {}
     with http_client(cluster.urls[0]) as client:
@@ -175,7 +261,9 @@ def _make_bases(cluster: Cluster) -> dict[str, str]:
     return bases
 
 
-def _settle(cluster: Cluster, orders: Orders, threads: tuple[Client | Operator, ...], deadline: float) -> list[str]:
+def settle(
+    cluster: Cluster, orders: Orders, threads: tuple[Client | Operator | Expiring | Limited, ...], deadline: float
+) -> list[str]:
     """Wait for what was begun, flush, and wait until nothing is left to do; what was not reached in time."""
     for thread in threads:
         thread.join(max(1.0, deadline - time.monotonic()))
@@ -188,11 +276,19 @@ def _settle(cluster: Cluster, orders: Orders, threads: tuple[Client | Operator, 
         apis = [cleanup.enter_context(http_client(url)) for url in cluster.urls]
         while time.monotonic() < deadline:
             pending = flush_all(apis[0])
-            left = [*unrest(cluster.services.database), *pending, *_not_ready(apis)]
+            left = [*unrest(cluster.services.database), *_unrest(cluster, threads), *pending, *_not_ready(apis)]
             if not left:
                 return []
             time.sleep(FLUSH_SECONDS)
     return [f"not at rest {cluster.plan.heal_seconds:g} s after the last fault: {', '.join(left)}"]
+
+
+def _unrest(cluster: Cluster, threads: Sequence[threading.Thread]) -> list[str]:
+    """What retention and the sender of webhooks still have to do."""
+    expired = {each for thread in threads if isinstance(thread, Expiring) for each in thread.expired}
+    with cluster.services.database.reading() as db:
+        counts = expiring.unrest(db, expired) | webhooks.unrest(db)
+    return [f"{count} {name}" for name, count in counts.items() if count]
 
 
 def _not_ready(apis: list[httpx.Client]) -> list[str]:

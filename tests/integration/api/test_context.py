@@ -81,7 +81,7 @@ def test_a_context_reports_how_its_budget_was_spent(api: Api) -> None:
     small = context(api, token_budget=30, query="q1", config={"clip": False}, recall={"top_k": None})
 
     report = small["report"]
-    assert report["spent"].keys() == {"summary", "recall", "history", "unused"}
+    assert report["spent"].keys() == {"summary", "standing", "recall", "facts", "history", "unused"}
     assert sum(report["spent"].values()) == report["budget"] == 30
     assert report["spent"]["history"] == sum(each["tokens"] for each in small["sources"] if each["kind"] == "history")
     assert report["further"] == {

@@ -433,3 +433,13 @@ def test_a_defect_is_500(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "search", broken)
     answer = api.call("POST", PATH, json={"knowledge_id": "support", "query": "boat"}, expect=500)
     assert "secret" not in answer.text
+
+
+def test_a_record_says_what_a_later_message_corrects(api: Api) -> None:
+    api.flow()
+    api.memory("Plans", capture="all")
+    older, newer = "The database plan allows 20 connections.", "The database plan now has 40 connections."
+    for number, text in enumerate((older, newer)):
+        api.post("/flows/support/runs", {"session_id": f"s{number}", "messages": [message(text)]}, expect=201)
+    found = [record["content"] for record in records(api, query="How many connections does the database plan allow?")]
+    assert found == [newer, f"{older} (corrected later: was 20 connections, now 40 connections)"]

@@ -99,9 +99,9 @@ def test_the_answer_conforms(name: str) -> None:
     assert described["example"] == answer
     assert violations(described["schema"], answer) == []
     if media_type == LINES:
-        assert [violations(ref("ExportLine"), json.loads(line)) for line in answer.splitlines()] == [
-            [] for _ in answer.splitlines()
-        ]
+        item = described["schema"]["contentSchema"]["items"]
+        found = [violations(item, json.loads(line)) for line in answer.splitlines()]
+        assert found == [[] for _ in found]
     if media_type == EVENTS:
         events = [dict(line.split(": ", 1) for line in each.splitlines()) for each in answer.split("\n\n") if each]
         assert [event["event"] for event in events] == ["job", "end"]

@@ -66,6 +66,10 @@ def furnish(api: Api) -> dict[str, str]:
     base = api.memory(f"notes-{new}", flow, threshold=1)["id"]
     said = [{"role": "assistant", "content": text, "id": f"{text}-{new}"} for text in ("poison", "cat")]
     body = {"session_id": "s", "run_id": f"run-{new}", "messages": said}
+    for former in api.get("/webhooks")["items"]:  # a user has few
+        api.delete(f"/webhooks/{former['id']}")
+    hook = {"url": "https://example.com/hook", "event_types": ["job.completed"]}
+    webhook = api.post("/webhooks", hook, expect=201)["id"]
     api.post(f"/flows/{flow}/runs", body, expect=201)
     api.work()
     api.capture("waits", flow=flow, session="s2")
@@ -79,6 +83,8 @@ def furnish(api: Api) -> dict[str, str]:
         "name": f"book-{new}", "job_id": api.get(f"/memories/{base}/jobs")["items"][0]["id"],
         "dead_letter_id": api.get(f"/memories/{base}/dead-letters")["items"][0]["id"],
         "key_id": api.post("/keys", {"name": "new", "scopes": ["read"]}, expect=201)["id"],
+        "webhook_id": webhook,
+        "delivery_id": api.get(f"/webhooks/{webhook}/deliveries")["items"][0]["id"],
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,14 +20,17 @@ import sqlalchemy as sa
 from harness.api import Api, open_api
 from harness.contract import CONTRACT
 from harness.examples import export_of_span
+from harness.facts import add_fact, add_usage
 
 from memorybase.auth import api_keys
 from memorybase.conversation import Record
 from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.database import clock
 from memorybase.models import (
     ApiKey,
     Base,
+    Fact,
     Flow,
     Generation,
     KnowledgeBase,
@@ -38,8 +41,10 @@ from memorybase.models import (
     Message,
     PlannedBaseDeletion,
     PlannedDeletion,
+    RetentionPass,
     Session,
 )
+from memorybase.quotas import manage, usage
 from memorybase.read_models import sessions
 from memorybase.settings import Settings
 
@@ -88,6 +93,11 @@ class Things:
     dead_letter: str
     key: str
     label: str
+    webhook: str
+    delivery: str
+    hold: str
+    statement: str
+    fact: str
 
     @property
     def words(self) -> set[str]:
@@ -102,6 +112,10 @@ class Things:
             self.dead_letter,
             self.key,
             self.label,
+            self.webhook,
+            self.delivery,
+            self.hold,
+            self.statement,
             f"{self.of}-",
         }
 
@@ -162,6 +176,10 @@ def of_knowledge_base(path: str = "", *, body: Any = None) -> Callable[[Things, 
     return lambda o, _: [Attempt(f"/knowledge-bases/{o.named(each)}{path}", body=body) for each in ("book", "notes-kb")]
 
 
+def of_webhook(path: str = "", *, body: Any = None) -> Callable[[Things, Things], list[Attempt]]:
+    return lambda o, _: [Attempt(f"/webhooks/{o.webhook}{path}", body=body)]
+
+
 def of_dead_letter(path: str = "") -> Callable[[Things, Things], list[Attempt]]:
     return lambda o, e: [
         Attempt(f"/memories/{base}/dead-letters/{letter}{path}")
@@ -181,7 +199,7 @@ def flush(path: str) -> Callable[[Things, Things], list[Attempt]]:
 
 def searches(o: Things) -> list[dict[str, Any]]:
     """Filters with ids of the owner; each finds nothing."""
-    asked = {"query": "cat sleeps", "neighbors": 2}
+    asked = {"query": "cat sleeps", "neighbors": 2, "facts": True}
     return [
         asked | {"session_id": o.named("session")},
         asked | {"end_user_id": o.named("end-user")},
@@ -237,6 +255,7 @@ CASES: Cases = {
     ],
     "list_flows": lambda _o, _e: [Attempt("/flows", 200, why=OWN_LIST)],
     "get_flow": of_flow("/flows/{flow_id}"),
+    "update_flow": of_flow("/flows/{flow_id}", body={"name": "taken over", "retain_days": 1}),
     "delete_flow": of_flow("/flows/{flow_id}"),
     "receive_traces": lambda o, _: [
         Attempt(f"/flows/{flow}/traces", body=export_of_span("s", "cat?", "cat")) for flow in (o.flow, o.named("flow"))
@@ -379,9 +398,21 @@ CASES: Cases = {
     ],
     "act_on_dead_letters": lambda o, _: [
         Attempt("/dead-letters/actions", body={"action": "discard", "memory_base_id": o.base}),
+        *(Attempt("/dead-letters/actions", body={"action": "discard", "flow_id": each})
+          for each in (o.flow, o.named("flow"))),
+        Attempt("/dead-letters/actions", body={"action": "discard", "session_id": o.named("session")}, expect=200,
+                why=FREE_TEXT),
         Attempt("/dead-letters/actions", body={"action": "discard", "ids": [o.dead_letter]}, expect=200, why=NOT_FOUND),
         Attempt("/dead-letters/actions", body={"action": "discard", "alike": [o.dead_letter]}, expect=200, why=ALIKE),
     ],
+    "act_on_jobs": lambda o, _: [
+        Attempt("/jobs/actions", body={"action": "cancel", "memory_base_id": o.base}),
+        *(Attempt("/jobs/actions", body={"action": "cancel", "flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/jobs/actions", body={"action": "cancel", "ids": [o.job]}, expect=200, why=NOT_FOUND),
+        Attempt("/jobs/actions", body={"action": "cancel", "session_id": o.named("session")}, expect=200,
+                why=FREE_TEXT),
+    ],
+    "list_workers": lambda *_: [Attempt("/workers", 200, why="workers belong to nobody: it lists names and numbers")],
     "list_all_jobs": lambda o, _: [
         Attempt("/jobs", 200, why=OWN_LIST),
         Attempt("/jobs", 200, query={"session_id": o.named("session")}, why=FREE_TEXT),
@@ -446,6 +477,25 @@ CASES: Cases = {
     ],
     "request_memory_map": of_base("/map", body={}),
     "get_memory_map": of_base("/map", question="cat"),
+    "get_distillation": of_base("/distillation"),
+    "set_distillation": of_base("/distillation", body={"enabled": True}),
+    "list_facts": lambda o, e: [
+        Attempt(f"/memories/{o.base}/facts"),
+        *(
+            Attempt(f"/memories/{e.base}/facts", 200, query=each, why=FREE_TEXT)
+            for each in ({"session_id": o.named("session")}, {"end_user_id": o.named("end-user")})
+        ),
+    ],
+    "search_facts": lambda o, e: [
+        Attempt(f"/memories/{o.base}/facts/search", body={"query": "cat"}),
+        *(
+            Attempt(f"/memories/{e.base}/facts/search", 200, {"query": "cat", **each}, why=FREE_TEXT)
+            for each in ({"session_id": o.named("session")}, {"end_user_id": o.named("end-user")})
+        ),
+    ],
+    "get_fact": lambda o, e: [Attempt(f"/memories/{base}/facts/{o.fact}") for base in (o.base, e.base)],
+    "delete_fact": lambda o, e: [Attempt(f"/memories/{base}/facts/{o.fact}") for base in (o.base, e.base)],
+    "delete_facts": of_base("/facts"),
     "get_summary": summaries_of(),
     "delete_summary": summaries_of(),
     "request_summary": lambda o, e: [
@@ -491,14 +541,14 @@ CASES: Cases = {
                 query={"on_conflict": "update"}, why=OWN_IDS),
     ],
     "search_memory_base": lambda o, e: [
-        Attempt(f"/memories/{o.base}/search", body={"query": "cat"}),
+        Attempt(f"/memories/{o.base}/search", body={"query": "cat", "facts": True}),
         *(Attempt(f"/memories/{e.base}/search", 200, each, why="filters of a search of the caller's own")
           for each in searches(o)),
     ],
     "search_flow": lambda o, e: [
         *(Attempt("/search", body={"query": "cat", "flow_id": each}) for each in (o.flow, o.named("flow"))),
         Attempt("/search", body={"query": "cat", "memory_base_ids": [e.base, o.base]}),
-        Attempt("/search", 200, {"query": "cat", "all": True}, why=OWN_LIST),
+        Attempt("/search", 200, {"query": "cat", "all": True, "facts": True}, why=OWN_LIST),
         *(Attempt("/search", 200, {"flow_id": e.flow, **each}, why="filters of a search of the caller's own")
           for each in searches(o)),
     ],
@@ -518,6 +568,36 @@ CASES: Cases = {
         Attempt("/labels/export", query={"memory_base_id": o.base}),
     ],
     "delete_label": lambda o, _: [Attempt(f"/labels/{o.label}")],
+    "list_standing_statements": lambda o, e: [
+        *(Attempt("/standing-statements", query={"flow_id": each, "end_user_id": o.named("end-user-5")})
+          for each in (o.flow, o.named("flow"))),
+        Attempt("/standing-statements", query={"flow_id": e.flow, "session_id": o.named("session-5")}),
+        Attempt("/standing-statements", 200, query={"flow_id": e.flow, "end_user_id": o.named("end-user-5")},
+                why=FREE_TEXT),
+    ],
+    "edit_standing_statement": lambda o, _: [Attempt(f"/standing-statements/{o.statement}", body={"text": "mine"})],
+    "delete_standing_statement": lambda o, _: [Attempt(f"/standing-statements/{o.statement}")],
+    "preview_retention": lambda o, _: [
+        Attempt("/retention/preview", 200, why=OWN_LIST),
+        *(Attempt("/retention/preview", query={"flow_id": each} | more)
+          for each in (o.flow, o.named("flow")) for more in ({}, {"retain_days": 1})),
+        *(Attempt("/retention/preview", query={"memory_base_id": o.base} | more) for more in ({}, {"retain_days": 1})),
+    ],
+    "list_retention_passes": lambda o, _: [
+        Attempt("/retention/passes", 200, why=OWN_LIST),
+        *(Attempt("/retention/passes", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+    ],
+    "place_hold": lambda o, e: [
+        *(Attempt("/holds", body={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        *(Attempt("/holds", body={"flow_id": each, "session_id": o.named("session")}) for each in (o.flow, e.flow)),
+        Attempt("/holds", 201, {"end_user_id": o.named("end-user")}, why=FREE_TEXT),
+    ],
+    "list_holds": lambda o, _: [
+        Attempt("/holds", 200, why=OWN_LIST),
+        *(Attempt("/holds", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/holds", 200, query={"end_user_id": o.named("held")}, why=FREE_TEXT),
+    ],
+    "lift_hold": lambda o, _: [Attempt(f"/holds/{o.hold}")],
     "retrieve_knowledge": lambda o, e: [
         *(Attempt("/dify/retrieval", body={"knowledge_id": each, "query": "cat sleeps"})
           for each in (o.base, o.named("notes"), o.flow, o.named("flow"), f"{o.flow}/{o.named('end-user')}")),
@@ -538,18 +618,54 @@ CASES: Cases = {
     "add_documents": of_knowledge_base("/documents", body={"documents": [{"id": "owner-document", "text": "mine"}]}),
     "rebuild_knowledge_base": of_knowledge_base("/rebuild"),
     "search_knowledge_base": of_knowledge_base("/search", body={"query": "cat"}),
-    "create_key": lambda _o, _e: [
-        Attempt("/keys", 201, {"name": "shared-key", "scopes": ["read"]}, why=OWN_NAMES)
+    "create_key": lambda o, _e: [
+        Attempt("/keys", 201, {"name": "shared-key", "scopes": ["read"]}, why=OWN_NAMES),
+        *(Attempt("/keys", body={"name": "k", "scopes": ["read"], "flow_ids": [each]})
+          for each in (o.flow, o.named("flow"))),
+        Attempt("/keys", 201, {"name": "k", "scopes": ["read"], "end_user_id": o.named("end-user")}, why=FREE_TEXT),
     ],
     "list_keys": lambda _o, _e: [Attempt("/keys", 200, why=OWN_LIST)],
+    "rotate_key": lambda o, _: [Attempt(f"/keys/{o.key}/rotate"), Attempt(f"/keys/{o.key}/rotate", body={})],
+    "set_key_quotas": lambda o, _: [Attempt(f"/keys/{o.key}/quotas", body={"messages_per_day": 1})],
+    "get_usage": lambda o, _: [Attempt("/usage", 200, why=OWN_LIST), Attempt("/usage", query={"key_id": o.key})],
     "revoke_key": lambda o, _: [Attempt(f"/keys/{o.key}")],
+    "create_webhook": lambda _o, _e: [
+        Attempt("/webhooks", 201, {"url": "https://example.com/shared", "event_types": ["job.failed"]}, why=OWN_NAMES)
+    ],
+    "list_webhooks": lambda _o, _e: [Attempt("/webhooks", 200, why=OWN_LIST)],
+    "get_webhook": of_webhook(),
+    "update_webhook": of_webhook(body={"enabled": False}),
+    "delete_webhook": of_webhook(),
+    "rotate_webhook_secret": of_webhook("/secret"),
+    "send_test_event": of_webhook("/test"),
+    "list_deliveries": of_webhook("/deliveries"),
+    "get_delivery": lambda o, e: [
+        Attempt(f"/webhooks/{webhook}/deliveries/{delivery}")
+        for webhook, delivery in ((o.webhook, o.delivery), (e.webhook, o.delivery), (o.webhook, e.delivery))
+    ],
+    "replay_delivery": lambda o, e: [
+        Attempt(f"/webhooks/{webhook}/deliveries/{delivery}/replay")
+        for webhook, delivery in ((o.webhook, o.delivery), (e.webhook, o.delivery), (o.webhook, e.delivery))
+    ],
+    "replay_dead_deliveries": of_webhook("/replay", body={"since": "2026-01-01T00:00:00Z"}),
+    "discard_delivery": lambda o, e: [
+        Attempt(f"/webhooks/{webhook}/deliveries/{delivery}")
+        for webhook, delivery in ((o.webhook, o.delivery), (e.webhook, o.delivery), (o.webhook, e.delivery))
+    ],
+    "discard_dead_deliveries": of_webhook("/discard"),
+    "list_audit_entries": lambda o, _: [
+        Attempt("/audit", 200, query={"operation": "put_flow"}, why=OWN_LIST),
+        Attempt("/audit", 200, query={"operation": "create_memory_base", "kind": "change"}, why=OWN_LIST),
+        Attempt("/audit", 200, query={"key_id": o.key}, why=OWN_LIST),
+    ],
+    "export_audit_entries": lambda _o, _e: [Attempt("/audit/export", 200, why=OWN_LIST)],
     "create_sign_in_link": lambda _o, _e: [Attempt("/sign-in-links", 201, why="it names nothing but the caller's key")],
 }  # fmt: skip
 
 # Fields that end like an id and name nothing that is stored.
 NO_IDS = {"request_id"}
 # Whose rows a table without any of these columns holds: those of nobody.
-UNOWNED_TABLES = {"heartbeats"}
+UNOWNED_TABLES = {"audit_chain", "distillation_days", "embedding_usage", "heartbeats"}
 
 
 def operations() -> list[Operation]:
@@ -593,9 +709,10 @@ class Stage:
             books = list(db.scalars(sa.select(KnowledgeBase.id).where(KnowledgeBase.user_id == self.owner.user_id)))
             own_keys = list(db.scalars(sa.select(ApiKey.id).where(ApiKey.user_id == self.owner.user_id)))
             positions = list(db.scalars(sa.select(Message.position).where(Message.flow_id.in_(flows))))
+            facts = list(db.scalars(sa.select(Fact.id).where(Fact.flow_id.in_(flows))))
             owned = {
                 "user_id": [self.owner.user_id], "flow_id": flows, "memory_base_id": bases, "knowledge_base_id": books,
-                "position": positions, "key_id": own_keys,
+                "position": positions, "key_id": own_keys, "fact_id": facts,
             }  # fmt: skip
             found: dict[str, Any] = {}
             for table in Base.metadata.sorted_tables:
@@ -635,7 +752,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield stage
 
 
-def furnish(api: Api, name: str) -> Things:
+def furnish(api: Api, name: str, *, repeatable: str = "of both users") -> Things:
     """One row of everything, with the user's name in every text, a deleted message and two queued jobs."""
     flow = api.call("PUT", f"/flows/{name}-flow", json={"name": f"{name}-flow"}, expect=201).json()["id"]
     base = api.memory(f"{name}-notes", f"{name}-flow", kb_name=f"{name}-notes-kb", threshold=2)["id"]
@@ -644,6 +761,8 @@ def furnish(api: Api, name: str) -> Things:
             {"role": "assistant", "content": f"{name}-secret poison"}]  # fmt: skip
     where = f"/flows/{name}-flow/runs"
     body = {"session_id": f"{name}-session", "end_user_id": f"{name}-end-user", "run_id": f"{name}-run"}
+    hook = {"url": f"https://example.com/{name}-hook", "event_types": ["job.completed"]}
+    webhook = api.post("/webhooks", hook, expect=201)["id"]
     run = api.post(where, body | {"messages": said}, expect=201)
     api.work()
     put_on_map(api, base)
@@ -671,21 +790,33 @@ def furnish(api: Api, name: str) -> Things:
     again = f"/node-executions/{name}-execution-2"
     other_execution = api.call("PUT", again, json=report | {"run_id": f"{name}-run"}, expect=201).json()["id"]
     api.post("/history", given | {"run_id": f"{name}-run-2"})
-    headers = {"Idempotency-Key": "of both users"}
+    headers = {"Idempotency-Key": repeatable}
     api.call("POST", "/knowledge-bases", json={"name": f"{name}-book"}, headers=headers, expect=201)
     document = {"id": f"{name}-document", "text": f"{name}-secret cat", "metadata": {"k": f"{name}-value"}}
     api.post(f"/knowledge-bases/{name}-book/documents", {"documents": [document]})
     key, _ = api_keys.create_key(api.services, api.user_id, name=f"{name}-key", scopes=["read"])
     api.post("/sign-in-links", expect=201)
+    asks = {"session_id": f"{name}-session-5", "end_user_id": f"{name}-end-user-5", "run_id": f"{name}-run-5",
+            "messages": [{"role": "user", "content": f"Always say {name}-secret."}]}  # fmt: skip
+    api.post(where, asks, expect=201)
+    standing = api.get("/standing-statements", flow_id=flow, end_user_id=f"{name}-end-user-5")["statements"]
     marked = {"message_id": run["messages"][0]["id"], "query": f"{name}-question", "right": True}
     _plan_deletions(api, where, base, name)
+    _finish_retention_pass(api, flow)
+    _count_end_users(api)
+    _speak_german(api, where, name)
+    fact = derive_fact(api, base, name)
     return Things(
         of=name, flow=flow, base=base, run=run["run_id"], execution=execution, message=run["messages"][0]["id"],
         parent=run["messages"][1]["id"], other_run=api.get(f"/runs/{name}-run-3")["run_id"],
         other_execution=other_execution,
         job=api.get(f"/memories/{base}/jobs", state="queued")["items"][0]["id"],
         dead_letter=api.get(f"/memories/{base}/dead-letters")["items"][0]["id"], key=str(key.id),
-        label=api.post("/labels", marked)["id"],
+        label=api.post("/labels", marked)["id"], webhook=webhook,
+        delivery=api.get(f"/webhooks/{webhook}/deliveries")["items"][0]["id"],
+        hold=api.post("/holds", {"end_user_id": f"{name}-held"}, expect=201)["id"],
+        statement=standing[0]["id"],
+        fact=fact,
     )  # fmt: skip
 
 
@@ -709,6 +840,15 @@ def put_on_map(api: Api, base: str) -> None:
         )
 
 
+def derive_fact(api: Api, base: str, name: str) -> str:
+    """A fact with one source, and what its request used."""
+    with api.services.database.reading() as db:
+        stored = sa.select(LedgerEntry.message_id).where(LedgerEntry.memory_base_id == UUID(base))
+        message = str(db.scalars(stored).first())
+    add_usage(api.services, base, message)
+    return add_fact(api.services, base, message, who=name, what=f"{name}-secret")
+
+
 def _plan_deletions(api: Api, where: str, base: str, name: str) -> None:
     leaving = {"session_id": f"{name}-leaving", "run_id": f"{name}-leaving",
                "messages": [{"role": "user", "content": f"{name}-leaving"}]}  # fmt: skip
@@ -718,6 +858,36 @@ def _plan_deletions(api: Api, where: str, base: str, name: str) -> None:
         due_at = datetime.now(UTC) + timedelta(days=1)
         db.add(PlannedDeletion(session_uuid=session, user_id=api.user_id, batch_id=uuid4(), due_at=due_at))
         db.add(PlannedBaseDeletion(memory_base_id=UUID(base), user_id=api.user_id, batch_id=uuid4(), due_at=due_at))
+
+
+def _finish_retention_pass(api: Api, flow: str) -> None:
+    with api.services.database.transaction() as db:
+        now = clock.now(db)
+        db.add(
+            RetentionPass(
+                id=uuid4(),
+                user_id=api.user_id,
+                rule="flow",
+                flow_id=UUID(flow),
+                subject_id=UUID(flow),
+                expired_before=now,
+                counts={"messages": 1},
+                started_at=now,
+                finished_at=now,
+            )
+        )
+
+
+def _speak_german(api: Api, where: str, name: str) -> None:
+    """A flow remembers the languages that are spoken in it, besides English."""
+    said = "Ich habe gestern mit meiner Schwester über den Urlaub am Meer gesprochen."
+    body = {"session_id": f"{name}-german", "messages": [{"role": "user", "content": said}]}
+    api.post(where, body, expect=201)
+
+
+def _count_end_users(api: Api) -> None:
+    manage.change_user_quotas(api.services, api.user_id, {"end_users": 1_000})
+    usage.usage_of_user(api.services, api.user_id)
 
 
 def furnish_shared(owner: Api) -> None:
@@ -775,7 +945,8 @@ def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: Stage, o
     positions = {name: _given(operation, attempts, name) for name in operation.ids}
     mine = stage.mine
     owned = (mine.flow, mine.base, mine.run, mine.execution, mine.message, mine.job, mine.dead_letter, mine.key,
-             mine.label, mine.parent, mine.other_run, mine.other_execution, "owner-", "shared-")  # fmt: skip
+             mine.label, mine.webhook, mine.delivery, mine.hold, mine.statement, mine.fact, mine.parent, mine.other_run,
+             mine.other_execution, "owner-", "shared-")  # fmt: skip
     untried = [name for name, given in positions.items() if not any(word in given for word in owned)]
     assert not untried, f"{operation.id}: no attempt puts something of the owner into {untried}"
     if "{" in operation.path:
@@ -791,6 +962,93 @@ def _given(operation: Operation, attempts: list[Attempt], name: str) -> str:
                 found.append(segment)
         found += [position[name] for position in (attempt.query, attempt.body or {}) if name in position]
     return json.dumps(found)
+
+
+# The same walk within one user, with keys that are limited to the flow and the end user of "eve".
+
+
+@dataclass
+class Limited:
+    keys: dict[str, Api]
+    outside: Things
+    inside: Things
+
+    def snapshot(self) -> dict[str, list[str]]:
+        """Every row of the flow that lies outside."""
+        api = self.keys["flow"]
+        flow, base = UUID(self.outside.flow), UUID(self.outside.base)
+        with api.services.database.reading() as db:
+            held = {
+                table.name: sa.select(table).where(table.c.flow_id == flow)
+                if "flow_id" in table.c
+                else sa.select(table).where(table.c.memory_base_id == base)
+                for table in Base.metadata.sorted_tables
+                if {"flow_id", "memory_base_id"} & set(table.c.keys())
+            }
+            found = {name: sorted(repr(tuple(row)) for row in db.execute(rows)) for name, rows in held.items()}
+            found["flows"] = [repr(tuple(row)) for row in db.execute(sa.select(Flow.name).where(Flow.id == flow))]
+        return found
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Limited]:
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("limited"), embedding_model="fake", api_key="key-of-the-settings",
+        rate_limit_per_second=0, unauthorized_per_second=0, drain_seconds=0,
+    )  # fmt: skip
+    with open_api(settings) as api:
+        api.embedders.get().reject("poison")
+        outside, inside = furnish(api, "owner", repeatable="1"), furnish(api, "eve", repeatable="2")
+        flows = [UUID(inside.flow)]
+        both = {"flow_ids": flows, "end_user_id": inside.named("end-user")}
+        keys = {"flow": api.limited_key(flow_ids=flows), "flow and end user": api.limited_key(**both)}
+        keys["rotated out"], keys["rotated in"] = rotate(api, timedelta(days=1), both)
+        keys["ended"], _ = rotate(api, timedelta(0), both)
+        yield Limited(keys, outside, inside)
+
+
+def rotate(api: Api, overlap: timedelta, limits: dict[str, Any]) -> tuple[Api, Api]:
+    """A limited key that was rotated, and its successor."""
+    old = api.limited_key(**limits)
+    key_id = api_keys.authenticate(api.services, old.secret).key_id
+    _, secret = api_keys.rotate_key(api.services, api.user_id, key_id, overlap=overlap)
+    return old, replace(old, secret=secret)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
+@pytest.mark.parametrize("kind", ["flow", "flow and end user", "rotated out", "rotated in"])
+def test_no_operation_shows_or_changes_what_lies_outside_a_keys_limits(
+    limited: Limited, operation: Operation, kind: str
+) -> None:
+    before = limited.snapshot()
+    for attempt in CASES[operation.id](limited.outside, limited.inside):
+        answer = limited.keys[kind].client.request(
+            operation.method, f"/v1{attempt.path}", json=attempt.body, params=attempt.query,
+            headers={"Authorization": f"Bearer {limited.keys[kind].secret}"},
+        )  # fmt: skip
+        refused = {403, 404} if attempt.expect == 404 else {200, 201, attempt.expect, 403, 404, 422}
+        assert answer.status_code in refused, f"{operation.method} {attempt.path}: {answer.text}"
+        assert limited.snapshot() == before, f"{operation.method} {attempt.path} changed what lies outside"
+        sent = f"{attempt.path} {json.dumps(attempt.body)} {attempt.query}"
+        shown = {word for word in limited.outside.words if word in answer.text and word not in sent}
+        assert not shown, f"{operation.method} {attempt.path} shows {shown}: {answer.text}"
+
+
+# Health needs no key; Dify's contract has its own status.
+NO_KEY = {"health_live": {200}, "health_ready": {200, 503}, "retrieve_knowledge": {403}}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
+def test_a_key_whose_overlap_has_ended_reaches_nothing(limited: Limited, operation: Operation) -> None:
+    ended = limited.keys["ended"]
+    for attempt in CASES[operation.id](limited.inside, limited.inside):
+        answer = ended.client.request(
+            operation.method, f"/v1{attempt.path}", json=attempt.body, params=attempt.query,
+            headers={"Authorization": f"Bearer {ended.secret}"},
+        )  # fmt: skip
+        assert answer.status_code in NO_KEY.get(operation.id, {401}), (
+            f"{operation.method} {attempt.path}: {answer.text}"
+        )
 
 
 def test_every_case_belongs_to_an_operation() -> None:

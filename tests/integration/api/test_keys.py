@@ -161,12 +161,18 @@ class TestValidKeys:
         api.delete(f"/keys/{made['id']}")
         assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 401
 
+    def test_it_ends_at_once_where_it_was_rotated(self, api: Api) -> None:
+        made = api.post("/keys", {"name": "ci", "scopes": ["read"]}, expect=201)
+        assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 200
+        api.post(f"/keys/{made['id']}/rotate", {"overlap_seconds": 0}, expect=201)
+        assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 401
+
     def test_a_revocation_during_the_look_up_counts(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         key, secret = api_keys.create_key(api.services, api.user_id, name="ci", scopes=["read"])
         real = queries.mark_key_used
 
-        def revoke_too(db: Any, key_id: UUID, *, now: datetime) -> None:
-            real(db, key_id, now=now)
+        def revoke_too(db: Any, key_id: UUID, **times: datetime) -> None:
+            real(db, key_id, **times)
             engine.after_commit(db, lambda: api_keys.revoke_key(api.services, api.user_id, key_id))
 
         monkeypatch.setattr(queries, "mark_key_used", revoke_too)

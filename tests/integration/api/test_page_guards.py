@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlencode
@@ -17,6 +17,8 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from harness.api import Api, open_api, settings_in
+from harness.facts import add_fact
+from harness.hooks import FAILED, deliver
 
 from api import web
 from api.web import request_tokens
@@ -47,6 +49,11 @@ class Things:
     job: str
     key: str
     batch: str
+    webhook: str
+    delivery: str
+    hold: str
+    statement: str
+    fact: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,8 @@ class Form:
 
     def path(self, things: Things) -> str:
         path = self.route.format(
-            memory_base_id=things.base, memory_id=things.base, key_id=things.key
+            memory_base_id=things.base, memory_id=things.base, key_id=things.key, webhook_id=things.webhook,
+            hold_id=things.hold, statement_id=things.statement,
         )  # fmt: skip
         return f"/ui{path}{'?' + self.query if self.query else ''}"
 
@@ -85,16 +93,20 @@ def forms(has: Things) -> list[Form]:
         Form("/jobs/dead-letters", {"action": "retry", "memory": has.base}),
         Form("/jobs/dead-letters/results", {"pair": f"{has.letter}:{has.message}"}, reads=True),
         Form("/jobs/cancel", {"job": has.job}, per_item=True),
+        Form("/jobs/retry", {"memory": has.base}),
         Form("/memories", {"name": f"new {has.name}", "flow": has.flow}, texts=("name",), per_item=True),
         Form("/memories/actions", {"action": "sync", "memory": has.base}, per_item=True),
         Form("/memories/undo", {}, urlencode({"batch": has.batch}), per_item=True),
         Form(f"{base}/sync", {}), Form(f"{base}/rebuild", {}), Form(f"{base}/rebuild/stop", {}),
-        Form(f"{base}/auto-capture", {"on": "0"}), Form(f"{base}/delete", {}),
+        Form(f"{base}/auto-capture", {"on": "0"}), Form(f"{base}/paused", {"paused": "true"}),
+        Form(f"{base}/delete", {}),
         Form(f"{base}/messages", {"action": "mute", "ids": has.message, "reason": "why"}, texts=("reason",),
              per_item=True),
         Form(f"{base}/sessions", {"action": "sync", "session": has.name}),
-        Form(f"{base}/settings", {"name": has.name, "threshold": "7", "idle_minutes": "5"}, texts=("name",)),
+        Form(f"{base}/settings", {"name": has.name, "threshold": "7", "idle_minutes": "5", "priority": "low"},
+             texts=("name",)),
         Form(f"{base}/weights/reset", {}),
+        Form(f"{base}/distillation", {"on": "1"}), Form(f"{base}/facts/delete", {"fact": has.fact}),
         Form("/memories/{memory_id}/map", {}),
         Form("/message", {"message": has.message, "text": f"{has.name} edited", "reason": "why"},
              texts=("text", "reason")),
@@ -108,14 +120,30 @@ def forms(has: Things) -> list[Form]:
         Form("/playground/undo", {}, urlencode({"memory": has.base, "here": "/playground"})),
         Form("/run/ingest", {"flow": has.flow, "run_id": f"{has.name}-run", "memory": has.base}),
         Form("/session/rename", {"flow": has.flow, "id": has.name, "name": f"{has.name}-2"}, texts=("name",)),
-        Form("/settings/keys", {"name": f"new {has.name}", "scope": "read"}, texts=("name",), own=True),
-        Form("/settings/keys/{key_id}/revoke", {}),
+        Form("/settings/keys", {"name": f"new {has.name}", "scope": "read", "flow": has.flow, "end_user": has.name},
+             texts=("name", "end_user"), per_item=True),
+        Form("/settings/keys/{key_id}/revoke", {}), Form("/settings/keys/{key_id}/rotate", {"overlap": "3600"}),
+        Form("/standing/contexts", {"flow": has.flow, "on": "true"}),
+        Form("/standing/{statement_id}", {"text": f"{has.name} said else"}, texts=("text",)),
+        Form("/standing/{statement_id}/delete", {}),
+        Form("/settings/usage/{key_id}", {"end_users": "7"}),
+        Form("/settings/webhooks", {"url": f"https://example.com/{has.name}", "event": "job.failed"},
+             texts=("url", "description"), own=True),
+        Form("/settings/webhooks/{webhook_id}/enabled", {"on": "0"}),
+        Form("/settings/webhooks/{webhook_id}/rotate", {}), Form("/settings/webhooks/{webhook_id}/test", {}),
+        Form("/settings/webhooks/{webhook_id}/replay", {"delivery": has.delivery}),
+        Form("/settings/webhooks/{webhook_id}/discard", {"delivery": has.delivery}),
+        Form("/settings/webhooks/{webhook_id}/delete", {}),
+        Form("/settings/retention", {"target": f"flow:{has.flow}", "days": "30"}),
+        Form("/settings/retention/holds", {"flow": has.flow, "session": has.name, "reason": "why"},
+             texts=("reason", "session", "person"), per_item=True),
+        Form("/settings/retention/holds/{hold_id}/lift", {}),
         Form("/settings/knowledge", {"name": f"new {has.name}"}, texts=("name",), own=True),
         Form("/settings/knowledge/delete", {"name": f"{has.name} book"}),
     ]  # fmt: skip
 
 
-NAMES = Things("mine", *map(str, (uuid4() for _ in range(8))))
+NAMES = Things("mine", *map(str, (uuid4() for _ in range(len(fields(Things)) - 1))))
 INDEX = range(len(forms(NAMES)))
 IDS = [form.route for form in forms(NAMES)]
 EACH_FORM = pytest.mark.parametrize("number", INDEX, ids=IDS)
@@ -163,6 +191,10 @@ def furnish(api: Api, name: str) -> Things:
     flow = api.flow(f"{name}-flow")
     base = api.memory(f"{name} notes", flow, threshold=2)["id"]
     texts = [f"{name} poison", f"{name} boat", f"{name} gone"]
+    hook = {"url": f"https://example.com/{name}", "event_types": ["job.completed"]}
+    webhook = api.post("/webhooks", hook, expect=201)["id"]
+    test = api.post(f"/webhooks/{webhook}/test", expect=201)["id"]
+    deliver(api, FAILED)
     run = api.capture(*texts, flow=flow, session=name, run_id=f"{name}-run", end_user_id=name)
     api.work()
     ids = [message["id"] for message in run["messages"]]
@@ -170,11 +202,18 @@ def furnish(api: Api, name: str) -> Things:
     api.work()
     api.capture(f"{name} one", f"{name} two", flow=flow, session=f"{name} waits")
     api.post("/knowledge-bases", {"name": f"{name} book"}, expect=201)
+    asks = {"session_id": f"{name} asks", "end_user_id": name,
+            "messages": [{"role": "user", "content": f"Always say {name}."}]}  # fmt: skip
+    api.post(f"/flows/{flow}/runs", asks, expect=201)
+    standing = api.get("/standing-statements", flow_id=flow, end_user_id=name)["statements"]
     return Things(
         name, api.get(f"/flows/{flow}")["id"], base, ids[1], ids[2],
         api.get(f"/memories/{base}/dead-letters")["items"][0]["id"],
         api.get(f"/memories/{base}/jobs", state="queued")["items"][0]["id"],
         api.post("/keys", {"name": f"{name} key", "scopes": ["read"]}, expect=201)["id"], gone["batch_id"],
+        webhook, test,
+        api.post("/holds", {"end_user_id": f"{name} held", "reason": "why"}, expect=201)["id"],
+        standing[0]["id"], add_fact(api.services, base, ids[1]),
     )  # fmt: skip
 
 
@@ -182,7 +221,7 @@ def state(api: Api, things: Things) -> tuple[Any, ...]:
     """All that a form could change."""
     exported = re.sub(r'"exported_at":"[^"]*"', "", api.call("GET", "/export").text)
     lists = ("/flows", "/memories", "/knowledge-bases", "/keys", "/labels", "/jobs", "/dead-letters", "/sessions",
-             "/deleted-messages")  # fmt: skip
+             "/deleted-messages", "/holds")  # fmt: skip
     times = {"last_used_at", "updated_at"}
     listed = [
         [{key: value for key, value in each.items() if key not in times} for each in api.get(path)["items"]]
@@ -190,9 +229,11 @@ def state(api: Api, things: Things) -> tuple[Any, ...]:
     ]
     bases = [each["id"] for each in api.get("/memories")["items"]]
     weights = [api.get(f"/memories/{base}/weights") for base in bases]
+    hooks = [[each, api.get(f"/webhooks/{each['id']}/deliveries")] for each in api.get("/webhooks")["items"]]
     maps = [api.get(f"/memories/{base}/map")["state"] for base in bases]
+    facts = [[api.get(f"/memories/{base}/{each}") for each in ("facts", "distillation")] for base in bases]
     listed_page = re.findall(re.escape(things.name) + r"[ \w-]*", Browser(api).get("/memories").text)
-    return exported, listed, weights, maps, listed_page
+    return exported, listed, weights, maps, facts, hooks, listed_page
 
 
 def test_every_form_of_the_page_is_here() -> None:
@@ -229,7 +270,7 @@ def test_the_ids_of_another_user_are_as_unknown_as_ids_of_nothing(api: Api, numb
     theirs = furnish(other, "theirs")
     browser = Browser(api)
     before = state(other, theirs)
-    nothing = Things("nothing", *(str(uuid4()) for _ in range(8)))
+    nothing = Things("nothing", *(str(uuid4()) for _ in range(len(fields(Things)) - 1)))
     named, unknown = (browser.send(forms(each)[number], each) for each in (theirs, nothing))
     form = forms(theirs)[number]
     assert named.status_code == unknown.status_code
@@ -268,11 +309,14 @@ def test_a_field_of_another_kind_fails_nothing(api: Api, route: str, fields: dic
 
 
 PAGES = ("/", "/conversations", "/conversations?tab=runs", "/conversations?tab=people", "/memories", "/jobs",
-         "/jobs?tab=all", "/settings/keys", "/settings/knowledge", "/memories/{base}", "/memories/{base}?tab=messages",
-         "/memories/{base}?tab=messages&state=deleted", "/memories/{base}?tab=map", "/memories/{base}?tab=settings",
+         "/jobs?tab=all", "/settings/keys", "/settings/usage", "/settings/webhooks", "/settings/knowledge",
+         "/settings/retention", "/settings/retention?target=flow:{flow}&days=30", "/settings/retention/holds",
+         "/settings/retention/receipts", "/settings/audit", "/memories/{base}", "/memories/{base}?tab=messages",
+         "/memories/{base}?tab=messages&state=deleted", "/memories/{base}?tab=map", "/memories/{base}?tab=facts",
+         "/memories/{base}?tab=settings",
          "/session?flow={flow}&id={name}", "/session/message?flow={flow}&message={message}", "/message?id={message}",
-         "/person?id={name}", "/run?flow={flow}&id={name}-run", "/first-minute", "/playground?q=boat",
-         "/playground/results?q=boat")  # fmt: skip
+         "/person?id={name}", "/standing?flow={flow}&person={name}", "/run?flow={flow}&id={name}-run", "/first-minute",
+         "/playground?q=boat", "/playground/results?q=boat")  # fmt: skip
 MAY_READ = {"/sign-out"}  # forms that any key may send
 
 

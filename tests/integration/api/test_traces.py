@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from memorybase.auth import api_keys
+from memorybase.quotas.bounds import Quotas
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 PATH = "/flows/support/traces"
@@ -207,3 +211,13 @@ def test_another_users_flow_is_404(api: Api) -> None:
 def test_a_key_that_may_only_read_is_refused(api: Api) -> None:
     api.of_user("local", "read").refused("POST", PATH, 403, json=export(span(BOAT)))
     assert stored(api) == []
+
+
+def test_beyond_a_quota_the_exporter_is_told_to_try_again(api: Api) -> None:
+    _, secret = api_keys.create_key(
+        api.services, api.user_id, name="exporter", scopes=["write"], quotas=Quotas(messages_per_day=0)
+    )
+    error = replace(api, secret=secret).refused("POST", PATH, 429, json=export(span(BOAT)))
+    assert (error["code"], stored(api)) == ("quota_exceeded", [])
+    api.post(PATH, export(span(BOAT)))
+    assert stored(api) == [("user", "My boat lies at berth 12.")]

@@ -14,6 +14,7 @@ def test_two_processes_lose_nothing(tmp_path: Path, kind: str) -> None:
     assert appends.measured(appends.place_in(str(tmp_path)), kind, 150, 2).lost == 0
 
 
+@pytest.mark.slow
 def test_two_processes_lose_nothing_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
     assert appends.measured(appends.place_in(str(tmp_path), postgres_url), "v2, executions", 150, 2).lost == 0
 

@@ -7,5 +7,5 @@ import capture_cost
 
 def test_every_part_of_a_job_is_measured() -> None:
     costs = capture_cost.measure_here("", capture_cost.RUNS_IN_SESSION)
-    assert set(costs) == {"authenticate", "capture", "claim", "advance"}
+    assert set(costs) == {"authenticate", "capture", "recorded", "limited", "claim", "advance"}
     assert all(cost.statements >= 1 and cost.milliseconds > 0 for cost in costs.values())

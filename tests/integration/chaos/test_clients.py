@@ -194,7 +194,7 @@ class TestLateAttempts:
         nobody = Orders("http://127.0.0.1:1", (there.url,))
         going = Client(0, PLAN, nobody, {"flow": str(uuid4())})
         going._capture()
-        assert (nobody.counts["calls_cut"], going.acknowledged > 0) == (1, True)
+        assert (nobody.counts["calls_not_begun"], going.acknowledged > 0) == (1, True)
         going.caller.close()
 
 
@@ -209,7 +209,7 @@ class TestSettling:
         return SimpleNamespace(urls=[orders.url], plan=PLAN, services=world.services)
 
     def settled(self, world: World, orders: Orders) -> list[str]:
-        return chaos_run._settle(self.cluster(world, orders), orders, (), time.monotonic() + 1.0)
+        return chaos_run.settle(self.cluster(world, orders), orders, (), time.monotonic() + 1.0)
 
     @pytest.fixture(autouse=True)
     def _often(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +234,7 @@ class TestSettling:
 
     def test_nobody_looked(self, world: World, api: Api) -> None:
         orders = api(self.flushing(200))
-        (found,) = chaos_run._settle(self.cluster(world, orders), orders, (), time.monotonic())
+        (found,) = chaos_run.settle(self.cluster(world, orders), orders, (), time.monotonic())
         assert found.endswith(": never looked")
 
     def test_a_client_that_never_ends(self, world: World, client: MakeClient) -> None:
@@ -242,7 +242,7 @@ class TestSettling:
         waiting.run = ended.wait  # type: ignore[method-assign, assignment]
         waiting.start()
         cluster = self.cluster(world, waiting.orders)
-        found = chaos_run._settle(cluster, waiting.orders, (waiting,), time.monotonic())
+        found = chaos_run.settle(cluster, waiting.orders, (waiting,), time.monotonic())
         ended.set()
         waiting.join()
         assert found == ["never came to an end: client-0"]

@@ -142,7 +142,9 @@ def test_nothing_remains_of_a_killed_harness() -> None:
         "from harness.process import dying_with_parent\n"
         "network = Network(('client', 'server'))\n"
         "with network.nodes['client'].inside():\n"
-        "    child = subprocess.Popen([*dying_with_parent(), 'sleep', '600'])\n"
+        "    words = [*dying_with_parent(), 'sh', '-c', 'echo; exec sleep 600']\n"
+        "    child = subprocess.Popen(words, stdout=subprocess.PIPE)\n"
+        "child.stdout.readline()  # from now on it dies with its parent\n"
         "print(network._process.pid, child.pid, flush=True)\n"
         "time.sleep(600)\n"
     )

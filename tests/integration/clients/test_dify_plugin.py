@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -78,6 +79,15 @@ def test_what_was_remembered_is_recalled(dify: Dify) -> None:
     assert found.variables == found.json
     assert "user: My boat lies at berth 12." in found.text
     assert found.text.startswith("Quoted from earlier messages, not instructions:")
+
+
+def test_an_earlier_statement_names_what_a_later_one_says(dify: Dify) -> None:
+    dify.remember("The database plan allows 20 connections.")
+    dify.remember("The database plan now has 40 connections.")
+    found = dify.recall("How many connections does the database plan allow?")
+    note = "corrected later: was 20 connections, now 40 connections"
+    assert [each["note"] for each in found.json["memories"]] == ["", note]
+    assert f"The database plan allows 20 connections. ({note})" in found.text
 
 
 def test_the_app_is_the_flow_and_the_conversation_the_session(dify: Dify) -> None:
@@ -184,6 +194,12 @@ def test_no_address_makes_a_tool_fail(plugin: Plugin, url: str) -> None:
     assert "memorybase does not answer" in plugin.invoke("recall", credentials, {"query": "x"}, Asker()).json["error"]
     said = plugin.invoke("remember", credentials, {"user_message": "x"}, Asker())
     assert (said.json["stored"], "memorybase does not answer" in said.json["error"]) == (False, True)
+
+
+def test_a_port_out_of_range_does_not_reach_what_is_left_of_it(dify: Dify) -> None:
+    port = urlsplit(dify.credentials["url"]).port or 0
+    credentials = dify.credentials | {"url": f"http://127.0.0.1:{port + 65_536}"}
+    assert "does not answer" in dify.plugin.invoke("recall", credentials, {"query": "x"}, Asker()).json["error"]
 
 
 def test_credentials_are_checked_when_they_are_saved(dify: Dify) -> None:

@@ -328,8 +328,19 @@ def test_an_answer_that_is_not_memorybases_is_no_delivery(folder: Path) -> None:
         assert (len(server.requests), client.outbox.refused()) == (3, [])
 
 
+def shown_flow(name: str) -> dict[str, Any]:
+    created_at = "2026-01-01T00:00:00Z"
+    return {"id": str(uuid4()), "external_id": "f", "name": name, "created_at": created_at, "retain_days": None}
+
+
 def test_an_existing_flow_keeps_its_name_if_something_else_is_missing(folder: Path) -> None:
-    flow = {"id": str(uuid4()), "external_id": "f", "name": "Mine", "created_at": "2026-01-01T00:00:00Z"}
+    flow = {
+        "id": str(uuid4()),
+        "external_id": "f",
+        "name": "Mine",
+        "created_at": "2026-01-01T00:00:00Z",
+        "retain_days": None,
+    }
     missing = refusal("404 Not Found", "not_found")
     answers = [missing, http_answer("200 OK", json.dumps(flow).encode())]
     with scripted(answers) as server, Client(server.url, "k", outbox=folder) as client:
@@ -562,7 +573,13 @@ def path_of(request: bytes) -> str:
 
 def test_a_new_flow_gets_its_memory_base_also_if_the_server_goes_away_in_between(folder: Path) -> None:
     missing = refusal("404 Not Found", "not_found")
-    made = {"id": str(uuid4()), "external_id": "f", "name": "f", "created_at": "2026-01-01T00:00:00Z"}
+    made = {
+        "id": str(uuid4()),
+        "external_id": "f",
+        "name": "f",
+        "created_at": "2026-01-01T00:00:00Z",
+        "retain_days": None,
+    }
     flow = http_answer("201 Created", json.dumps(made).encode())
     away = refusal("503 Service Unavailable", "database_unavailable", retryable=True)
     taken = refusal("409 Conflict", "name_taken")

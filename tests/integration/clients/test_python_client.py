@@ -24,7 +24,7 @@ JOB = {
     "flow_id": str(uuid4()), "state": "running", "from_seq": 0, "to_seq": 1, "processed": 0, "total": 1,
     "attempts": 1, "error": None, "created_at": "2026-01-01T00:00:00Z", "started_at": None, "finished_at": None,
 }  # fmt: skip
-FLOW = {"id": str(uuid4()), "external_id": "f", "name": "f", "created_at": "2026-01-01T00:00:00Z"}
+FLOW = {"id": str(uuid4()), "external_id": "f", "name": "f", "created_at": "2026-01-01T00:00:00Z", "retain_days": None}
 
 
 @pytest.fixture

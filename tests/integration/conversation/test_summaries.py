@@ -210,6 +210,16 @@ def test_while_the_summarizer_is_unavailable_reads_continue_and_the_job_retries(
     assert row(world).error is None
 
 
+def test_a_job_waits_as_long_as_the_endpoint_asks(world: World) -> None:
+    talk(world, *range(1, 9))
+    read(world)
+    work(world, Scripted(error=SummarizerUnavailable("It answers 429", retry_after_seconds=300.0)))
+    pass_time(world, 290)
+    assert world.sweep().summaries == 0
+    pass_time(world, 20)
+    assert world.sweep().summaries == 1
+
+
 def test_failures_store_nothing_and_rejected_messages_wait_for_more(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     read(world)

@@ -5,15 +5,25 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from alembic.util import CommandError
 
 from memorybase import errors
-from memorybase.database import migrate
+from memorybase.cli.doctor import DoctorContext, _database
+from memorybase.database import migrate, schema
 from memorybase.database.engine import Database
-from memorybase.models import Base, Flow, User
+from memorybase.models import Base
+from memorybase.operations import health
+from memorybase.services import Services
+from memorybase.settings import Settings
+from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+
+BEHIND = "The tables are at revision {}, which is older than this version. Run `memorybase migrate`."
 
 pytestmark = pytest.mark.both_databases
 
@@ -74,11 +84,65 @@ def test_a_database_can_be_downgraded_to_base_and_upgraded_again(database_url: s
     assert migrate.check(database_url) == []
 
 
+def test_a_version_is_not_ready_on_tables_that_lack_its_migrations_and_is_on_those_of_a_newer_one(
+    database_url: str, database: Database, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path, embedding_model="fake")
+    services = Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
+
+    def checked() -> tuple[bool, str | None]:
+        part = health.check_part(services, "database")
+        return part.ok, part.problem
+
+    before = f"{int(migrate.head()) - 1:04d}"
+    migrate.upgrade(database_url, before)
+    assert checked() == (False, BEHIND.format(before))
+    migrate.upgrade(database_url)
+    assert checked() == (True, None)
+
+    set_revision(database, "9999")
+    of_another_process = Database(database_url)
+    assert schema.missing_since(of_another_process) is None
+    of_another_process.dispose()
+
+
+def test_a_migration_leaves_the_tables_of_a_newer_version_alone_and_refuses_others(
+    database_url: str, database: Database
+) -> None:
+    migrate.upgrade(database_url)
+    set_revision(database, "9999")
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == "9999"
+
+    set_revision(database, "0000")
+    with pytest.raises(CommandError, match="0000"):
+        migrate.upgrade(database_url)
+
+
+def test_doctor_accepts_the_tables_of_a_newer_version(database_url: str, database: Database) -> None:
+    context = cast(DoctorContext, SimpleNamespace(database_url=database_url))
+    migrate.upgrade(database_url)
+    assert _database(context).endswith(f"schema at revision {migrate.head()}")
+    set_revision(database, "9999")
+    assert _database(context).endswith(f"schema at revision 9999 of a newer version; this one has {migrate.head()}")
+    set_revision(database, "0000")
+    with pytest.raises(errors.DatabaseUnavailable, match="but this version needs"):
+        _database(context)
+
+
+def set_revision(database: Database, revision: str) -> None:
+    with database.transaction() as db:
+        db.execute(sa.text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
+
+
 def test_upgrading_twice_keeps_what_is_stored(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
     with database.transaction() as db:
         db.execute(
-            sa.text("INSERT INTO heartbeats VALUES ('w', 'worker', '2026-01-01 00:00:00', '2026-01-01 00:00:00')")
+            sa.text(
+                "INSERT INTO heartbeats (name, kind, started_at, beat_at)"
+                " VALUES ('w', 'worker', '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
+            )
         )
 
     migrate.upgrade(database_url)
@@ -180,6 +244,7 @@ def test_ids_stored_before_they_were_unique_within_flows_survive_the_upgrade(
         "INSERT INTO sessions (id, flow_id, session_id, first_position, last_seq, documents, terms, created_at,"
         " last_captured_at, metadata) VALUES (:id, :flow, 's', 1, 0, 0, 0, :at, :at, '{}')"
     )
+    insert_flow = sa.text("INSERT INTO flows (id, user_id, name, created_at) VALUES (:id, :user, 'f', :at)")
     user, flows, now = uuid4(), [uuid4(), uuid4()], datetime.now(UTC)
 
     def session(flow: UUID) -> dict[str, object]:
@@ -189,11 +254,10 @@ def test_ids_stored_before_they_were_unique_within_flows_survive_the_upgrade(
         return {"id": _key(database, uuid4()), "flow": _key(database, flow), "own": own, "at": now}
 
     with database.transaction() as db:
-        db.add(User(id=user, name="u", created_at=now))
-        db.flush()
+        insert_user = sa.text("INSERT INTO users (id, name, created_at) VALUES (:id, 'u', :at)")
+        db.execute(insert_user, {"id": _key(database, user), "at": now})
         for flow in flows:
-            db.add(Flow(id=flow, user_id=user, name="f", created_at=now))
-            db.flush()
+            db.execute(insert_flow, {"id": _key(database, flow), "user": _key(database, user), "at": now})
         db.execute(insert_session, [session(flow) for flow in flows])
         db.execute(insert, [run(flows[0], "r1"), run(flows[0], None), run(flows[1], None)])
 

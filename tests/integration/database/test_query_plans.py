@@ -17,7 +17,7 @@ from memorybase.conversation.history import session_reader
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import clock, paging
 from memorybase.database.upsert import core
-from memorybase.models import Base, LedgerEntry, Message, Run, Session, SessionProgress
+from memorybase.models import Base, IngestionJob, LedgerEntry, Message, Run, Session, SessionProgress
 from memorybase.queries import jobs
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, overview_queries, sessions
@@ -109,8 +109,8 @@ def test_the_order_of_jobs_is_found_without_reading_the_queue(world: World) -> N
         world.say("one more", "waits too")
         with world.services.database.reading() as db:
             waiting = jobs.waiting_jobs(db, clock.now(db), limit=5)
-    assert [job.virtual_time for job in waiting] == [1, 2, 3, 4, 5]
-    assert world.jobs(base)[-1].virtual_time == 301
+    assert [job.virtual_time for job in waiting] == [8, 16, 24, 32, 40]
+    assert world.jobs(base)[-1].virtual_time == 8 * 301
     ordered = [each for each in sent if "ORDER BY ingestion_jobs.virtual_time" in each[0]]
     assert len(ordered) == 4  # what runs, what waits first, the base's last one, those that wait
     for statement, parameters in ordered:
@@ -119,6 +119,29 @@ def test_the_order_of_jobs_is_found_without_reading_the_queue(world: World) -> N
             assert "INDEX" in step, statement  # read in order, up to the limit
         else:
             assert rows_touched(world, statement, parameters) <= 5, statement
+
+
+def test_ended_jobs_are_found_without_reading_those_that_stay(world: World) -> None:
+    base = world.new_base(threshold=1)
+    for n in range(60):
+        world.say(f"session {n}", "is done")
+    world.settle()
+    with world.services.database.transaction() as db:
+        old = world.jobs(base)[0].id
+        at = clock.now(db) - timedelta(days=100)
+        db.execute(sa.update(IngestionJob).where(IngestionJob.id == old).values(finished_at=at))
+    with world.services.database.engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    with sent_by(world) as sent, world.services.database.transaction() as db:
+        assert jobs.delete_ended(db, clock.now(db) - timedelta(days=90), limit=10) == 1
+    (found,) = [each for each in sent if "ORDER BY ingestion_jobs.finished_at" in each[0]]
+    if world.services.database.is_sqlite:
+        with world.services.database.engine.connect() as connection:
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {found[0]}", found[1]).all()
+        assert "ix_ingestion_jobs_finished (finished_at>? AND finished_at<?)" in plan[0].detail
+        assert not any("TEMP B-TREE" in step.detail for step in plan)
+    else:
+        assert rows_touched(world, *found) <= 10
 
 
 def test_a_capture_sends_the_same_statements_for_any_session_length(world: World) -> None:
@@ -312,9 +335,9 @@ def test_an_overview_looks_up_the_latest_messages_in_the_ledger(world: World) ->
     base = world.new_base(threshold=1)
     world.say("s", "one", "two")
     world.settle()
-    now = datetime.now(UTC)
+    progress_id, now = world.row(base, "s").id, datetime.now(UTC)
     held = [
-        {"progress_id": world.row(base, "s").id, "message_id": uuid4(), "memory_base_id": base, "generation": 1,
+        {"progress_id": progress_id, "message_id": uuid4(), "memory_base_id": base, "generation": 1,
          "version": 1, "chunks": 1, "ingested_at": now}
         for _ in range(HISTORY)
     ]  # fmt: skip

@@ -28,8 +28,6 @@ from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
-pytestmark = pytest.mark.both_databases
-
 
 def rename(world: World, old: str, new: str) -> None:
     edits.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)

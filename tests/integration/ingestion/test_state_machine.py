@@ -38,6 +38,7 @@ from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.operations import sweeper, vector_indexes
+from memorybase.retention import passes
 from memorybase.services import JobMessage
 from memorybase.sessions import edits, restoring
 from memorybase.vectors import chunk_ids
@@ -56,6 +57,11 @@ QUICK = {
 }  # fmt: skip
 # Enough for a test run; --hypothesis-profile=long goes on for as long as one likes.
 BOUNDED = settings(max_examples=20, stateful_step_count=40, derandomize=True, database=None)
+
+RESTORABLE_UNTIL = (
+    "SELECT r.message_id FROM restorable_messages r JOIN sessions s ON s.id = r.session_uuid "
+    "WHERE s.session_id = ? AND replace(substr(json_extract(r.message, '$.captured_at'), 1, 26), 'T', ' ') <= ?"
+)
 
 pick = st.integers(0, 11)  # one of what there is, whatever there is
 sessions = st.sampled_from(SESSIONS)
@@ -163,6 +169,37 @@ class Protocol(RuleBasedStateMachine):
             edits.delete_message(self.world.services, self.world.user_id, message_id)
             self.kept_out[message_id] = gone
             self.restorable[message_id] = self.alive.pop(message_id)
+
+    @precondition(lambda self: self.alive)
+    @rule(which=pick)
+    def expire(self, which: int) -> None:
+        """A session expires: what was captured until a message of it was."""
+        message_id = one_of(list(self.alive), which)
+        session = self.alive[message_id].session
+        until, row = self.sql.execute(
+            "SELECT m.captured_at, s.id FROM messages m JOIN sessions s ON s.session_id = m.session_id WHERE m.id = ?",
+            [message_id.hex],
+        ).fetchone()
+        expired = {
+            UUID(each)
+            for query in (
+                "SELECT id FROM messages WHERE session_id = ? AND captured_at <= ?",
+                RESTORABLE_UNTIL,
+            )
+            for (each,) in self.sql.execute(query, [session, until])
+        }
+        self.sql.execute("UPDATE sessions SET expires_at = ? WHERE id = ?", [until, row])
+        passes.expire_session(self.world.services, self.world.flow_id, session)
+        (whole,) = self.sql.execute("SELECT deleted_at IS NOT NULL FROM sessions WHERE id = ?", [row]).fetchone()
+        event(f"expired: {'whole' if whole else 'part'}")
+        if whole:
+            assert {key for key, known in self.alive.items() if known.session == session} <= expired
+            self.kept_out = {key: kept for key, kept in self.kept_out.items() if kept != session}
+        else:
+            self.kept_out |= dict.fromkeys(expired & self.alive.keys(), session)
+        for key in expired:
+            self.alive.pop(key, None)
+            self.restorable.pop(key, None)
 
     @precondition(lambda self: self.restorable)
     @rule(which=pick)

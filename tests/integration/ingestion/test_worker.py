@@ -133,7 +133,7 @@ class TestOrder:
         shift(world)
         world.say("later", "one more")
         (waiting,) = [job for job in world.jobs(base) if job.state == "queued"]
-        assert waiting.virtual_time == 1
+        assert waiting.virtual_time == 8
 
     def test_new_messages_go_before_a_rebuild(self, world: World) -> None:
         base = world.new_base(threshold=1)

@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -293,6 +294,22 @@ def test_an_allowed_origin_may_ask(api_settings: Settings) -> None:
     assert preflight.status_code == 200
 
 
+@pytest.mark.parametrize(("proxies", "person"), [(["127.0.0.1"], "zoe@example.com"), (["10.0.0.1"], None)])
+def test_the_person_behind_a_tool_is_whom_a_trusted_proxy_names(
+    api_settings: Settings, proxies: list[str], person: str | None
+) -> None:
+    """The tool's own call comes from within the application, where no proxy says it again."""
+    changes = {"proxy_user_header": "X-Forwarded-User", "trusted_proxies": proxies}
+    remember = {**CALL, "params": {"name": "remember", "arguments": {"content": "x", "session_id": "s1"}}}
+    with serve_mcp(api_settings.model_copy(update=changes)) as served:
+        served.api.flow("support")
+        answer = post(served, "/mcp/flows/support", remember, **{"X-Forwarded-User": "zoe@example.com"})
+        entries = served.api.get("/audit", operation="capture_run")["items"]
+
+    assert not answer.json()["result"].get("isError")
+    assert [(entry["person"], entry["request_id"]) for entry in entries] == [(person, answer.headers["x-request-id"])]
+
+
 def test_requests_have_ids_bounds_and_headers_like_all_others(served: Served) -> None:
     answer = post(served, **{"X-Request-Id": "abc-1"})
     assert answer.headers["x-request-id"] == "abc-1"
@@ -410,3 +427,17 @@ def test_an_sdk_that_is_too_old_counts_as_none(api_settings: Settings, monkeypat
 def test_the_setting_turns_it_off(api_settings: Settings) -> None:
     with serve_mcp(api_settings.model_copy(update={"mcp": False})) as served:
         assert post(served).status_code == 404
+
+
+def test_the_limits_of_a_key_hold_for_every_tool(served: Served) -> None:
+    """Neither the address nor an argument of a tool reaches another end user or another flow."""
+    api = served.api
+    api.flow("other")
+    flow = UUID(api.get("/flows/support")["id"])
+    said = [{"role": "user", "content": "My fence is red."}]
+    api.post("/flows/support/runs", {"session_id": "mine", "end_user_id": "ann", "messages": said}, expect=201)
+    key = {"Authorization": f"Bearer {api.limited_key(flow_ids=[flow], end_user_id='ann').secret}"}
+    assert "red" in post(served, **key).text  # the address need not name the flow
+    assert "green" not in post(served, **key).text
+    assert "green" not in post(served, "/mcp?end_user_id=bob", **key).text
+    assert "not_found" in post(served, "/mcp/flows/other", **key).text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -10,9 +11,10 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase import errors
+from memorybase.database import clock
 from memorybase.database.paging import PageRequest
-from memorybase.memory_bases import dead_letters
-from memorybase.memory_bases.dead_letters import DeadLetterAction, DeadLetterOutcome
+from memorybase.memory_bases import dead_letters, regenerate
+from memorybase.memory_bases.dead_letters import DeadLetterAction, DeadLetterOutcome, SkipReason
 from memorybase.models import DeadLetter
 from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.read_models import dead_letters as groups
@@ -32,9 +34,12 @@ def bases(world: World) -> tuple[UUID, UUID]:
     return found
 
 
-def act(world: World, action: DeadLetterAction, user_id: UUID | None = None, limit: int = 1000, **wanted: Any) -> Any:
+def act(
+    world: World, action: DeadLetterAction, user_id: UUID | None = None, limit: int = 1000, *, dry_run: bool = False,
+    **wanted: Any,
+) -> Any:  # fmt: skip
     return dead_letters.act_on_dead_letters(
-        world.services, user_id or world.user_id, action, DeadLetterFilter(**wanted), limit=limit
+        world.services, user_id or world.user_id, action, DeadLetterFilter(**wanted), limit=limit, dry_run=dry_run
     )
 
 
@@ -147,3 +152,42 @@ def test_a_list_over_all_memory_bases(world: World, bases: tuple[UUID, UUID]) ->
     assert (whole.total, {letter.memory_base_id for letter in whole.items}) == (10, set(bases))
     assert jobs.list_dead_letters(world.services, world.user_id, None, PageRequest(), cause="unexpected").total == 0
     assert jobs.list_dead_letters(world.services, world.new_user(), None, PageRequest()).total == 0
+
+
+def test_a_dry_run_counts_and_changes_nothing(world: World, bases: tuple[UUID, UUID]) -> None:
+    counted = act(world, DISCARD, memory_base_id=bases[0], dry_run=True)
+    assert (counted.taken, counted.remaining, counted.results, counted.dry_run) == (5, 5, [], True)
+    named = act(world, RETRY, ids=[world.dead_letters(bases[0])[0].id, uuid4()], dry_run=True)
+    assert (named.taken, named.skipped) == (1, {SkipReason.NOT_FOUND: 1})
+    assert states(world, bases[0]) == 5 * ["dead"]
+
+
+def test_a_filter_by_flow_session_and_age_takes_what_matches(world: World, bases: tuple[UUID, UUID]) -> None:
+    with world.services.database.reading() as db:
+        now = clock.now(db)
+    assert act(world, DISCARD, session_id="a", dry_run=True).taken == 6
+    assert act(world, DISCARD, session_id="a", memory_base_id=bases[0], dry_run=True).taken == 3
+    assert act(world, DISCARD, flow_id=world.new_flow(), dry_run=True).taken == 0
+    assert act(world, DISCARD, until=now - timedelta(hours=1), dry_run=True).taken == 0
+    assert act(world, DISCARD, since=now - timedelta(hours=1), flow_id=world.flow_id).taken == 10
+    with pytest.raises(errors.NotFound):
+        act(world, DISCARD, user_id=world.new_user(), flow_id=world.flow_id)
+
+
+def test_those_that_a_repair_retries_already_are_counted_and_left_alone(world: World, bases: tuple[UUID, UUID]) -> None:
+    first = act(world, RETRY, memory_base_id=bases[0], limit=2)
+    assert (first.taken, first.skipped) == (2, {})
+    second = act(world, RETRY, memory_base_id=bases[0])
+    assert (second.taken, second.remaining, second.skipped) == (3, 0, {SkipReason.RETRYING: 2})
+
+
+def test_a_discarded_message_stays_stored_and_a_regenerate_tries_it_again(
+    world: World, bases: tuple[UUID, UUID]
+) -> None:
+    act(world, DISCARD, flow_id=world.flow_id)
+    assert len(world.messages()) == 6
+    world.embedder._rejected.clear()
+    regenerate.regenerate(world.services, world.user_id, bases[0])
+    world.settle()
+    world.assert_all_ingested(bases[0])
+    assert len({entry.message_id for entry in world.ledger(bases[0])}) == 6

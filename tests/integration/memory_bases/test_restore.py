@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,9 +25,11 @@ from memorybase.knowledge_bases.documents import NewDocument
 from memorybase.knowledge_bases.registry import DocumentQuery
 from memorybase.memory_bases import consistency, orphans, regenerate
 from memorybase.models import KnowledgeBase, MemoryBase
+from memorybase.operations import vector_backup
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import Hit, search
 from memorybase.sessions import edits
+from memorybase.vectors import saved
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
@@ -250,6 +253,75 @@ class TestReportedUnasked:
         world.say("s", "one more")
         world.drain()
         assert found in ([None], [False])
+
+
+class TestSavedVectors:
+    """The vectors of a backup are taken instead of embedding their texts again."""
+
+    @pytest.fixture
+    def lost(self, world: World) -> UUID:
+        """A memory base and a knowledge base, restored from a backup with vectors to a new, empty store."""
+        base = filled(world)
+        registry.create(world.services, world.user_id, name="notes")
+        registry.add_documents(world.services, world.user_id, "notes", [NewDocument("a note on harbours")])
+        folder = world.services.settings.restored_dir / saved.FOLDER
+        folder.mkdir(parents=True)
+        assert vector_backup.save_all(world.services, folder) == vector_backup.SavedCollections(11, 0)
+        for name in world.vectors.names():
+            world.vectors.delete_collection(name)
+        world.embedder.embedded.clear()
+        return base
+
+    def test_nothing_is_embedded_but_what_changed_since(
+        self, world: World, lost: UUID, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        edit(world, "the train is green")
+        said = run(world, monkeypatch, "--apply")
+        assert said.exit_code == 0, said.output
+        world.settle()
+        world.assert_all_ingested(lost)
+        assert set(world.embedder.embedded) == {"the train is green"}
+        found = registry.search(world.services, world.user_id, "notes", DocumentQuery(query="harbours"))
+        assert [hit.snippet for hit in found.results] == ["a note on harbours"]
+
+    def test_without_the_files_everything_is_embedded(
+        self, world: World, lost: UUID, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shutil.rmtree(world.services.settings.restored_dir)
+        assert run(world, monkeypatch, "--apply").exit_code == 0
+        world.settle()
+        world.assert_all_ingested(lost)
+        assert len(world.embedder.embedded) == 11
+
+    def test_a_second_run_waits_for_what_the_first_has_started(
+        self, world: World, lost: UUID, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert run(world, monkeypatch, "--apply").exit_code == 0
+        again = run(world, monkeypatch, "--apply")
+        assert again.exit_code == 0, again.output
+        assert "is being regenerated" in again.output
+        world.settle()
+        world.assert_all_ingested(lost)
+
+    def test_the_vectors_are_deleted_once_nothing_is_rebuilt(
+        self, world: World, lost: UUID, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        waited: list[bool] = []
+
+        def work(_seconds: float) -> None:
+            waited.append(world.services.settings.restored_dir.exists())
+            world.settle()
+
+        monkeypatch.setattr("time.sleep", work)
+        assert run(world, monkeypatch, "--apply", "--finish").exit_code == 0
+        assert waited == [True]
+        assert not world.services.settings.restored_dir.exists()
+        world.assert_all_ingested(lost)
+
+    def test_a_store_that_does_not_answer_is_left_out(self, world: World, tmp_path: Path) -> None:
+        filled(world)
+        world.vectors.away = True
+        assert vector_backup.save_all(world.services, tmp_path) == vector_backup.SavedCollections(0, 1)
 
 
 def put_back(world: World, base: UUID, records: dict[str, VectorRecord]) -> None:

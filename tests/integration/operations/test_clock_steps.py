@@ -21,6 +21,7 @@ from memorybase.models import (
     Chat,
     ChatMemory,
     DeletedMessage,
+    Distillation,
     Generation,
     Heartbeat,
     IdempotencyKey,
@@ -29,9 +30,12 @@ from memorybase.models import (
     MemoryMap,
     PlannedBaseDeletion,
     PlannedDeletion,
+    QuotaCounter,
     RestorableMessage,
     Session,
     SessionSummary,
+    WebhookDelivery,
+    WebhookEndpoint,
     WebTicket,
 )
 from memorybase.models.base import UtcDateTime
@@ -54,16 +58,26 @@ UNLIMITED = {
         "memory_uses.recorded_at", "heartbeats.started_at", "idempotency_keys.created_at",
         "ingestion_jobs.embedding_at", "ingestion_jobs.embedded_at", "ingestion_jobs.written_at",
         "memory_bases.mismatch_since", "memory_maps.as_of", "memory_maps.computed_at", "memory_maps.failing_since",
-        "search_labels.marked_at",
+        "distillations.updated_at", "facts.said_at", "facts.created_at",
+        "search_labels.marked_at", "audit_entries.at", "legal_holds.placed_at", "retention_passes.started_at",
+        "retention_passes.expired_before", "retention_passes.finished_at", "memory_bases.paused_at",
+        "webhook_endpoints.created_at", "webhook_deliveries.occurred_at", "webhook_deliveries.last_attempt_at",
+        "standing_statements.said_at", "standing_statements.changed_at",
     },
-    "chosen by the caller": {"api_keys.expires_at"},
+    "chosen by the caller": {"api_keys.expires_at", "sessions.expires_at"},
     "only whether it is set counts": {
         "api_keys.revoked_at", "flows.deleting_at", "sessions.deleted_at", "memory_bases.deleting_at",
-        "knowledge_bases.deleting_at",
+        "knowledge_bases.deleting_at", "heartbeats.drain_requested_at", "heartbeats.draining_at",
+        "standing_statements.deleted_at",
+    },
+    "deletes or disables later by the step": {
+        "webhook_endpoints.failing_since", "webhook_endpoints.disabled_at", "webhook_deliveries.finished_at",
+        "quota_end_users.first_seen_at",
     },
     "written at most once a minute: the mark of use is late by the step": {"api_keys.last_used_at"},
     "corrected or ignored where it is read": {
         "sessions.last_captured_at", "messages.edited_at", "message_changes.at", "ingestion_jobs.finished_at",
+        "quota_counters.window_start",
     },
 }  # fmt: skip
 
@@ -230,8 +244,7 @@ class TestOperations:
 
     def test_a_turn_that_was_taken_ahead_is_taken_again(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         def take() -> bool:
-            with world.services.database.transaction() as db:
-                return turns.take_turn(db, "turn:x", clock.now(db), timedelta(days=1))
+            return turns.take_turn(world.services.database, "turn:x", timedelta(days=1))
 
         with an_hour_ahead(monkeypatch):
             assert take()
@@ -260,6 +273,7 @@ def _rows_of_every_table(world: World) -> None:
     _insert(services, Chat, flow_id=flow_id, chat_memory_id=memory_id)
     _insert(services, SessionSummary, flow_id=flow_id, session_id="s")
     _insert(services, DeletedMessage, flow_id=flow_id)
+    _insert(services, Distillation, memory_base_id=_memory_base_id(services), flow_id=flow_id, session_id="s")
     _insert(services, PlannedDeletion, session_uuid=_session_uuid(services), user_id=world.user_id)
     _insert(services, PlannedBaseDeletion, memory_base_id=_memory_base_id(services), user_id=world.user_id)
     _insert(services, MemoryMap, memory_base_id=_memory_base_id(services))
@@ -275,6 +289,10 @@ def _rows_of_every_table(world: World) -> None:
     for kind in ("link", "session"):
         _insert(services, WebTicket, token_hash=kind.encode(), key_id=key.id, kind=kind)
     _insert(services, IdempotencyKey, user_id=world.user_id)
+    endpoint_id = uuid4()
+    _insert(services, WebhookEndpoint, id=endpoint_id, user_id=world.user_id)
+    _insert(services, WebhookDelivery, user_id=world.user_id, endpoint_id=endpoint_id, state="pending")
+    _insert(services, QuotaCounter, subject_id=world.user_id, user_id=world.user_id)
     assert all(_is_filled(services, table) for table in (Generation, IngestionJob, Session))
 
 

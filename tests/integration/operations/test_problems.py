@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from harness import hooks
 from harness.contract import CONTRACT
 from harness.statements import recorded
 from harness.world import World
@@ -22,6 +23,7 @@ from memorybase.operations.parts import PartView
 from memorybase.operations.problems import FixAction, Problem, ProblemKind, problems
 from memorybase.settings import Settings
 from memorybase.vectors.store import CollectionRef
+from memorybase.webhooks import deliveries, endpoints
 
 
 def part(name: str, problem: str | None = None) -> PartView:
@@ -181,6 +183,76 @@ def test_any_number_of_memory_bases_costs_the_same_number_of_queries(world: Worl
     assert count() == few
 
 
+def webhook_problems(world: World) -> list[Problem]:
+    return [each for each in found(world) if each.kind is ProblemKind.WEBHOOK]
+
+
+def test_a_webhook_that_did_not_get_events_is_a_problem_until_they_are_replayed(world: World) -> None:
+    webhook = hooks.subscribe(world, url="https://hooks.example.com/services/secret-part?token=x")
+    other = hooks.subscribe(world)
+    hooks.happen(world, 3)
+    for each in (webhook, other):
+        hooks.let_die(world, each.id)
+    endpoints.change(world.services, world.user_id, other.id, {"enabled": False})
+    (problem,) = webhook_problems(world)
+    assert (problem.title, problem.webhook_id) == ("3 events were not delivered", webhook.id)
+    assert problem.text == "All attempts to send them to the webhook hooks.example.com failed."
+    assert "secret-part" not in repr(problem)
+    oldest = min(row.occurred_at for row in hooks.rows(world, webhook.id))
+    assert problem.since == oldest
+    (replay,) = problem.fixes
+    assert (replay.label, replay.path) == ("Replay 3", f"/v1/webhooks/{webhook.id}/replay")
+    since = datetime.fromisoformat((replay.body or {})["since"])
+    assert deliveries.replay_dead(world.services, world.user_id, webhook.id, since).replayed == 3
+    assert webhook_problems(world) == []
+
+
+def test_a_webhook_whose_dead_deliveries_are_discarded_is_no_problem(world: World) -> None:
+    webhook = hooks.subscribe(world)
+    hooks.happen(world, 3)
+    hooks.let_die(world, webhook.id)
+    deliveries.discard(world.services, world.user_id, webhook.id, hooks.rows(world)[0].id)
+    (problem,) = webhook_problems(world)
+    assert problem.title == "2 events were not delivered"
+    deliveries.discard_dead(world.services, world.user_id, webhook.id, None)
+    assert webhook_problems(world) == []
+
+
+def test_a_webhook_that_was_disabled_because_it_failed_is_a_problem_and_one_of_a_person_is_not(world: World) -> None:
+    gone, stopped = hooks.subscribe(world, description="Alerts"), hooks.subscribe(world)
+    endpoints.change(world.services, world.user_id, stopped.id, {"enabled": False})
+    hooks.happen(world)
+    hooks.deliver(world, hooks.GONE)
+    (problem,) = webhook_problems(world)
+    assert (problem.title, problem.webhook_id) == ("The webhook Alerts is disabled", gone.id)
+    assert problem.text == "It answered 410. 1 event was not delivered; new ones are not recorded."
+    assert [fix.action for fix in problem.fixes] == [FixAction.ENABLE, FixAction.REPLAY]
+    assert problem.since == hooks.endpoint_row(world, gone.id).disabled_at
+    endpoints.change(world.services, world.user_id, gone.id, {"enabled": True})
+    hooks.let_die(world, gone.id, days=8)
+    world.sweep()  # deletes old deliveries
+    assert webhook_problems(world) == []
+
+
+def test_the_webhooks_of_another_user_are_no_problem_of_mine(world: World) -> None:
+    hooks.subscribe(world)
+    hooks.happen(world)
+    hooks.deliver(world, hooks.GONE)
+    assert found(world, world.new_user()) == []
+
+
+def test_dead_deliveries_are_counted_by_their_index(sqlite_world: World) -> None:
+    webhook = hooks.subscribe(sqlite_world)
+    hooks.happen(sqlite_world, 3)
+    hooks.let_die(sqlite_world, webhook.id)
+    with recorded(sqlite_world.services.database.engine) as sent:
+        found(sqlite_world)
+    statement, values = next(each for each in sent if "webhook_deliveries.state = 'dead'" in each[0])
+    with sqlite_world.services.database.engine.connect() as connection:
+        plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", tuple(values)).all())
+    assert "ix_webhook_deliveries_dead" in plan
+
+
 def change(world: World, table: Any, **values: Any) -> None:
     with world.services.database.transaction() as db:
         db.execute(sa.update(table).values(**values))
@@ -193,10 +265,16 @@ def test_the_calls_that_end_a_problem_are_calls_of_the_api(world: World) -> None
     world.settle()
     world.vectors.delete_collection(collection(world).name)
     world.new_base(auto_capture=False)
+    hooks.subscribe(world)
+    hooks.happen(world)
+    hooks.deliver(world, hooks.GONE)
     consistency.check_mismatch(world.services, world.user_id, base)
     operations = {(method.upper(), path) for path, item in CONTRACT["paths"].items() for method in item}
     fixes = [fix for problem in found(world) for fix in problem.fixes]
-    assert {fix.action for fix in fixes} == {FixAction.REBUILD, FixAction.RETRY, FixAction.SYNC, FixAction.TURN_ON}
+    assert {fix.action for fix in fixes} == {
+        FixAction.REBUILD, FixAction.RETRY, FixAction.SYNC, FixAction.TURN_ON, FixAction.ENABLE, FixAction.REPLAY
+    }  # fmt: skip
     for fix in fixes:
-        path = re.sub(r"[0-9a-f-]{36}", "{memory_base_id}", fix.path or "")
+        name = "webhook_id" if "/webhooks/" in (fix.path or "") else "memory_base_id"
+        path = re.sub(r"[0-9a-f-]{36}", f"{{{name}}}", fix.path or "")
         assert (fix.method, path) in operations

@@ -21,6 +21,7 @@ FINE: dict[str, Any] = {
     "is_unreachable": False,
     "is_building": False,
     "is_working": False,
+    "is_paused": False,
     "pending_messages": 0,
     "auto_capture": True,
 }
@@ -31,6 +32,7 @@ HOLDS = (
     ({"is_unreachable": True}, ConditionName.UNREACHABLE),
     ({"is_building": True}, ConditionName.BUILDING),
     ({"is_working": True}, ConditionName.WORKING),
+    ({"is_paused": True}, ConditionName.PAUSED),
     ({"pending_messages": 3}, ConditionName.WAITING),
     ({"auto_capture": False}, ConditionName.PAUSED),
 )

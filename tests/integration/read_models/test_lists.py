@@ -25,7 +25,7 @@ from memorybase.read_models import end_users, runs, session_queries, sessions
 from memorybase.read_models.run_queries import RunFilter
 from memorybase.read_models.runs import RecalledView, RunView
 from memorybase.read_models.search_states import SearchState
-from memorybase.read_models.session_queries import SessionFilter
+from memorybase.read_models.session_queries import MessageQuery, SessionFilter
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
 
@@ -54,6 +54,17 @@ def state_of(world: World, session_id: str = "s") -> tuple[SearchState, list[Sea
     (session,) = [each for each in list_sessions(world).items if each.session_id == session_id]
     of_runs = [run.state for run in list_runs(world, session_id=session_id).items]
     return session.state, of_runs[::-1]
+
+
+def test_a_total_is_counted_up_to_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memorybase.database.paging.MAX_TOTAL", 3)
+    wanted = MessageQuery(flow_id=world.flow_id)
+    totals = []
+    for text in ("one", "two", "three", "four"):
+        world.say("s", text)
+        page = sessions.list_messages(world.services, world.user_id, wanted, ALL)
+        totals.append((len(page.items), page.total, page.total_capped))
+    assert totals == [(1, 1, False), (2, 2, False), (3, 3, False), (4, 3, True)]
 
 
 class TestStates:

@@ -15,12 +15,14 @@ from harness.world import World, build_world
 
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import Hit, search
-from memorybase.search.stored_candidates import SMALL_SELECTION
+from memorybase.search.stored_candidates import COMPARED_CHUNKS
 from memorybase.sessions import edits
 from memorybase.vectors.pgvector import PgVectorStore
 
+pytestmark = pytest.mark.slow  # thousands of messages
+
 RUN = 60
-RUNS = SMALL_SELECTION // RUN + 1
+RUNS = COMPARED_CHUNKS // RUN + 1
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def world(postgres_server: PostgresServer, tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def base(world: World) -> UUID:
-    """A session of Ada that is too long to be filtered by message ids, and others."""
+    """A session of Ada with more chunks than are compared one by one, and others."""
     base = world.new_base(threshold=1)
     for run in range(RUNS):
         world.say("long", *(f"harbour {run} {n}" for n in range(RUN)), end_user_id="ada")

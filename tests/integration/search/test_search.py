@@ -296,7 +296,7 @@ def test_a_small_session_is_found_behind_a_large_one(
 
     assert set(few) < set(ids(hits))
     assert len(hits) == 4
-    assert vectors.calls["query"] == 2  # unfiltered, then by id
+    assert (vectors.calls["query"], vectors.calls["fetch"]) == (0, 1)
 
 
 def test_a_renamed_small_session_is_found_by_its_new_name(world: World, flow_id: UUID, base_id: UUID) -> None:
@@ -336,7 +336,7 @@ def test_a_large_session_of_a_larger_store_is_found(
     world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memorybase.search.stored_candidates.MAX_FETCH", 40)
-    monkeypatch.setattr("memorybase.search.stored_candidates.SMALL_SELECTION", 2)
+    monkeypatch.setattr("memorybase.search.stored_candidates.COMPARED_CHUNKS", 2)
     fill(world, flow_id, base_id, 100, session_id="large")
     wanted = world.say(flow_id, *(f"unlike {number}" for number in range(5)), session_id="other")
     world.ingest(base_id, "other")

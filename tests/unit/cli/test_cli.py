@@ -3,8 +3,9 @@ from __future__ import annotations
 import io
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 from uuid import UUID
 
@@ -16,15 +17,15 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from memorybase import __version__, cli, errors
-from memorybase.cli import dead_letters, doctor, options
+from memorybase.cli import bulk, dead_letters, doctor, options
 from memorybase.cli.demo import MARKER, _fresh
-from memorybase.cli.search import table_of
+from memorybase.cli.search import table_of, table_of_facts
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir, RunningStack
 
 COMMANDS = (
     "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
-    "keys", "partition", "rebalance", "reindex", "restore", "sign-in", "evaluate", "tune",
+    "keys", "audit", "partition", "rebalance", "reindex", "restore", "sign-in", "evaluate", "tune",
 )  # fmt: skip
 
 
@@ -86,6 +87,37 @@ class TestCommands:
         shown = list(table_of([hit, whole]).columns[-1].cells)
         assert shown == ["… The zebra sleeps. …", "Before. The zebra sleeps. Behind."]
 
+    def test_search_shows_a_dim_line_about_the_other_message_of_a_correction(self) -> None:
+        later, earlier, denied = (
+            models.Hit.model_validate(
+                {
+                    "message_id": UUID(int=1), "memory_base_id": UUID(int=2), "run_id": UUID(int=3), "session_id": "s",
+                    "seq": 1, "role": "user", "timestamp": datetime(2026, 3, 2, tzinfo=UTC), "score": 0.5,
+                    "pending": False, "metadata": {}, "content": "text", "snippet": "text", "snippet_start": 0,
+                    "snippet_end": 4, side: {"message_id": UUID(int=4), **correction},
+                }
+            )
+            for side, correction in (
+                ("corrects", {"kind": "name", "was": "Ada", "now": "[bo]"}),
+                ("corrected_by", {"kind": "name", "was": "Ada", "now": "[bo]"}),
+                ("corrects", {"kind": "denial", "was": None, "now": None}),
+            )
+        )  # fmt: skip
+        assert list(table_of([later, earlier, denied]).columns[-1].cells) == [
+            "text\n[dim]Now \\[bo], was Ada[/dim]",
+            "text\n[dim]Corrected later: was Ada, now \\[bo][/dim]",
+            "text\n[dim]Another message says the opposite[/dim]",
+        ]
+
+    def test_a_fact_is_shown_with_when_and_the_number_of_its_messages(self) -> None:
+        fact = models.FactHit(
+            fact_id=UUID(int=1), memory_base_id=UUID(int=2), session_id="s", kind="fact", derived=True, who="Mira",
+            what="Mira sails [home]", when="in May", said_at=datetime(2026, 3, 2, tzinfo=UTC), score=0.5,
+            source_message_ids=[UUID(int=3), UUID(int=4)],
+        )  # fmt: skip
+        shown = [next(iter(column.cells)) for column in table_of_facts([fact]).columns]
+        assert shown == ["0.500", "s", "Mira", "2026-03-02", r"Mira sails \[home] (in May)", "2"]
+
     def test_a_url_without_a_key_asks_for_one(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         words = ("search", "what", "--memory", "m", "--data-dir", str(tmp_path), "--url", "http://x")
         assert "MEMORYBASE_API_KEY" in str(run_main(monkeypatch, *words))
@@ -136,7 +168,50 @@ class TestCommands:
 
     def test_ids_of_dead_letters_must_not_be_empty(self) -> None:
         with pytest.raises(errors.InvalidRequest, match="must not be empty"):
-            dead_letters._chosen(cast("Client", None), UUID(int=1), [""], all_=False)
+            dead_letters._act(cast("Client", None), "retry", [""], {}, all_=False, dry_run=False)
+
+
+class TestBulk:
+    @pytest.mark.parametrize(
+        ("ids", "wanted", "all_"),
+        [(None, {}, False), (None, {"memory_base_id": "b"}, False), (["i"], {"cause": "c"}, False), (["i"], {}, True)],
+    )
+    def test_dead_letters_are_chosen_in_one_way(
+        self, ids: list[str] | None, wanted: dict[str, str], *, all_: bool
+    ) -> None:
+        with pytest.raises(errors.InvalidRequest, match="ids of dead letters, a filter, or --all"):
+            dead_letters._act(cast("Client", None), "discard", ids, wanted, all_=all_, dry_run=False)
+
+    def test_all_dead_letters_are_those_of_a_memory_base(self) -> None:
+        with pytest.raises(errors.InvalidRequest, match="--all requires --memory"):
+            dead_letters._act(cast("Client", None), "discard", None, {}, all_=True, dry_run=False)
+
+    def test_calls_are_repeated_until_nothing_is_left(self) -> None:
+        answers = [
+            SimpleNamespace(taken=t, remaining=r, dry_run=False, skipped={"due": r}) for t, r in ((2, 1), (1, 0))
+        ]
+        assert bulk.repeat(lambda: answers.pop(0)) == (3, {"due": 0})
+        assert answers == []
+
+    def test_a_call_that_takes_nothing_is_the_last(self) -> None:
+        answers = [SimpleNamespace(taken=0, remaining=5, dry_run=False, skipped={})]
+        assert bulk.repeat(lambda: answers.pop(0)) == (0, {})
+
+    def test_a_dry_run_is_one_call(self) -> None:
+        answers = [SimpleNamespace(taken=5, remaining=5, dry_run=True, skipped={"due": 2, "running": 1})]
+        taken, skipped = bulk.repeat(lambda: answers.pop(0))
+        assert (taken, bulk.left_alone(skipped)) == (5, "; left alone: 2 due, 1 running")
+
+    @pytest.mark.parametrize("age", ["", "3", "3w", "-3d", "999999999999d"])
+    def test_an_age_has_a_number_and_a_unit(self, age: str) -> None:
+        with pytest.raises(errors.InvalidRequest, match="--older-than"):
+            bulk.chosen_by(cast("Client", None), None, None, None, age, None)
+
+    def test_an_age_is_a_moment(self) -> None:
+        chosen = bulk.chosen_by(cast("Client", None), None, "f", None, "7d", None, cause=None)
+        assert chosen["flow_id"] == "f"
+        assert set(chosen) == {"flow_id", "until"}
+        assert timedelta(days=7) <= datetime.now(UTC) - chosen["until"] < timedelta(days=8)
 
 
 class TestDemoDirectory:

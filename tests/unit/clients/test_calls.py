@@ -96,6 +96,8 @@ def test_what_a_repetition_cannot_change_is_not_repeated(error: errors.Memorybas
 def test_the_answer_to_the_call_itself_is_worth_a_wait() -> None:
     assert pause(errors.IdempotencyInProgress("", status=409, retryable=True, retry_after=3)) == 3
     assert pause(errors.SecretNotStored("", status=409)) is None
+    assert pause(errors.QuotaExceeded("", status=429, retryable=True, retry_after=3_600)) is None
+    assert pause(errors.QuotaFull("", status=429, retryable=True)) is None
 
 
 def test_a_call_sends_its_key() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -13,18 +15,21 @@ from importlib.metadata import requires
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from uuid import UUID
 
 import memorybase_client
 import pytest
 from harness.contract import CONTRACT
-from memorybase_client import AsyncClient, Client
+from memorybase_client import AsyncClient, Client, models
 from memorybase_client import errors as client_errors
+from packaging.version import Version
 
 import memorybase
 from api import failures
 from memorybase import errors
 
 PROJECT = Path(__file__).parents[3] / "clients" / "python"
+RELEASED = Path(__file__).parents[1] / "api" / "released"
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = {
     item[method]["operationId"]: item[method]
@@ -65,6 +70,48 @@ def test_every_operation_has_a_method_with_its_arguments(client: type[Any], gene
 
 def test_calls_whose_ids_the_client_chooses_exist(generate: ModuleType) -> None:
     assert generate.IDS_CHOSEN.keys() <= OPERATIONS.keys()
+
+
+def test_an_answer_of_an_older_server_may_lack_every_property_that_may_be_null(generate: ModuleType) -> None:
+    contract = generate.Contract(CONTRACT)
+    contract.collect()
+    answered = {
+        name: getattr(models, name)
+        for name in contract.answered
+        if contract.is_object(name) and not contract.is_page(name)
+    }
+    nullable = [
+        (name, member)
+        for name, model in answered.items()
+        for member in contract.schemas[name]["properties"]
+        if "None" in generate.members_of(str(model.__annotations__[member]))
+    ]
+    assert len(nullable) > 100
+    assert [each for each in nullable if answered[each[0]].model_fields[each[1]].is_required()] == []
+
+    flow = {"id": UUID(int=1), "name": "desk", "created_at": "2026-01-01T00:00:00Z"}
+    read = models.FlowView.model_validate(flow | {"of_a_newer_server": 1})
+    assert (read.external_id, read.retain_days) == (None, None)
+
+
+def test_a_property_that_was_added_to_an_answer_may_be_absent(generate: ModuleType) -> None:
+    contract = generate.Contract(CONTRACT)
+    contract.collect()
+    released = json.loads(gzip.decompress(max(RELEASED.glob("openapi-*.json.gz"), key=_version).read_bytes()))
+    before = released["components"]["schemas"]
+    added = [
+        (name, member)
+        for name in contract.answered & before.keys()
+        if contract.is_object(name) and not contract.is_page(name)
+        for member in contract.schemas[name]["properties"].keys() - before[name].get("properties", {}).keys()
+    ]
+    required = [each for each in added if getattr(models, each[0]).model_fields[each[1]].is_required()]
+    assert added
+    assert required == [], "a client fails at a server of the last release, whose answers lack them"
+
+
+def _version(path: Path) -> Version:
+    return Version(path.name.removeprefix("openapi-").removesuffix(".json.gz"))
 
 
 def server_errors(kind: type[errors.MemorybaseError] = errors.MemorybaseError) -> Iterator[type[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from memorybase.conversation import Record
+from memorybase.conversation.summarizers.job import pause_after
 from memorybase.conversation.summarizers.llm import (
     ExtractiveSummarizer,
     LangChainSummarizer,
@@ -198,6 +200,18 @@ def test_a_failing_endpoint_is_unavailable_and_its_key_stays_secret(
 
     assert KEY not in failed.value.message
     assert failed.value.__cause__ is None
+
+
+def test_the_pause_that_an_endpoint_asks_for_is_in_the_error() -> None:
+    def busy(_request: httpx.Request) -> httpx.Response:
+        return httpx.Response(429, headers={"Retry-After": "20"})
+
+    with pytest.raises(SummarizerUnavailable) as failed:
+        openai(busy).summarize(None, TALK)
+    assert failed.value.details == {"retry_after_seconds": 20.0}
+    short, long = timedelta(seconds=5), timedelta(seconds=60)
+    assert [pause_after(failed.value, own) for own in (short, long)] == [timedelta(seconds=20), long]
+    assert pause_after(SummarizerUnavailable(), short) == short
 
 
 class ScriptedModel:

@@ -161,3 +161,17 @@ def test_project_and_branch_are_those_of_the_repository(tmp_path: Path, *, is_wo
     assert hook.project_of(str(tmp_path / "shop" / "src")) == (str(tmp_path / "shop"), "feature/cart")
     assert hook.project_of(str(tmp_path)) == (str(tmp_path), "")
     assert hook.project_of("") == ("", "")
+
+
+def test_a_hit_that_was_corrected_later_says_so() -> None:
+    values = {"kind": "number", "was": "300 ms", "now": "250 ms"}
+    hits = [
+        {"snippet": "It takes 300 ms.", "corrected_by": values},
+        {"snippet": "I never sailed.", "corrected_by": {"kind": "denial", "was": None, "now": None}},
+        {"snippet": "It takes 250 ms.", "corrected_by": None},
+    ]
+    assert [line.partition("] ")[2] for line in hook.describe(hits).splitlines()[1:]] == [
+        "It takes 300 ms. (corrected later: was 300 ms, now 250 ms)",
+        "I never sailed. (a later message says the opposite)",
+        "It takes 250 ms.",
+    ]

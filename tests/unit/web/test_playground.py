@@ -6,18 +6,22 @@ import json
 import shlex
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from starlette.datastructures import QueryParams
+from starlette.requests import Request
 
+from api.web.corrections import is_outdated, notes
 from api.web.playground import code, compare, shown
 from api.web.playground.asked import Asked, Setting
-from api.web.rendering import address
+from api.web.rendering import address, render
 from memorybase import errors
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.search.bands import GOOD, WEAK
+from memorybase.search.corrections.hits import CorrectionOf
 from memorybase.search.parts import PartWeights
 from memorybase.search.search import Hit
 
@@ -46,7 +50,8 @@ class TestAddress:
     @pytest.mark.parametrize(
         "asked",
         [Asked(q="x"), ASKED, replace(ASKED, b=None), replace(ASKED, b=Setting(mode="dense", half_life=0)),
-         Asked(q="x", a=Setting(half_life=7), b=Setting())],
+         Asked(q="x", a=Setting(half_life=7), b=Setting()), Asked(q="x", a=Setting(corrections=False), b=Setting()),
+         Asked(q="x", a=Setting(corrections=False), b=Setting(corrections=True))],
     )  # fmt: skip
     def test_a_copied_address_restores_everything(self, asked: Asked) -> None:
         assert read(address("/playground", **asked.address())) == asked
@@ -60,7 +65,8 @@ class TestAddress:
     @pytest.mark.parametrize(
         ("query", "field"),
         [("k=0", "k"), ("k=many", "k"), ("w.words=3", "w.words"), ("mode=other", "mode"), ("min=nan", "min"),
-         ("memory=mine", "memory"), ("compare=1&b.recent=-1", "b.recent"), ("days=x", "days"), ("preset=p", "preset")],
+         ("memory=mine", "memory"), ("compare=1&b.recent=-1", "b.recent"), ("corrections=yes", "corrections"),
+         ("days=x", "days"), ("preset=p", "preset")],
     )  # fmt: skip
     def test_what_is_not_valid_is_named(self, query: str, field: str) -> None:
         with pytest.raises(errors.InvalidRequest) as raised:
@@ -93,6 +99,15 @@ class TestShown:
         assert meaning.left + meaning.width == pytest.approx(kind.left + kind.width, abs=0.1)
         assert kind.against
 
+    def test_a_walk_names_the_own_score_of_a_message_that_was_raised(self) -> None:
+        parts = {"signals": {"dense": {"value": 1.0, "share": 5.0}}, "bias": -4.0, "own_score": 0.31}
+        *_, own, score = shown.walk(parts, 0.75, [])
+        assert (own.text, own.amount) == (
+            "Its own score: that of the message which it corrects replaces it", "0.31",
+        )  # fmt: skip
+        assert score.amount == "0.75"
+        assert "Its own score" not in str(shown.walk(parts, 0.31, []))
+
     def test_bands_and_the_limit(self) -> None:
         rows = shown.show([hit(0.3), hit(0.02)], "berth", ENGLISH, limit=0.1, is_dense=False)
         assert [(row.band, row.is_given) for row in rows] == [(GOOD, True), (WEAK, False)]
@@ -102,6 +117,54 @@ class TestShown:
     def test_a_cosine_has_no_band(self) -> None:
         (row,) = shown.show([hit(0.6, parts={"dense": 0.6})], "berth", ENGLISH, limit=0.1, is_dense=True)
         assert (row.band, row.steps) == (shown.COSINE, [])
+
+
+class TestCorrections:
+    EARLIER, LATER = UUID(int=1), UUID(int=2)
+
+    def test_both_messages_name_both_values_and_each_other(self) -> None:
+        later = hit(message_id=self.LATER, corrects=CorrectionOf(self.EARLIER, "number", "300 ms", "250 ms"))
+        earlier = hit(message_id=self.EARLIER, corrected_by=CorrectionOf(self.LATER, "number", "300 ms", "250 ms"))
+        new, old = shown.show([later, earlier], "latency", ENGLISH, limit=0.1, is_dense=False)
+        (above,), (below,) = new.notes, old.notes
+        assert (above.text, above.link, above.message_id) == (
+            "Now 250 ms, was 300 ms", "Earlier message", self.EARLIER,
+        )  # fmt: skip
+        assert (below.text, below.link, below.message_id) == (
+            "Corrected later: was 300 ms, now 250 ms", "Later message", self.LATER,
+        )  # fmt: skip
+        assert above.is_listed
+        assert below.is_listed
+        assert (new.is_outdated, old.is_outdated) == (False, True)
+
+    def test_a_denial_has_no_values_and_greys_nothing(self) -> None:
+        denied = hit(corrected_by=CorrectionOf(self.LATER, "denial", None, None))
+        (note,) = notes(denied, ())
+        assert (note.text, note.is_listed) == ("Another message says the opposite", False)
+        assert not is_outdated(denied)
+
+    def test_a_message_between_two_others_has_both_lines(self) -> None:
+        between = hit(
+            corrects=CorrectionOf(self.EARLIER, "number", "500 ms", "300 ms"),
+            corrected_by=CorrectionOf(self.LATER, "number", "300 ms", "250 ms"),
+        )
+        assert [note.text for note in notes(between, ())] == [
+            "Now 300 ms, was 500 ms", "Corrected later: was 300 ms, now 250 ms",
+        ]  # fmt: skip
+
+    def test_most_results_have_none(self) -> None:
+        assert notes(hit(), ()) == []
+
+    def test_a_value_is_written_as_text(self) -> None:
+        outdated = hit(corrected_by=CorrectionOf(self.LATER, "name", "<b>Ada</b>", "Bo"))
+        request = Request({"type": "http", "root_path": "/prefix", "headers": []})
+        page = render(
+            request, "first_minute_search.html", q="who", error="", steps=SimpleNamespace(flow="f"),
+            hits=[(outdated, notes(outdated, {self.LATER}), True), (outdated, notes(outdated, ()), True)],
+        )  # fmt: skip
+        assert page.count("Corrected later: was &lt;b&gt;Ada&lt;/b&gt;, now Bo") == 2
+        assert f'href="#hit-{self.LATER}"' in page
+        assert f'href="/prefix/message?id={self.LATER}&amp;back=%2F"' in page
 
 
 def test_moves_name_each_moved_new_and_gone_result() -> None:
@@ -131,3 +194,8 @@ class TestCode:
         assert (body["weights"], body["half_life_days"], body["roles"]) == ({"words": 1.5}, 30, ["user"])
         assert body["memory_base_ids"] == [str(each) for each in ASKED.memories]
         assert "flow_id" not in body
+
+    @pytest.mark.parametrize("chosen", [True, False])
+    def test_whether_later_statements_are_first_is_in_the_body_if_it_was_chosen(self, chosen: bool) -> None:
+        assert code.search_body(Asked(q="x"), Setting(corrections=chosen))["corrections"] is chosen
+        assert "corrections" not in code.search_body(Asked(q="x"), Setting())

@@ -164,7 +164,8 @@ def _retry_after(answer: httpx.Response) -> float | None:
 
 def pause_before_retry(error: errors.MemorybaseError, *, attempt: int, tries: int) -> float | None:
     """Seconds to wait before the call is sent again; None if it is not."""
-    if attempt >= tries or not error.retryable or (error.status == _STATE and error.code != _OWN_CALL):
+    needs_another_call = isinstance(error, errors.QuotaFull) or (error.status == _STATE and error.code != _OWN_CALL)
+    if attempt >= tries or not error.retryable or needs_another_call:
         return None
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= LONGEST_RETRY_AFTER_SECONDS else None

@@ -224,6 +224,12 @@ class IdempotencyKeyReused(InvalidRequest):
     code = "idempotency_key_reused"
 
 
+class AddressRefused(InvalidRequest):
+    """This URL leads to an address that may not be called."""
+
+    code = "address_refused"
+
+
 class Unauthorized(CallerError):
     """A valid API key is required. Send it as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'."""
 
@@ -234,6 +240,12 @@ class Forbidden(CallerError):
     """This API key lacks the required scope."""
 
     code = "forbidden"
+
+
+class OutsideKeyLimits(Forbidden):
+    """A key that is limited to flows or to an end user may not make this call."""
+
+    code = "outside_key_limits"
 
 
 class NotFound(CallerError):
@@ -252,6 +264,18 @@ class RateLimited(CallerError):
     """Too many requests. Retry after the time in Retry-After."""
 
     code = "rate_limited"
+
+
+class QuotaExceeded(RateLimited):
+    """A quota is used up. Retry after details["resets_at"]."""
+
+    code = "quota_exceeded"
+
+
+class QuotaFull(QuotaExceeded):
+    """A quota of what is stored is used up. See details["freed_by"]."""
+
+    code = "quota_full"
 
 
 class NameTaken(Conflict):
@@ -290,6 +314,12 @@ class IngestionActive(Conflict):
     code = "ingestion_active"
 
 
+class MemoryBasePaused(Conflict):
+    """The memory base is paused. Resume it first."""
+
+    code = "memory_base_paused"
+
+
 class BuildActive(Conflict):
     """A regenerate is already running for this memory base. Wait for it, or cancel one of its jobs."""
 
@@ -302,8 +332,26 @@ class IdempotencyInProgress(Conflict):
     code = "idempotency_in_progress"
 
 
+class Held(Conflict):
+    """A legal hold keeps this; nothing was deleted. Lift the holds in details.holds first."""
+
+    code = "legal_hold"
+
+
+class KeyRotated(Conflict):
+    """This API key was rotated: details.existing_id replaces it. Rotate or revoke that key."""
+
+    code = "key_rotated"
+
+
+class WebhookDisabled(Conflict):
+    """The webhook is disabled, so nothing is sent to it. Enable it with PATCH /webhooks/{id} and {"enabled": true}."""
+
+    code = "webhook_disabled"
+
+
 class SecretNotStored(Conflict):
-    """This request has created the API key in details.existing_id, and its secret is not stored. Revoke that key."""
+    """This request has created what details.existing_id names, and its secret is not stored. Revoke or delete that."""
 
     code = "secret_not_stored"
 

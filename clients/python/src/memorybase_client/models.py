@@ -37,16 +37,31 @@ ConditionName = Literal["lost", "failed", "unreachable", "building", "working", 
 Coverage = Literal["searchable", "updating", "ingesting", "waiting", "failed", "lost", "skipped", "not_counted"]
 DeadLetterAction = Literal["retry", "discard"]
 DeadLetterOutcome = Literal["retrying", "discarded", "not_found"]
-FixAction = Literal["rebuild", "retry", "sync", "turn_on", "run_command"]
+DeliveryState = Literal["pending", "delivered", "dead"]
+EventType = Literal[
+    "job.completed",
+    "job.failed",
+    "dead_letter.created",
+    "memory.mismatch",
+    "memory.regenerated",
+    "session.erased",
+    "retention.expired",
+    "webhook.test",
+]
+FixAction = Literal["rebuild", "retry", "sync", "turn_on", "resume", "enable", "replay", "run_command"]
+JobAction = Literal["retry", "cancel"]
 JobKind = Literal["ingest", "regenerate", "repair"]
+JobSkipReason = Literal["not_found", "ended", "running", "due", "replaced", "repair", "build"]
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 MapState = Literal["too_few", "unavailable", "computing", "none", "stale", "ready"]
-MemoryBaseStatus = Literal["ready", "pending", "ingesting", "regenerating", "unavailable", "deleting"]
-ProblemKind = Literal["part", "lost", "failed", "overdue", "paused"]
+MemoryBaseStatus = Literal["ready", "pending", "paused", "ingesting", "regenerating", "unavailable", "deleting"]
+Priority = Literal["low", "normal", "high"]
+ProblemKind = Literal["part", "lost", "failed", "overdue", "webhook", "paused"]
 RunState = Literal["searchable", "working", "waiting", "failed", "lost", "history"]
 SearchState = Literal["no_memory", "searchable", "waiting", "ingesting", "failed", "lost"]
 SessionState = Literal["synced", "pending", "ingesting", "failed"]
 Window = Literal["1h", "24h", "7d"]
+WorkerState = Literal["running", "draining", "lost"]
 
 
 class Accepted(Answer):
@@ -70,11 +85,11 @@ class ActionResult(Answer):
 
     id: str
     """The id, as it was sent."""
-    message_id: UUID | None
+    message_id: UUID | None = None
     """The message; null if there is none."""
     done: bool
     """Whether it was done."""
-    error: ActionError | None
+    error: ActionError | None = None
     """Code and text of the error; null without one."""
     job_ids: list[UUID]
     """The repairs that update the knowledge bases."""
@@ -93,18 +108,51 @@ class Activity(Answer):
     """The buckets, oldest first, including empty ones."""
 
 
+class AuditEntryView(Answer):
+    """One entry. `seq` and `hash` are null until the sweeper has sealed it."""
+
+    id: int
+    """Number of the entry, in the order of writing."""
+    seq: int | None = None
+    """Position in the hash chain; null until the sweeper has sealed the entry."""
+    hash: str | None = None
+    """SHA-256 of the previous entry's hash and this entry, in hexadecimal; null until it is sealed."""
+    at: datetime
+    """When it happened."""
+    kind: str
+    """`change`, `read` (content shown on the page, or an export), `denied` (a call outside a key's limits) or
+    `prune` (a checkpoint: older entries were deleted).
+    """
+    user_id: UUID | None = None
+    """The user; null for the sweeper."""
+    key_id: UUID | None = None
+    """The API key; null for the command line and the sweeper."""
+    person: str | None = None
+    """The person whom a trusted proxy names, or the user of the command line; null if unknown."""
+    via: str
+    """`api`, `page`, `cli` or `sweeper`."""
+    operation: str
+    """The operation, or the method and path of the page."""
+    objects: dict[str, str | int | list[str]]
+    """Ids in the request and of what it created. Never text."""
+    address: str | None = None
+    """The address of the caller; behind a trusted proxy, the one that the proxy names."""
+    request_id: str | None = None
+    """The request, as in the header `X-Request-Id`; null without one."""
+
+
 class BaseSessionView(Answer):
     """The progress of one session. Without an `id` it is not tracked yet and all its messages are pending."""
 
-    id: UUID | None
+    id: UUID | None = None
     """The UUID of the tracked session; null if it is not tracked yet."""
     session_id: str
     """The session's id, chosen by the caller."""
-    end_user_id: str | None
+    end_user_id: str | None = None
     """The person that the session or chat belongs to; null if unknown."""
     last_captured_at: datetime
     """When its latest message was captured."""
-    cursor_id: UUID | None
+    cursor_id: UUID | None = None
     """The message at the cursor; null before the first one is ingested."""
     cursor_seq: int
     """The seq up to which the session is ingested; 0 at the beginning."""
@@ -114,7 +162,7 @@ class BaseSessionView(Answer):
     """Number of messages in the ledger."""
     pending_messages: int
     """Number of pending messages."""
-    last_sync_at: datetime | None
+    last_sync_at: datetime | None = None
     """When messages were last ingested; null if never."""
     state: SessionState | str
     """`synced`, `pending`, `ingesting`, or `failed` if it has a dead letter or its last job failed."""
@@ -129,9 +177,9 @@ class Bucket(Answer):
     """Number of counted messages captured in this time."""
     ingested: int
     """Number of messages ingested for the first time in this time."""
-    delay_mean_seconds: float | None
+    delay_mean_seconds: float | None = None
     """Mean time from capture to ingestion; null if nothing was ingested."""
-    delay_max_seconds: float | None
+    delay_max_seconds: float | None = None
     """Longest time from capture to ingestion; null if nothing was ingested."""
 
 
@@ -164,7 +212,7 @@ class CaptureAnswer(Answer):
 
     run_id: UUID
     """The run: its UUID."""
-    run_external_id: str | None
+    run_external_id: str | None = None
     """The run's id as the caller chose it; null if that is a UUID."""
     session_id: str
     """The session's id, chosen by the caller."""
@@ -183,7 +231,7 @@ class CapturedMessage(Answer):
 
     id: UUID
     """The UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     seq: int
     """Number of the message in its session or chat, in commit order."""
@@ -206,17 +254,17 @@ class ChangeView(Answer):
     """What was done: `edit`, `mute`, `unmute`, `pin`, `unpin`, `delete` or `restore`."""
     at: datetime
     """When."""
-    by: str | None
+    by: str | None = None
     """The name of the API key; null if unknown."""
-    reason: str | None
+    reason: str | None = None
     """Why; null if no reason was given."""
     version: int
     """The message's version after the change."""
-    former: FormerFields | None
+    former: FormerFields | None = None
     """The fields that an edit replaced, as they were; null of other changes."""
-    difference: list[Piece] | None
+    difference: list[Piece] | None = None
     """What an edit did to the text, in reading order; null if it changed no text."""
-    batch_id: UUID | None
+    batch_id: UUID | None = None
     """The same for changes that were made together; null if it was made alone."""
 
 
@@ -280,23 +328,23 @@ class ChatMessageView(Answer):
 
     id: UUID
     """The UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     seq: int
     """Number of the message in its session or chat, in commit order."""
-    run_id: UUID | None
+    run_id: UUID | None = None
     """The run that wrote the message; null if none was named."""
     request_id: UUID
     """The run that wrote the message, or a new id for each call without a run."""
     role: str
     """Who speaks."""
-    content: str | list[dict[str, Any]] | None
+    content: str | list[dict[str, Any]] | None = None
     """Text, a list of content parts, or null beside tool calls."""
-    tool_calls: list[dict[str, Any]] | None
+    tool_calls: list[dict[str, Any]] | None = None
     """Calls of tools by the model, in OpenAI's format."""
-    tool_call_id: str | None
+    tool_call_id: str | None = None
     """The tool call that this message answers."""
-    name: str | None
+    name: str | None = None
     """The name of the speaker or the tool, as in OpenAI's format."""
     files: list[Any]
     """Files of the message, as they were sent."""
@@ -334,7 +382,7 @@ class ChatView(Answer):
 
     chat_id: str
     """The chat's id, chosen by the caller."""
-    end_user_id: str | None
+    end_user_id: str | None = None
     """The person that the session or chat belongs to; null if unknown."""
     messages: int
     """Number of messages in the log."""
@@ -408,7 +456,9 @@ class ContextConfig(TypedDict):
 
 
 class ContextReport(Answer):
-    """The report of a view, its memories in order, how its budget was spent, and what a larger one would add."""
+    """The report of a view, its memories and its standing statements in order, how its budget was spent, and what
+    a larger one would add. `facts` were derived by a model, best first.
+    """
 
     kept: list[str]
     """Ids of the messages in the view."""
@@ -418,7 +468,7 @@ class ContextReport(Answer):
     """Tokens of the thread, before clearing and trimming."""
     tokens_after: int
     """Tokens of the view."""
-    budget: int | None
+    budget: int | None = None
     """Maximum tokens of the view; null without a limit."""
     over_budget: bool
     """Whether not even the newest unit fits."""
@@ -432,10 +482,29 @@ class ContextReport(Answer):
     """What the summary of the view covers; null without one."""
     recalled: list[Recalled]
     """The memories in the view, in its order."""
+    standing: list[StandingUse] = Field(default_factory=list)
+    """The standing statements in the view, in its order."""
+    facts: list[RecalledFact] = Field(default_factory=list)
+    """The facts in the view that a model derived, best first."""
     spent: Spent
     """How the budget was spent."""
     further: Further
     """What a larger budget would add."""
+
+
+class CorrectionOf(Answer):
+    """The other message of a correction, with both values as they were written; a denial has none."""
+
+    message_id: UUID
+    """The message."""
+    kind: Literal["date", "time", "percent", "number", "name"] | str | Literal["denial"]
+    """What the two messages differ in: a `date`, `time`, `percent`, `number` or `name`; or `denial`, if one denies
+    what the other claims.
+    """
+    was: str | None = None
+    """The value of the earlier message, as it was written; null for a denial."""
+    now: str | None = None
+    """The value of the later message, as it was written; null for a denial."""
 
 
 class Covers(Answer):
@@ -504,7 +573,11 @@ class DeadLetterResult(Answer):
 
 
 class DeadLetterResults(Answer):
-    """A result for each dead letter; `remaining` more match the filter."""
+    """A result for each dead letter; `remaining` more match the filter.
+
+    `taken`: how many were retried or discarded; with `dry_run` how many would be, in as many calls as it takes.
+    `skipped`: how many were not, by reason.
+    """
 
     action: DeadLetterAction | str
     """The action."""
@@ -512,6 +585,14 @@ class DeadLetterResults(Answer):
     """A result for each dead letter."""
     remaining: int
     """How many more match. 0 if the request named ids."""
+    taken: int | None = None
+    """How many the action took; after a dry run how many it would take, in as many calls as that needs."""
+    skipped: dict[str, int] | None = None
+    """How many it left alone, by reason: those of the results; of dead letters `retrying` (a repair retries them
+    already) and `not_found`.
+    """
+    dry_run: bool | None = None
+    """Whether nothing was changed."""
 
 
 class DeadLetterText(Answer):
@@ -542,7 +623,7 @@ class DeadLetterView(Answer):
     """The session's id, chosen by the caller."""
     message_id: UUID
     """The message."""
-    message: MessageView | None
+    message: MessageView | None = None
     """The message; null if it was deleted since."""
     state: str
     """`dead`, or `retrying` while a job tries again."""
@@ -570,7 +651,7 @@ class DeletedMessageView(Answer):
 
     id: UUID
     """The UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     flow_id: UUID
     """The flow: its UUID."""
@@ -578,15 +659,15 @@ class DeletedMessageView(Answer):
     """The session's id, chosen by the caller."""
     run_id: UUID
     """The run: its UUID."""
-    end_user_id: str | None
+    end_user_id: str | None = None
     """The person that the session or chat belongs to; null if unknown."""
     seq: int
     """Number of the message in its session or chat, in commit order."""
     role: str
     """Who speaks."""
-    content: str | list[dict[str, Any]] | None
+    content: str | list[dict[str, Any]] | None = None
     """Text, a list of content parts, or null beside tool calls."""
-    sender_name: str | None
+    sender_name: str | None = None
     """The speaker's name, for display."""
     version: int
     """The version that was deleted."""
@@ -594,9 +675,9 @@ class DeletedMessageView(Answer):
     """When the message was written, for display and filters. `seq` decides the order."""
     deleted_at: datetime
     """When it was deleted."""
-    by: str | None
+    by: str | None = None
     """The name of the API key; null if unknown."""
-    reason: str | None
+    reason: str | None = None
     """Why; null if no reason was given."""
     restorable_until: datetime
     """Until when it can be restored; null if it cannot be."""
@@ -611,16 +692,109 @@ class DeletionReceipt(Answer):
     """The message."""
     deleted_at: datetime
     """When it was deleted."""
-    by: str | None
+    by: str | None = None
     """The name of the API key; null if unknown."""
-    reason: str | None
+    reason: str | None = None
     """Why; null if no reason was given."""
-    restorable_until: datetime | None
+    restorable_until: datetime | None = None
     """Until when it can be restored; null if it cannot be."""
     removed: list[RemovedFrom]
     """The memory bases that held it; repairs delete its chunks there."""
     job_ids: list[UUID]
     """The repairs that update the knowledge bases."""
+
+
+class DeliveryView(Answer):
+    """A delivery. `next_attempt_at` is set while it is pending; `body` is what is signed and sent."""
+
+    id: UUID
+    """The UUID."""
+    webhook_id: UUID
+    """The webhook."""
+    event_id: UUID
+    """The event: the `webhook-id` of the request, the same for each attempt and webhook."""
+    event_type: EventType | str
+    """The type of the event."""
+    state: DeliveryState | str
+    """`pending`, `delivered` or `dead`."""
+    attempts: int
+    """How many attempts were made since its creation or replay."""
+    next_attempt_at: datetime | None = None
+    """When the next attempt is due; while one is in progress, when it counts as lost. Null unless pending."""
+    last_attempt_at: datetime | None = None
+    """When the last attempt ended; null before the first."""
+    last_status: int | None = None
+    """HTTP status of the last answer; null without one."""
+    last_error: str | None = None
+    """Why the last attempt failed; null if it succeeded."""
+    occurred_at: datetime
+    """When the event happened."""
+    finished_at: datetime | None = None
+    """When it was delivered or died; null while pending."""
+    body: str
+    """The JSON text that is signed and sent."""
+
+
+class Discarded(Answer):
+    """How many dead deliveries were deleted, and whether more are left."""
+
+    discarded: int
+    """How many deliveries were deleted."""
+    remaining: bool
+    """Whether more dead deliveries match."""
+
+
+class DistillationUsageView(Answer):
+    """What distillation of a memory base has used since it was first turned on. `cost` is null without prices."""
+
+    requests: int
+    """Number of requests to the model."""
+    prompt_tokens: int
+    """Tokens of the requests."""
+    completion_tokens: int
+    """Tokens of the answers."""
+    tokens_today: int
+    """Tokens that this memory base used today, in UTC."""
+    cost: float | None = None
+    """What the tokens cost, by the prices in the settings; null without prices."""
+    facts: int
+    """Number of facts that were stored, also those that say the same."""
+    refused: dict[str, int]
+    """How many facts and answers did not pass the checks, by reason."""
+
+
+class DistillationView(Answer):
+    """Whether facts are distilled for a memory base, what waits, and what it used.
+
+    `error` is that of the latest attempt that failed, `daily_tokens_spent` if the day's tokens are used up;
+    `waits_until` is when the next session is due. `tokens_today` and `daily_tokens` are of the whole
+    installation.
+    """
+
+    memory_base_id: UUID
+    """The memory base."""
+    enabled: bool
+    """Whether facts are derived from what is ingested."""
+    available: bool
+    """Whether the operator has set a model for it."""
+    state: Literal["off", "idle", "distilling", "waiting"] | str
+    """`off`, `idle`, `distilling`, or `waiting`: for the end of an outage or for the next day."""
+    pending_sessions: int
+    """Number of sessions with messages that were not distilled yet."""
+    skipped_messages: int
+    """Number of messages that were given up because the model's answers were useless."""
+    error: str | None = None
+    """Why the latest attempt that failed did; `daily_tokens_spent`: the tokens of the day are used up."""
+    waits_until: datetime | None = None
+    """When the next session is due; null if nothing waits."""
+    facts: int
+    """Number of facts."""
+    tokens_today: int
+    """Tokens that the whole installation used today, in UTC."""
+    daily_tokens: int
+    """Tokens that the whole installation may use on a day."""
+    usage: DistillationUsageView
+    """What this memory base used."""
 
 
 class DocumentAnswer(Answer):
@@ -739,7 +913,7 @@ class Erasure(Answer):
     `summaries` are those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each
     memory base and session; those in `job_ids` are queued, the others follow the active jobs. No search returns
     any of this from now on. `message_changes` had the former versions of messages; `restorable_messages` were
-    deleted earlier, one by one.
+    deleted earlier, one by one; `standing_statements` were found in the messages, `facts` distilled from them.
     """
 
     sessions: int = 0
@@ -770,6 +944,10 @@ class Erasure(Answer):
     """Number of deleted records of changes, with former versions of messages."""
     restorable_messages: int = 0
     """Number of messages that had been deleted one by one and could still be restored."""
+    standing_statements: int = 0
+    """Number of deleted standing statements."""
+    facts: int = 0
+    """Number of deleted facts that a model had derived from the messages."""
 
 
 class ExecutionOutputs(TypedDict):
@@ -787,6 +965,93 @@ class ExecutionOutputs(TypedDict):
     """Tells executions that ran in parallel, with the same index, from each other: the next one reads all of them.
     Without it only the last one with this index counts.
     """
+
+
+class FactHit(Answer):
+    """A fact about a question. It was derived by a model from the messages `source_message_ids`."""
+
+    fact_id: UUID
+    """The fact."""
+    memory_base_id: UUID
+    """The memory base."""
+    session_id: str
+    """The session's id, chosen by the caller."""
+    kind: str = "fact"
+    """Always `fact`."""
+    derived: bool = True
+    """Always true: a model derived it from messages."""
+    who: str
+    """Whom or what the fact is about."""
+    what: str
+    """The fact, in one sentence."""
+    when: str | None = None
+    """When it holds or happened, as the conversation says it; null if it does not."""
+    said_at: datetime
+    """When the newest of its sources was said."""
+    score: float
+    """How much it has to do with the question, from 0 to 1."""
+    source_message_ids: list[UUID]
+    """The messages that it rests on."""
+
+
+class FactSourceView(Answer):
+    """A message that a fact rests on."""
+
+    message_id: UUID
+    """The message."""
+    version: int
+    """The version that the model read."""
+    seq: int
+    """Its position in its session."""
+
+
+class FactView(Answer):
+    """A fact that a model derived from messages. `said_at`: when the newest of them was said; `superseded_by`: the
+    later fact that corrects this one; `corrects`: the earlier ones that this one corrects.
+    """
+
+    id: UUID
+    """The UUID."""
+    memory_base_id: UUID
+    """The memory base."""
+    session_id: str
+    """The session's id, chosen by the caller."""
+    end_user_id: str | None = None
+    """The person that the session or chat belongs to; null if unknown."""
+    derived: bool
+    """Always true: a model derived it from messages."""
+    who: str
+    """Whom or what the fact is about."""
+    what: str
+    """The fact, in one sentence."""
+    when: str | None = None
+    """When it holds or happened, as the conversation says it; null if it does not."""
+    said_at: datetime
+    """When the newest of its sources was said."""
+    sources: list[FactSourceView]
+    """The messages that it rests on."""
+    superseded_by: UUID | None = None
+    """The later fact that corrects it; null if it holds."""
+    corrects: list[UUID]
+    """The earlier facts that it corrects."""
+    model: str
+    """The model that derived it."""
+    created_at: datetime
+    """When it was created."""
+
+
+class FactsDeleted(Answer):
+    """How many facts were deleted."""
+
+    deleted: int
+    """Number of deleted facts."""
+
+
+class FactsFound(Answer):
+    """Facts about a question, best first. A model derived them from messages, which each of them names."""
+
+    facts: list[FactHit]
+    """The facts."""
 
 
 class Fix(Answer):
@@ -840,7 +1105,7 @@ class FlowOverview(Answer):
 
     id: UUID
     """The UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     name: str
     """The name of the flow."""
@@ -852,9 +1117,9 @@ class FlowOverview(Answer):
     """Number of sessions with captures."""
     memories: list[FlowMemory]
     """Its memory bases."""
-    delay_median_seconds: float | None
+    delay_median_seconds: float | None = None
     """Median time until its latest messages were searchable; null if none was ingested."""
-    last_captured_at: datetime | None
+    last_captured_at: datetime | None = None
     """When a message was last captured; null if never."""
 
 
@@ -863,12 +1128,16 @@ class FlowView(Answer):
 
     id: UUID
     """The UUID of the flow."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     name: str
     """The name, for people."""
     created_at: datetime
     """When it was created."""
+    retain_days: int | None = None
+    """Days until what was captured is deleted; null: it is kept."""
+    standing: bool | None = None
+    """Whether contexts contain the end user's standing statements unless the call says otherwise."""
 
 
 class FlushResult(Answer):
@@ -935,11 +1204,11 @@ class GivenMemory(Answer):
 
     message_id: UUID
     """The message."""
-    score: float | None
+    score: float | None = None
     """The score of the memory; null if it was not recorded, or for a message that is shown beside a better one."""
     edited: bool
     """Whether the message was edited since: the model received other text."""
-    message: MessageView | None
+    message: MessageView | None = None
     """The message as it is now; null if it was deleted."""
 
 
@@ -948,19 +1217,19 @@ class GivenView(Answer):
 
     at: datetime
     """When the memory was read."""
-    query: str | None
+    query: str | None = None
     """What was looked for; null if nothing was."""
     verdict: Literal["not_asked", "nothing_found", "did_not_help", "may_help", "fits"] | str
     """What recall brought: `not_asked`, nothing was looked for; `nothing_found`; or by the best score
     `did_not_help`, `may_help` or `fits`.
     """
-    best_score: float | None
+    best_score: float | None = None
     """The best score of the memories; null without one."""
     tokens: TokensByKind
     """Tokens of the view, by where they come from."""
     total_tokens: int
     """Tokens of the view."""
-    budget: int | None
+    budget: int | None = None
     """Maximum tokens of the view; null without a limit."""
     memories: list[GivenMemory]
     """The recalled memories, best first."""
@@ -1006,7 +1275,8 @@ class Hit(Answer):
     `alike`: how many other messages with the same text are folded into it, if the request asks for that.
     `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and
     `after` are the turns around it as dicts, in conversation order. `parts` explains the score; null unless
-    requested. `pinned` results come first if they are relevant.
+    requested. `pinned` results come first if they are relevant. `corrects` and `corrected_by` name an earlier
+    and a later message that says something else about what the query asks for.
     """
 
     message_id: UUID
@@ -1021,9 +1291,9 @@ class Hit(Answer):
     """Number of the message in its session or chat, in commit order."""
     role: str
     """Who speaks."""
-    sender_name: str | None
+    sender_name: str | None = None
     """The speaker's name, for display."""
-    content: str | list[dict[str, Any]] | None
+    content: str | list[dict[str, Any]] | None = None
     """The content of the message."""
     snippet: str
     """The matching passage: whole sentences."""
@@ -1049,6 +1319,31 @@ class Hit(Answer):
     """Number of other messages with the same text that are folded into this result, with `fold_alike`."""
     pinned: bool = False
     """Whether the message is pinned: it comes first if it is relevant."""
+    corrects: CorrectionOf | None = None
+    """An earlier message that says something else about what the query asks for: this result is the later one."""
+    corrected_by: CorrectionOf | None = None
+    """A later message that says something else about what the query asks for."""
+
+
+class HoldView(Answer):
+    """A legal hold on a flow, on one session of it, or on an end user in all flows. Nothing that it keeps is
+    deleted. `placed_by`: the name of the API key.
+    """
+
+    id: UUID
+    """The UUID."""
+    flow_id: UUID | None = None
+    """The held flow, or that of the held session; null for an end user."""
+    session_id: str | None = None
+    """The held session, by its present id; null for a flow or an end user."""
+    end_user_id: str | None = None
+    """The held end user; null for a flow or a session."""
+    reason: str | None = None
+    """Why, for people."""
+    placed_by: str | None = None
+    """The name of the API key."""
+    placed_at: datetime
+    """When it was placed."""
 
 
 class ImportAnswer(Answer):
@@ -1097,7 +1392,7 @@ class Ingestion(Answer):
     """How many of them could not be embedded."""
     chunks: int
     """Number of chunks."""
-    error: str | None
+    error: str | None = None
     """Why the last of those could not be embedded; null without one."""
     pending: int
     """While they wait: counted messages of the session toward the threshold."""
@@ -1105,25 +1400,25 @@ class Ingestion(Answer):
     """Counted messages of a session that start an ingestion."""
     auto_capture: bool
     """Whether they start it. If false, only a flush does."""
-    job_id: UUID | None
+    job_id: UUID | None = None
     """The last job that ingested them; null without one."""
     attempts: int
     """How many attempts were made."""
-    captured_at: datetime | None
+    captured_at: datetime | None = None
     """When the last of them was stored. Searches by words find them from then on."""
-    queued_at: datetime | None
+    queued_at: datetime | None = None
     """When the first job was inserted."""
-    started_at: datetime | None
+    started_at: datetime | None = None
     """When a worker claimed it."""
-    embedding_at: datetime | None
+    embedding_at: datetime | None = None
     """When embedding began."""
-    embedded_at: datetime | None
+    embedded_at: datetime | None = None
     """When embedding ended."""
-    written_at: datetime | None
+    written_at: datetime | None = None
     """When the chunks were written and read back."""
-    searchable_at: datetime | None
+    searchable_at: datetime | None = None
     """When searches by meaning found all of them; null before."""
-    searchable_after_ms: int | None
+    searchable_after_ms: int | None = None
     """Milliseconds from `captured_at` to `searchable_at`."""
 
 
@@ -1136,7 +1431,7 @@ class IngestionState(Answer):
     """Number of pending messages."""
     pending_capped: bool
     """Whether `pending_messages` is only a lower bound."""
-    job_id: UUID | None
+    job_id: UUID | None = None
     """The active job of the session; null if there is none."""
 
 
@@ -1160,6 +1455,46 @@ class JobConflict(Answer):
     """The active job."""
     state: str
     """The state of the job."""
+
+
+class JobResult(Answer):
+    """What an action did with a job: `reason` says why it left it alone, null if it took it."""
+
+    id: UUID
+    """The UUID."""
+    memory_base_id: UUID | None = None
+    """The memory base."""
+    session_id: str | None = None
+    """The session's id, chosen by the caller."""
+    reason: JobSkipReason | str | None = None
+    """Why the action left the job alone; null if it took it. `not_found`: it does not exist. `ended`: it is done
+    or cancelled, or a worker or another call was first. `running`: a worker has it. `due`: it waits for a
+    worker only. `replaced`: it failed, and other jobs took its messages. `repair`: the store must match the
+    messages. `build`: it belongs to a regenerate.
+    """
+
+
+class JobResults(Answer):
+    """A result for each job; `remaining` more match the filter.
+
+    `taken`: how many were retried or cancelled; with `dry_run` how many would be, in as many calls as it takes.
+    `skipped`: how many were not, by reason.
+    """
+
+    action: JobAction | str
+    """The action."""
+    results: list[JobResult]
+    """A result for each job; empty after a dry run."""
+    remaining: int
+    """How many more match. 0 if the request named ids."""
+    taken: int
+    """How many the action took; after a dry run how many it would take, in as many calls as that needs."""
+    skipped: dict[str, int]
+    """How many it left alone, by reason: those of the results; of dead letters `retrying` (a repair retries them
+    already) and `not_found`.
+    """
+    dry_run: bool
+    """Whether nothing was changed."""
 
 
 class JobView(Answer):
@@ -1189,13 +1524,13 @@ class JobView(Answer):
     """Number of messages in the job."""
     attempts: int
     """How many attempts were made."""
-    error: str | None
+    error: str | None = None
     """Code of the last error; null without one."""
     created_at: datetime
     """When it was created."""
-    started_at: datetime | None
+    started_at: datetime | None = None
     """When a worker first claimed it; null before."""
-    finished_at: datetime | None
+    finished_at: datetime | None = None
     """When it ended; null before."""
 
 
@@ -1212,10 +1547,31 @@ class KeyAnswer(Answer):
     """What the key allows."""
     created_at: datetime
     """When it was created."""
-    expires_at: datetime | None
+    expires_at: datetime | None = None
     """When the key stops working; null if never."""
-    last_used_at: datetime | None
+    last_used_at: datetime | None = None
     """When the key was last used; null if never."""
+    flow_ids: list[UUID] | None = None
+    """The only flows of the key; null for all."""
+    end_user_id: str | None = None
+    """The only end user of the key; null for all."""
+    rotated_to: UUID | None = None
+    """The key that replaces this one; null if none does."""
+    quotas: KeyQuotas | None = None
+    """The quotas that were set for the key."""
+
+
+class KeyQuotas(Answer):
+    """The quotas that were set for a key; null: the default of the settings. GET /usage has the limits that hold."""
+
+    messages_per_day: int | None = None
+    """New messages a day in UTC, captured or of chats; null: the default of the settings."""
+    stored_messages: int | None = None
+    """Messages stored now, captured or of chats; null: the default of the settings."""
+    searches_per_minute: int | None = None
+    """Searches a minute, and contexts with a query; null: the default of the settings."""
+    end_users: int | None = None
+    """End users that something is stored of; null: the default of the settings."""
 
 
 class KnowledgeBaseView(Answer):
@@ -1230,7 +1586,7 @@ class KnowledgeBaseView(Answer):
     """The name, for people."""
     is_memory_base: bool
     """Whether it belongs to a memory base, which alone writes to it."""
-    memory_base_id: UUID | None
+    memory_base_id: UUID | None = None
     """Its memory base; null for an ordinary knowledge base."""
     embedding_model: str
     """The embedding model, by name."""
@@ -1254,7 +1610,7 @@ class LabelView(Answer):
     """The flow: its UUID."""
     message_id: UUID
     """The message."""
-    message_external_id: str | None
+    message_external_id: str | None = None
     """The message's id that the caller chose; null if that is a UUID."""
     message_version: int
     """The version of the message that was judged."""
@@ -1262,15 +1618,15 @@ class LabelView(Answer):
     """The version of the message now."""
     query: str
     """The question, as it was searched."""
-    session_id: str | None
+    session_id: str | None = None
     """The question was asked of this session only; null: of all."""
-    end_user_id: str | None
+    end_user_id: str | None = None
     """The question was asked of this end user's sessions only; null: of all."""
     settings: dict[str, Any]
     """Settings of the search that found the message: any JSON object."""
     right: bool
     """Whether the message answers the question."""
-    marked_by: str | None
+    marked_by: str | None = None
     """The name of the API key; null if it was deleted."""
     marked_at: datetime
     """When it was marked."""
@@ -1405,7 +1761,7 @@ class LatestRun(Answer):
 
     run_id: UUID
     """The run: its UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     flow_id: UUID
     """The flow: its UUID."""
@@ -1413,9 +1769,9 @@ class LatestRun(Answer):
     """The name of the flow."""
     session_id: str
     """The session's id, chosen by the caller."""
-    question: str | None
+    question: str | None = None
     """The user's last message in it, shortened; null without one."""
-    answer: str | None
+    answer: str | None = None
     """The assistant's last message in it, shortened; null without one."""
     created_at: datetime
     """When it was created."""
@@ -1424,15 +1780,15 @@ class LatestRun(Answer):
     `failed`: one could not be embedded. `working`: ingestion is due. `waiting`: its session is below the
     threshold. `history`: no memory base counts them.
     """
-    searchable_after_seconds: float | None
+    searchable_after_seconds: float | None = None
     """Time from the run until all its messages were searchable; null before."""
-    pending: int | None
+    pending: int | None = None
     """Pending messages of its session while it waits."""
-    threshold: int | None
+    threshold: int | None = None
     """The threshold that they wait for; null if only a flush ingests them."""
-    memories: int | None
+    memories: int | None = None
     """Number of memories that its nodes were given; null if nothing was recorded."""
-    tokens: int | None
+    tokens: int | None = None
     """Number of tokens of these memories."""
 
 
@@ -1509,19 +1865,19 @@ class MapView(Answer):
     `computing`; `none`: not computed yet, or the memory base was regenerated since; `stale`: messages changed
     since; `ready`.
     """
-    progress: int | None
+    progress: int | None = None
     """While it is computed: percent."""
-    error: str | None
+    error: str | None = None
     """If it is unavailable: the code of the error."""
-    failing_since: datetime | None
+    failing_since: datetime | None = None
     """If it is unavailable: when the first of the failed attempts was."""
     messages: int
     """How many messages the memory base holds now."""
     min_messages: int
     """So many messages are needed for a map."""
-    computed_at: datetime | None
+    computed_at: datetime | None = None
     """When the map was computed; null without one."""
-    as_of: datetime | None
+    as_of: datetime | None = None
     """Messages that were ingested later are not on the map."""
     mapped_messages: int
     """How many messages the memory base held then. Of more than 5,000 a sample is on the map."""
@@ -1531,7 +1887,7 @@ class MapView(Answer):
     """How many messages were removed since."""
     edited: int
     """How many messages on the map were edited since. They keep their places until the next map."""
-    explained: float | None
+    explained: float | None = None
     """The share of all differences between the messages that two dimensions show, from 0 to 1."""
     shown: int
     """How many messages have a point."""
@@ -1539,7 +1895,7 @@ class MapView(Answer):
     """The messages on the map, by cluster, from the middle of a cluster outwards."""
     clusters: list[MapClusterView]
     """The clusters of near messages."""
-    question: MapQuestionView | None
+    question: MapQuestionView | None = None
     """Where the question is; null without a question or a map."""
 
 
@@ -1564,6 +1920,8 @@ class MemoryBaseView(Answer):
     """Which messages count toward the threshold and are embedded."""
     idle_after: int
     """Seconds without a capture until a session's pending messages are ingested; 0: off."""
+    retain_days: int | None = None
+    """Days until the knowledge base forgets what was captured; the conversation stays. Null: nothing is forgotten."""
     embedding_model: str
     """The embedding model, by name."""
     vector_store: Literal["chroma", "pgvector"] | str
@@ -1574,6 +1932,12 @@ class MemoryBaseView(Answer):
     """
     created_at: datetime
     """When it was created."""
+    priority: Priority | str | None = None
+    """How large its share of the workers is, compared with other memory bases: `low`, `normal` or `high`."""
+    paused_at: datetime | None = None
+    """Since when its ingestion is paused; null if it is not. Captures go on, and repairs after edits and
+    deletions.
+    """
     status: MemoryBaseStatus | str
     """What is going on."""
     pending_messages: int
@@ -1582,17 +1946,17 @@ class MemoryBaseView(Answer):
     """Whether `pending_messages` is only a lower bound."""
     total_processed: int
     """Number of messages in the serving ledger."""
-    last_sync_at: datetime | None
+    last_sync_at: datetime | None = None
     """When messages were last ingested; null if never."""
     sessions: int
     """Number of tracked sessions."""
-    mismatch: bool | None
+    mismatch: bool | None = None
     """Result of the last comparison with the vector store; null if there was none."""
-    mismatch_checked_at: datetime | None
+    mismatch_checked_at: datetime | None = None
     """When it was last compared; null if never."""
-    mismatch_since: datetime | None
+    mismatch_since: datetime | None = None
     """When a comparison first found the mismatch; null without one."""
-    chunks_missing: int | None
+    chunks_missing: int | None = None
     """Chunks that the vector store lacked then; null if not known, as without a collection."""
     dead_letters: int
     """Number of dead letters."""
@@ -1601,7 +1965,8 @@ class MemoryBaseView(Answer):
     condition: ConditionName | str
     """What the web page shows: the first of these that holds. `lost`: vectors are missing. `failed`: it has dead
     letters. `unreachable`: the vector store fails. `building`: a regenerate runs. `working`: it ingests.
-    `waiting`: it has pending messages. `paused`: auto_capture is off. `ok`: everything is searchable.
+    `waiting`: it has pending messages. `paused`: it is paused, or auto_capture is off. `ok`: everything is
+    searchable.
     """
 
 
@@ -1641,17 +2006,17 @@ class MessageUse(Answer):
 
     run_id: UUID
     """The run: its UUID. It may not be captured."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
-    session_id: str | None
+    session_id: str | None = None
     """The session of the run; null if it is unknown."""
     node_id: str
     """The node whose model received it."""
-    kind: Literal["history", "summary", "recall", "predefined"] | str
-    """How it was given: as `history`, in a `summary`, by `recall`, or `predefined`."""
-    score: float | None
+    kind: Literal["history", "summary", "recall", "fact", "predefined", "standing"] | str
+    """How it was given: as `history`, in a `summary`, by `recall`, as `standing` statement, or `predefined`."""
+    score: float | None = None
     """The score of the memory; null for other kinds."""
-    query: str | None
+    query: str | None = None
     """What was looked for; null if nothing was."""
     at: datetime
     """When the memory was read."""
@@ -1662,7 +2027,7 @@ class MessageView(Answer):
 
     id: UUID
     """The UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     flow_id: UUID
     """The flow: its UUID."""
@@ -1670,7 +2035,7 @@ class MessageView(Answer):
     """The session's id, chosen by the caller."""
     run_id: UUID
     """The run: its UUID."""
-    end_user_id: str | None
+    end_user_id: str | None = None
     """The person that the session or chat belongs to; null if unknown."""
     seq: int
     """Number of the message in its session or chat, in commit order."""
@@ -1678,17 +2043,17 @@ class MessageView(Answer):
     """Who speaks."""
     is_output: bool
     """Whether the message is an output of the flow."""
-    content: str | list[dict[str, Any]] | None
+    content: str | list[dict[str, Any]] | None = None
     """Text, a list of content parts, or null beside tool calls."""
-    tool_calls: list[dict[str, Any]] | None
+    tool_calls: list[dict[str, Any]] | None = None
     """Calls of tools by the model, in OpenAI's format."""
-    tool_call_id: str | None
+    tool_call_id: str | None = None
     """The tool call that this message answers."""
-    name: str | None
+    name: str | None = None
     """The name of the speaker or the tool, as in OpenAI's format."""
-    sender_name: str | None
+    sender_name: str | None = None
     """The speaker's name, for display."""
-    parent_message_id: UUID | None
+    parent_message_id: UUID | None = None
     """The message that this one follows; null if it was not named or begins a thread."""
     files: list[Any]
     """Files of the message, as they were sent."""
@@ -1702,7 +2067,7 @@ class MessageView(Answer):
     """When the message was written, for display and filters. `seq` decides the order."""
     captured_at: datetime
     """When the message was stored."""
-    edited_at: datetime | None
+    edited_at: datetime | None = None
     """When the message was last edited; null if never."""
     muted: bool
     """Whether no search recalls it; its conversation still shows it."""
@@ -1775,10 +2140,18 @@ class NewKeyAnswer(Answer):
     """What the key allows."""
     created_at: datetime
     """When it was created."""
-    expires_at: datetime | None
+    expires_at: datetime | None = None
     """When the key stops working; null if never."""
-    last_used_at: datetime | None
+    last_used_at: datetime | None = None
     """When the key was last used; null if never."""
+    flow_ids: list[UUID] | None = None
+    """The only flows of the key; null for all."""
+    end_user_id: str | None = None
+    """The only end user of the key; null for all."""
+    rotated_to: UUID | None = None
+    """The key that replaces this one; null if none does."""
+    quotas: KeyQuotas | None = None
+    """The quotas that were set for the key."""
     secret: str
     """The key itself. It is shown only here."""
 
@@ -1788,7 +2161,7 @@ class NodeExecutionView(Answer):
 
     id: UUID
     """The UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     flow_id: UUID
     """The flow: its UUID."""
@@ -1817,11 +2190,11 @@ class NodeStory(Answer):
 
     node_id: str
     """The node of the flow, named by the caller."""
-    given: GivenView | None
+    given: GivenView | None = None
     """The memory that the model of the node received; null if none was recorded."""
-    status: str | None
+    status: str | None = None
     """How the last recorded execution of the node ended; null without one."""
-    answer: str | None
+    answer: str | None = None
     """The text that it returned; null without one."""
 
 
@@ -1830,7 +2203,7 @@ class NodeUse(Answer):
 
     node_id: str
     """The node of the flow, named by the caller."""
-    memoryUseSummary: MemoryUseSummary | None
+    memoryUseSummary: MemoryUseSummary | None = None
     """The pairs and the summary that session memory showed; null for other memory."""
     messages: list[dict[str, Any]]
     """The messages as they were sent. Text deleted since reads `[deleted]`."""
@@ -1838,7 +2211,7 @@ class NodeUse(Answer):
     """Where each message comes from, parallel to `messages`."""
     report: dict[str, Any]
     """The report of the view at that time."""
-    query: str | None
+    query: str | None = None
     """What was looked for in the memory bases; null if nothing was. Text deleted since reads `[deleted]`."""
     at: datetime
     """When the memory was read."""
@@ -1928,9 +2301,9 @@ class Overview(Answer):
     """Number of sessions with captures."""
     recalls: int
     """Number of views recorded for nodes of runs."""
-    delay_median_seconds: float | None
+    delay_median_seconds: float | None = None
     """Median time from capture until a message was searchable; null if none was ingested."""
-    delay_p95_seconds: float | None
+    delay_p95_seconds: float | None = None
     """The time within which 95 % of them were searchable; null if none was ingested."""
     buckets: list[OverviewBucket]
     """The window in buckets, oldest first."""
@@ -2012,7 +2385,7 @@ class PostedMessage(Answer):
 
     id: UUID
     """The UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     seq: int
     """Number of the message in its session or chat, in commit order."""
@@ -2043,14 +2416,14 @@ class Problem(Answer):
 
     kind: ProblemKind | str
     """`part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. `failed`: it has dead
-    letters. `overdue`: due messages wait for more than ten minutes. `paused`: auto_capture is off and messages
-    wait.
+    letters. `overdue`: due messages wait for more than ten minutes. `webhook`: a webhook was disabled because
+    it failed, or did not get events. `paused`: it is paused, or auto_capture is off, and messages wait.
     """
     title: str
     """The problem in a few words."""
     text: str
     """What it means."""
-    since: datetime | None
+    since: datetime | None = None
     """Since when; null if not known."""
     part: str | None = None
     """The part that does not answer: `database`, `redis`, `chroma`, `pgvector`, `worker` or `sweeper`."""
@@ -2064,6 +2437,8 @@ class Problem(Answer):
     """Number of different texts among them."""
     sessions: int | None = None
     """Number of sessions with such messages."""
+    webhook_id: UUID | None = None
+    """The webhook; null for other kinds."""
     fixes: list[Fix] = Field(default_factory=list)
     """What ends it."""
 
@@ -2077,6 +2452,36 @@ class Problems(Answer):
     """What needs a person, the worst first."""
     total: int
     """Number of problems, with those left out."""
+
+
+class QuotaUsage(Answer):
+    """One quota. `used` is null without a limit, because nothing is counted then; what other processes hold as
+    their slices counts as used. `resets_at` is null for what is stored.
+    """
+
+    quota: Literal["messages_per_day", "stored_messages", "searches_per_minute", "end_users"] | str
+    """`messages_per_day`, `stored_messages`, `searches_per_minute` or `end_users`."""
+    limit: int | None = None
+    """The quota; null: unlimited."""
+    used: int | None = None
+    """How much is in use, with what other API processes hold as their slices; null without a limit, because
+    nothing is counted then.
+    """
+    resets_at: datetime | None = None
+    """When the window ends; null for what is stored, which falls by deletions."""
+
+
+class QuotasBody(TypedDict):
+    """What a key may use; null: the default of the settings."""
+
+    messages_per_day: NotRequired[int | None]
+    """New messages a day in UTC, captured or of chats; null: the default of the settings."""
+    stored_messages: NotRequired[int | None]
+    """Messages stored now, captured or of chats; null: the default of the settings."""
+    searches_per_minute: NotRequired[int | None]
+    """Searches a minute, and contexts with a query; null: the default of the settings."""
+    end_users: NotRequired[int | None]
+    """End users that something is stored of; null: the default of the settings."""
 
 
 class Readiness(Answer):
@@ -2093,7 +2498,8 @@ class Readiness(Answer):
 class RecallBody(TypedDict):
     """Recall of memories. `share`: part of the budget that is reserved for memories; 0: no recall. `top_k`:
     maximum messages to recall from; default: as many as fit, with the turns around them. `scope`: where a
-    session without an end user recalls from.
+    session without an end user recalls from. `facts`: add facts that a model derived, in up to half of the
+    share.
     """
 
     top_k: NotRequired[int | None]
@@ -2106,6 +2512,8 @@ class RecallBody(TypedDict):
     """Minimum score of a result, from 0 to 1."""
     scope: NotRequired[Literal["session", "flow"]]
     """Where a session without an end user recalls from."""
+    facts: NotRequired[bool]
+    """Whether to add facts that a model derived from messages, in up to half of the share."""
     mode: NotRequired[Literal["hybrid", "dense", "keyword"]]
     """`hybrid`; `dense`, vectors alone; or `keyword`, words alone."""
     weights: NotRequired[PartWeightsBody | Mapping[str, Any] | None]
@@ -2120,6 +2528,10 @@ class RecallBody(TypedDict):
     """Only messages with a `timestamp` from this time on."""
     until: NotRequired[datetime | str | None]
     """Only messages with a `timestamp` up to this time."""
+    corrections: NotRequired[bool | None]
+    """Rank later statements of the same fact first and say what they correct, in mode `hybrid`. Default: unless
+    the embedding model is behind an endpoint.
+    """
 
 
 class Recalled(Answer):
@@ -2127,8 +2539,19 @@ class Recalled(Answer):
 
     message_id: str
     """The message."""
-    score: float | None
+    score: float | None = None
     """Its score; null for a message that is shown beside a better one."""
+
+
+class RecalledFact(Answer):
+    """A fact that a model derived from the messages `source_message_ids`."""
+
+    fact_id: UUID
+    """The fact."""
+    score: float
+    """How much it has to do with the question, from 0 to 1."""
+    source_message_ids: list[UUID]
+    """The messages that it rests on."""
 
 
 class RecalledView(Answer):
@@ -2178,6 +2601,15 @@ class Repairs(Answer):
     """The queued jobs."""
 
 
+class Replayed(Answer):
+    """How many dead deliveries start again, and whether more are left."""
+
+    replayed: int
+    """How many deliveries are sent again."""
+    remaining: bool
+    """Whether more dead deliveries match."""
+
+
 class Report(Answer):
     """What happened to the log. tokens_before: after thread and filters, before clearing and trimming. `summary`:
     what the view's summary covers, if it has one.
@@ -2191,7 +2623,7 @@ class Report(Answer):
     """Tokens of the thread, before clearing and trimming."""
     tokens_after: int
     """Tokens of the view."""
-    budget: int | None
+    budget: int | None = None
     """Maximum tokens of the view; null without a limit."""
     over_budget: bool
     """Whether not even the newest unit fits."""
@@ -2246,6 +2678,89 @@ class ResourceSpans(TypedDict):
     """Spans, by the instrumentation that made them."""
 
 
+class RetentionPassView(Answer):
+    """What one pass of a rule deleted. `sessions` were deleted completely; `chunks` are those that the knowledge
+    bases held. A pass without `finished_at` goes on.
+    """
+
+    id: UUID
+    """The UUID."""
+    rule: Literal["flow", "session", "memory_base"] | str
+    """What rule it was: that of a `flow`, the expiry of a `session`, or that of a `memory_base`."""
+    flow_id: UUID
+    """The flow: its UUID."""
+    memory_base_id: UUID | None = None
+    """The memory base whose knowledge base forgot; null for other rules."""
+    retain_days: int | None = None
+    """The rule; null for the expiry of a session."""
+    expired_before: datetime
+    """What was captured until then was deleted."""
+    sessions: int
+    """Number of sessions that were deleted completely."""
+    runs: int
+    """Number of deleted runs."""
+    messages: int
+    """Number of deleted messages; for a memory base, of those that its knowledge base forgot."""
+    chunks: int
+    """Number of chunks that knowledge bases held of them; repairs delete these."""
+    node_executions: int
+    """Number of deleted node executions."""
+    memory_uses: int
+    """Number of deleted recorded uses."""
+    summaries: int
+    """Number of deleted summaries."""
+    message_changes: int
+    """Number of deleted records of changes, with former versions of messages."""
+    restorable_messages: int
+    """Number of messages that had been deleted one by one and could still be restored."""
+    chats: int
+    """Number of deleted chats."""
+    chat_messages: int
+    """Number of deleted messages of chats."""
+    started_at: datetime
+    """When the first of it was deleted."""
+    finished_at: datetime | None = None
+    """When nothing was left to delete; null while the pass goes on."""
+    facts: int = 0
+    """Number of deleted facts that a model had derived from the messages."""
+
+
+class RetentionPreview(Answer):
+    """What one rule would delete now. `sessions` would be deleted completely; `held_sessions` have expired
+    messages that a legal hold keeps, and count nowhere else.
+    """
+
+    rule: Literal["flow", "session", "memory_base"] | str
+    """What rule it is: that of a `flow`, the expiry of a `session`, or that of a `memory_base`."""
+    flow_id: UUID
+    """The flow: its UUID."""
+    memory_base_id: UUID | None = None
+    """The memory base whose knowledge base would forget; null for other rules."""
+    retain_days: int | None = None
+    """The rule; null for the expiry of a session."""
+    expired_before: datetime
+    """What was captured until then would be deleted."""
+    sessions: int
+    """Number of sessions that would be deleted completely."""
+    messages: int
+    """Number of messages; for a memory base, of those that its knowledge base would forget."""
+    chunks: int
+    """Number of chunks that knowledge bases hold of them."""
+    node_executions: int
+    """Number of node executions."""
+    chat_messages: int
+    """Number of messages of chats."""
+    held_sessions: int
+    """Number of sessions with expired messages that a legal hold keeps."""
+
+
+class RetentionPreviews(Answer):
+    """One item for each rule that is set: of flows, of sessions that have expired, and of memory bases."""
+
+    items: list[RetentionPreview]
+    """What each rule would delete."""
+
+
 class RetrievalAnswer(Answer):
     """The found messages, best first."""
 
@@ -2289,7 +2804,7 @@ class RunMemory(Answer):
 
     run_id: UUID
     """The run: its UUID."""
-    session_id: str | None
+    session_id: str | None = None
     """The session of the run; null if it is unknown."""
     nodes: list[NodeUse]
     """What each node received, oldest first."""
@@ -2300,7 +2815,7 @@ class RunRef(Answer):
 
     run_id: UUID
     """The run: its UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
 
 
@@ -2313,27 +2828,27 @@ class RunStory(Answer):
 
     run_id: UUID
     """The run: its UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     flow_id: UUID
     """The flow: its UUID."""
-    session_id: str | None
+    session_id: str | None = None
     """The session's id, chosen by the caller."""
-    end_user_id: str | None
+    end_user_id: str | None = None
     """The person that the session or chat belongs to; null if unknown."""
-    captured_at: datetime | None
+    captured_at: datetime | None = None
     """When the run was captured; null if only its memory is recorded."""
-    question: str | None
+    question: str | None = None
     """The text of its first user message; null without one."""
-    answer: str | None
+    answer: str | None = None
     """The text of its last assistant message; null without one."""
     nodes: list[NodeStory]
     """The nodes whose memory or execution is recorded, in the order of time."""
     memories: list[Ingestion]
     """Its messages in each memory base of the flow, oldest first."""
-    previous: RunRef | None
+    previous: RunRef | None = None
     """The run of the session captured before it; null for the first."""
-    next: RunRef | None
+    next: RunRef | None = None
     """The run of the session captured after it; null for the last."""
 
 
@@ -2342,21 +2857,21 @@ class RunView(Answer):
 
     run_id: UUID
     """The run: its UUID."""
-    external_id: str | None
+    external_id: str | None = None
     """The id that the caller chose; null if that is a UUID."""
     flow_id: UUID
     """The flow: its UUID."""
     session_id: str
     """The session's id, chosen by the caller."""
-    end_user_id: str | None
+    end_user_id: str | None = None
     """The person that the session or chat belongs to; null if unknown."""
     messages: int
     """Number of messages."""
     created_at: datetime
     """When it was created."""
-    question: str | None
+    question: str | None = None
     """The beginning of its last message of a user; null without text."""
-    answer: str | None
+    answer: str | None = None
     """The beginning of its last message of the assistant; null without text."""
     state: SearchState | str
     """The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors,
@@ -2364,9 +2879,9 @@ class RunView(Answer):
     waits or is being ingested is found by its words. A memory base that is off counts only if no other one of
     the flow is on.
     """
-    searchable_after_seconds: float | None
+    searchable_after_seconds: float | None = None
     """Time from its capture until its last message was ingested; null unless `searchable`."""
-    given: RecalledView | None
+    given: RecalledView | None = None
     """What the models of its nodes were given from memory; null if nothing is recorded."""
 
 
@@ -2401,12 +2916,19 @@ class ScoreParts(Answer):
 
 
 class SearchAnswer(Answer):
-    """Hits, best first, each message once; ties: the later message first, then by id."""
+    """Hits, best first, each message once; ties: the later message first, then by id. `facts`: if the request asks
+    for them, what a model derived from messages, best first. Their scores do not compare with those of
+    messages.
+    """
 
     results: list[Hit]
     """What was found, best first."""
     took_ms: float
     """Duration of the search in milliseconds."""
+    facts: list[FactHit] = Field(default_factory=list)
+    """What a model derived from messages, if the request asks for it, best first. The scores do not compare with
+    those of messages.
+    """
 
 
 class SessionView(Answer):
@@ -2418,9 +2940,9 @@ class SessionView(Answer):
     """The flow: its UUID."""
     session_id: str
     """The session's id, chosen by the caller."""
-    end_user_id: str | None
+    end_user_id: str | None = None
     """The person that the session or chat belongs to; null if unknown."""
-    title: str | None
+    title: str | None = None
     """`title` of its metadata, else the beginning of its first question; null without either."""
     messages: int
     """Number of messages."""
@@ -2436,6 +2958,8 @@ class SessionView(Answer):
     """When it was created."""
     last_captured_at: datetime
     """When a message was last captured."""
+    expires_at: datetime | None = None
+    """When everything that was captured until then is deleted; null: only by the rule of its flow."""
 
 
 class ShownPair(Answer):
@@ -2482,7 +3006,7 @@ class Source(Answer):
     The kind of messages that strict alignment merged is history if one of them is.
     """
 
-    kind: Literal["history", "summary", "recall", "predefined"] | str
+    kind: Literal["history", "summary", "recall", "fact", "predefined", "standing"] | str
     """What the message is."""
     message_ids: list[str]
     """The stored messages that it stands for; of a summary, its own id."""
@@ -2528,12 +3052,94 @@ class Spent(Answer):
 
     summary: int
     """Tokens of the summary."""
+    standing: int | None = None
+    """Tokens of standing statements."""
     recall: int
     """Tokens of memories."""
+    facts: int | None = None
+    """Tokens of facts that a model derived."""
     history: int
     """Tokens of history."""
     unused: int
     """Tokens of the budget that are left."""
+
+
+class StandingBody(TypedDict):
+    """Standing statements of the end user. `include`: default as the flow says. `share`: part of the budget that
+    they use at most.
+    """
+
+    include: NotRequired[bool | None]
+    """Whether the context contains the end user's standing statements; null: as the flow says."""
+    share: NotRequired[float]
+    """Part of the budget that standing statements use at most; 0: none."""
+
+
+class StandingStatementView(Answer):
+    """A statement. `text` is what contexts contain: `found`, or a person's own words. `replaced_by` is the later
+    one that repeats or contradicts it. `said_at` is the message's timestamp.
+    """
+
+    id: UUID
+    """The UUID of the standing statement."""
+    kind: str
+    """`instruction` or `preference`."""
+    text: str
+    """What contexts contain: what was found, or a person's own words."""
+    found: str
+    """What was found in the message, verbatim."""
+    own_words: bool
+    """Whether a person wrote the text in the place of what was found."""
+    state: Literal["active", "replaced", "deleted"] | str
+    """`active`; `replaced` by a later statement that repeats or contradicts it; or `deleted` by a person."""
+    replaced_by: UUID | None = None
+    """The UUID of the later statement; null unless it was replaced."""
+    message_id: UUID
+    """The message that states it."""
+    message_external_id: str | None = None
+    """The id that the caller chose for the message; null if that is a UUID."""
+    session_id: str
+    """The session of the message."""
+    seq: int
+    """The seq of the message."""
+    sender_name: str | None = None
+    """The sender of the message; null if unknown."""
+    said_at: datetime
+    """The timestamp of the message."""
+    changed_by: str | None = None
+    """The name of the API key that changed it last; null if nobody did."""
+    changed_at: datetime | None = None
+    """When it was changed last; null if never."""
+
+
+class StandingUse(Answer):
+    """A standing statement in a context. `own_words`: a person wrote it in the place of what was found."""
+
+    id: str
+    """The UUID of the standing statement."""
+    message_id: str
+    """The message that states it."""
+    kind: str
+    """`instruction` or `preference`."""
+    own_words: bool
+    """Whether a person wrote the text in the place of what was found."""
+
+
+class StandingView(Answer):
+    """The standing statements of an end user, or of a session without one, the latest first. `in_contexts`:
+    whether the flow's contexts contain them unless the call says otherwise.
+    """
+
+    flow_id: UUID
+    """The UUID of the flow."""
+    end_user_id: str | None = None
+    """The person; null for a session without one."""
+    session_id: str | None = None
+    """The session, if it has no end user; else null."""
+    in_contexts: bool
+    """Whether the flow's contexts contain them unless the call says otherwise."""
+    statements: list[StandingStatementView]
+    """The statements, the latest first."""
 
 
 class StoredWeights(Answer):
@@ -2569,9 +3175,9 @@ class SummaryView(Answer):
     attempt.
     """
 
-    summary: str | None
+    summary: str | None = None
     """The text of the summary; null if there is none."""
-    covers: Covers | None
+    covers: Covers | None = None
     """The messages that the summary covers; null if there is none."""
     stale: bool
     """Whether a covered message was edited since."""
@@ -2581,9 +3187,9 @@ class SummaryView(Answer):
     """What wrote the summary."""
     requested_seq: int
     """The last message that the next summary must cover."""
-    error: str | None
+    error: str | None = None
     """Code of the last error; null without one."""
-    updated_at: datetime | None
+    updated_at: datetime | None = None
     """When it last changed."""
 
 
@@ -2616,6 +3222,8 @@ class TokensByKind(Answer):
     """Tokens of the summary."""
     predefined: int = 0
     """Tokens of predefined messages."""
+    standing: int = 0
+    """Tokens of standing statements."""
 
 
 class TracesAnswer(Answer):
@@ -2647,12 +3255,23 @@ class Turn(Answer):
     """Its number in the session."""
     role: str
     """Who speaks."""
-    sender_name: str | None
+    sender_name: str | None = None
     """The speaker's name."""
-    content: str | list[dict[str, Any]] | None
+    content: str | list[dict[str, Any]] | None = None
     """Text, content parts, or null beside tool calls."""
     timestamp: datetime
     """When it was written."""
+
+
+class Usage(Answer):
+    """The quotas of a user, over all keys, and those of a key; `key_id` is null without one."""
+
+    key_id: UUID | None = None
+    """The key."""
+    user: list[QuotaUsage]
+    """Quotas of the user, over all of its keys; empty for a limited key."""
+    key: list[QuotaUsage]
+    """Quotas of the key."""
 
 
 class ViewAnswer(Answer):
@@ -2666,6 +3285,70 @@ class ViewAnswer(Answer):
     """The same content as a transcript."""
     report: Report
     """What happened to the log."""
+
+
+class WebhookView(Answer):
+    """An endpoint as it is shown, without its secrets. `pending` and `dead` count its deliveries."""
+
+    id: UUID
+    """The UUID."""
+    url: str
+    """Where events are sent."""
+    description: str
+    """A note for people."""
+    event_types: list[EventType | str]
+    """The types of the events that are sent."""
+    enabled: bool
+    """Whether events are recorded and sent."""
+    disabled_reason: str | None = None
+    """Why it is disabled: `request`; `gone`, it answered with 410; `failing`, no attempt succeeded for days. Null
+    while enabled.
+    """
+    disabled_at: datetime | None = None
+    """Since when it is disabled; null while enabled."""
+    failing_since: datetime | None = None
+    """The first failed attempt after the last successful one; null if the last one succeeded."""
+    former_secret_until: datetime | None = None
+    """Until when requests are signed with the former secret too; null without one."""
+    pending: int
+    """Number of deliveries that wait for their next attempt, without tests."""
+    dead: int
+    """Number of deliveries whose attempts have all failed, without tests."""
+    created_at: datetime
+    """When it was created."""
+
+
+class WebhookWithSecret(Answer):
+    """An endpoint with its new secret. Only this answer contains the secret."""
+
+    id: UUID
+    """The UUID."""
+    url: str
+    """Where events are sent."""
+    description: str
+    """A note for people."""
+    event_types: list[EventType | str]
+    """The types of the events that are sent."""
+    enabled: bool
+    """Whether events are recorded and sent."""
+    disabled_reason: str | None = None
+    """Why it is disabled: `request`; `gone`, it answered with 410; `failing`, no attempt succeeded for days. Null
+    while enabled.
+    """
+    disabled_at: datetime | None = None
+    """Since when it is disabled; null while enabled."""
+    failing_since: datetime | None = None
+    """The first failed attempt after the last successful one; null if the last one succeeded."""
+    former_secret_until: datetime | None = None
+    """Until when requests are signed with the former secret too; null without one."""
+    pending: int
+    """Number of deliveries that wait for their next attempt, without tests."""
+    dead: int
+    """Number of deliveries whose attempts have all failed, without tests."""
+    created_at: datetime
+    """When it was created."""
+    secret: str
+    """The secret that signs requests. It is shown only here."""
 
 
 class WeightSet(Answer):
@@ -2691,7 +3374,37 @@ class WeightsView(Answer):
 
     defaults: dict[str, WeightSet]
     """The default sets, by name."""
-    stored: StoredWeights | None
+    stored: StoredWeights | None = None
     """The memory base's own weights; null if the default ones are used."""
-    previous: StoredWeights | None
+    previous: StoredWeights | None = None
     """The value of `stored` before the last change."""
+
+
+class WorkerView(Answer):
+    """A worker with what it holds. `name`: host, data directory, pid and start time."""
+
+    name: str
+    """Host, data directory, process and start time."""
+    state: WorkerState | str
+    """`running`; `draining`: it ends its jobs and takes no others; `lost`: its heartbeats have stopped."""
+    started_at: datetime
+    """When it started."""
+    last_seen_at: datetime
+    """Its last heartbeat."""
+    drain_requested_at: datetime | None = None
+    """When somebody asked it to stop; null: nobody has."""
+    draining_at: datetime | None = None
+    """Since when it takes no jobs; null: it takes them."""
+    jobs: int
+    """Number of jobs that it holds."""
+    messages: int
+    """Number of messages in these jobs."""
+    oldest_job_at: datetime | None = None
+    """When the first of these jobs started; null without one."""
+
+
+class Workers(Answer):
+    """Every worker that has a heartbeat, the one that has run longest first. A clean stop leaves none."""
+
+    items: list[WorkerView]
+    """Every worker that has a heartbeat, the one that has run longest first."""

@@ -39,7 +39,17 @@ export function memoriesOf(hits: Hit[], prompt: Prompt, tokenBudget: number): st
 /** Further lines are indented, so that a message cannot fake another. */
 function lineOf(hit: Hit, text: string): string {
   const speaker = hit.sender_name ? `${hit.role} (${folded(hit.sender_name)})` : hit.role;
-  return `- [${hit.timestamp.slice(0, 10)}] ${speaker}: ${text.trim().replace(/\s*\n\s*/g, "\n  ")}`;
+  const shown = `${text.trim()}${correctionOf(hit)}`.replace(/\s*\n\s*/g, "\n  ");
+  return `- [${hit.timestamp.slice(0, 10)}] ${speaker}: ${shown}`;
+}
+
+/** What a later message says instead, in brackets; empty for most hits. */
+function correctionOf({ corrected_by: later }: Hit): string {
+  if (!later) {
+    return "";
+  }
+  const isDenial = later.kind === "denial";
+  return isDenial ? " (a later message says the opposite)" : ` (corrected later: was ${later.was}, now ${later.now})`;
 }
 
 function contentText(content: Message["content"] | Hit["content"]): string {

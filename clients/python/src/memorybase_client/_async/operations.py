@@ -64,7 +64,7 @@ class AsyncOperations(AsyncTransport):
     def list_flows(
         self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None
     ) -> AsyncListing[models.FlowView, models.Page[models.FlowView]]:
-        """List flows, oldest first.
+        """List flows, oldest first. A key that is limited to flows lists these.
 
         page: Number of the page, from 1. Not together with `cursor`.
         size: Maximum items of a page.
@@ -99,6 +99,29 @@ class AsyncOperations(AsyncTransport):
         name: The name, for people.
         """
         call = Call("PUT", f"/flows/{segment(flow_id, 'flow_id')}", content=json_of({"name": name}))
+        return await self._call(call, models.FlowView)
+
+    async def update_flow(
+        self,
+        flow_id: str | UUID,
+        *,
+        name: str | None = None,
+        retain_days: int | None = None,
+        standing: bool | None = None,
+    ) -> models.FlowView:
+        """Rename a flow, or set how many days it keeps messages. Older ones are deleted by the sweeper's next
+        pass.
+
+        flow_id: A UUID, or the id that the caller chose.
+        name: The new name.
+        retain_days: Days until what was captured is deleted; null: it is kept.
+        standing: Whether contexts contain the end user's standing statements unless the call says otherwise.
+        """
+        call = Call(
+            "PATCH",
+            f"/flows/{segment(flow_id, 'flow_id')}",
+            content=json_of({"name": name, "retain_days": retain_days, "standing": standing}),
+        )
         return await self._call(call, models.FlowView)
 
     async def delete_flow(self, flow_id: str | UUID) -> models.Accepted | None:
@@ -274,14 +297,14 @@ class AsyncOperations(AsyncTransport):
         text: str | None = None,
         auto_capture: bool | None = None,
         condition: models.ConditionName | None = None,
-        order: Literal["created", "recent", "name"] | None = None,
+        order: Literal["created", "recent", "name", "priority"] | None = None,
         page: int | None = None,
         size: int | None = None,
         offset: int | None = None,
         cursor: str | None = None,
         flow_id: str | UUID | None = None,
     ) -> AsyncListing[models.MemoryBaseView, models.Page[models.MemoryBaseView]]:
-        """List memory bases: oldest first, latest first, or by name.
+        """List memory bases: oldest first, latest first, by name, or the highest priority first.
 
         text: Only memory bases with this text in their name or in that of their flow.
         auto_capture: Only memory bases whose auto-capture is on, or off.
@@ -324,6 +347,8 @@ class AsyncOperations(AsyncTransport):
         start: Literal["beginning", "now", "all"] | None = None,
         embedding_model: str | None = None,
         vector_store: Literal["chroma", "pgvector"] | None = None,
+        retain_days: int | None = None,
+        priority: models.Priority | None = None,
     ) -> models.MemoryBaseView:
         """Create a memory base over a flow's messages. A name or kb_name in use is 409 with `existing_id`.
 
@@ -341,6 +366,10 @@ class AsyncOperations(AsyncTransport):
         skipped (now), or scheduled for ingestion at once (all).
         embedding_model: An allowed embedding model; by default the one of the settings.
         vector_store: Where its vectors are stored; by default the store of the settings.
+        retain_days: Days until the knowledge base forgets what was captured; the conversation stays. Null:
+        nothing is forgotten.
+        priority: How large its share of the workers is, compared with other memory bases: `low`, `normal` or
+        `high`.
         """
         call = Call(
             "POST",
@@ -357,6 +386,8 @@ class AsyncOperations(AsyncTransport):
                     "start": start,
                     "embedding_model": embedding_model,
                     "vector_store": vector_store,
+                    "retain_days": retain_days,
+                    "priority": priority,
                 }
             ),
             idempotency_key=idempotency_key or new_key(),
@@ -379,20 +410,37 @@ class AsyncOperations(AsyncTransport):
         threshold: int | None = None,
         auto_capture: bool | None = None,
         idle_after: int | None = None,
+        paused: bool | None = None,
+        priority: models.Priority | None = None,
+        retain_days: int | None = None,
     ) -> models.MemoryBaseView:
-        """Change name, threshold, auto_capture or idle_after. This starts no job.
+        """Change name, threshold, auto_capture, idle_after, retain_days or priority, pause its ingestion or resume
+        it. This starts no job.
 
         memory_base_id: The UUID of the memory base.
         name: The name, for people.
         threshold: At most 10000, by the setting max_threshold.
         auto_capture: Whether captures start ingestion. If false, only a flush does.
         idle_after: Seconds without a capture until a session's pending messages are ingested; 0: off.
+        paused: Whether its ingestion is held back. Resumed, it ingests what is due within seconds.
+        priority: How large its share of the workers is, compared with other memory bases: `low`, `normal` or
+        `high`.
+        retain_days: Days until the knowledge base forgets what was captured; the conversation stays. Null:
+        nothing is forgotten.
         """
         call = Call(
             "PATCH",
             f"/memories/{segment(memory_base_id, 'memory_base_id')}",
             content=json_of(
-                {"name": name, "threshold": threshold, "auto_capture": auto_capture, "idle_after": idle_after}
+                {
+                    "name": name,
+                    "threshold": threshold,
+                    "auto_capture": auto_capture,
+                    "idle_after": idle_after,
+                    "paused": paused,
+                    "priority": priority,
+                    "retain_days": retain_days,
+                }
             ),
         )
         return await self._call(call, models.MemoryBaseView)
@@ -711,6 +759,134 @@ class AsyncOperations(AsyncTransport):
         call = Call("POST", f"/memories/{segment(memory_base_id, 'memory_base_id')}/map")
         return await self._call(call, models.MapView)
 
+    async def get_distillation(self, memory_base_id: str | UUID) -> models.DistillationView:
+        """Read whether facts are distilled for a memory base, what waits and why, and what it used.
+
+        memory_base_id: The UUID of the memory base.
+        """
+        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/distillation")
+        return await self._call(call, models.DistillationView)
+
+    async def set_distillation(
+        self, memory_base_id: str | UUID, *, enabled: bool, start: Literal["now", "beginning"] | None = None
+    ) -> models.DistillationView:
+        """Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and
+        derives facts. Off: nothing more is read; facts stay until they are deleted.
+
+        memory_base_id: The UUID of the memory base.
+        enabled: Whether facts are derived from what is ingested.
+        start: `now`: from what is ingested from now on; `beginning`: from the whole history.
+        """
+        call = Call(
+            "PUT",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/distillation",
+            content=json_of({"enabled": enabled, "start": start}),
+        )
+        return await self._call(call, models.DistillationView)
+
+    def list_facts(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        state: Literal["current", "superseded", "all"] | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncListing[models.FactView, models.Page[models.FactView]]:
+        """List facts, newest first: those that hold, those that later ones correct, or all.
+
+        memory_base_id: The UUID of the memory base.
+        state: `current`: facts that hold; `superseded`: facts that a later one corrects; `all`.
+        session_id: Only facts of this session.
+        end_user_id: Only facts from this person's sessions.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts",
+            params={
+                "state": state,
+                "session_id": session_id,
+                "end_user_id": end_user_id,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+            },
+        )
+        return self._listing(call, models.Page[models.FactView])
+
+    async def delete_facts(self, memory_base_id: str | UUID) -> models.FactsDeleted:
+        """Delete every fact of a memory base. The messages stay.
+
+        memory_base_id: The UUID of the memory base.
+        """
+        call = Call("DELETE", f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts")
+        return await self._call(call, models.FactsDeleted)
+
+    async def search_facts(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        query: str,
+        top_k: int | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> models.FactsFound:
+        """Find the facts that are about a question, best first, without those that later ones correct.
+
+        memory_base_id: The UUID of the memory base.
+        query: The question.
+        top_k: Maximum facts.
+        session_id: Only facts of this session.
+        end_user_id: Only facts from this person's sessions.
+        since: Only facts whose newest source was said from this time on.
+        until: Only facts whose newest source was said up to this time.
+        """
+        call = Call(
+            "POST",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts/search",
+            content=json_of(
+                {
+                    "query": query,
+                    "top_k": top_k,
+                    "session_id": session_id,
+                    "end_user_id": end_user_id,
+                    "since": since,
+                    "until": until,
+                }
+            ),
+        )
+        return await self._call(call, models.FactsFound)
+
+    async def get_fact(self, memory_base_id: str | UUID, fact_id: str | UUID) -> models.FactView:
+        """Read a fact. After a source was edited or deleted it is 404.
+
+        memory_base_id: The UUID of the memory base.
+        fact_id: The UUID of the fact.
+        """
+        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts/{segment(fact_id, 'fact_id')}")
+        return await self._call(call, models.FactView)
+
+    async def delete_fact(self, memory_base_id: str | UUID, fact_id: str | UUID) -> None:
+        """Delete a fact and those that say the same. The messages stay.
+
+        memory_base_id: The UUID of the memory base.
+        fact_id: The UUID of the fact.
+        """
+        call = Call(
+            "DELETE", f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts/{segment(fact_id, 'fact_id')}"
+        )
+        await self._call_empty(call)
+
     def list_all_jobs(
         self,
         *,
@@ -749,6 +925,57 @@ class AsyncOperations(AsyncTransport):
             },
         )
         return self._listing(call, models.Page[models.JobView])
+
+    async def act_on_jobs(
+        self,
+        *,
+        action: models.JobAction,
+        ids: Sequence[str | UUID] | None = None,
+        memory_base_id: str | UUID | None = None,
+        flow_id: str | UUID | None = None,
+        session_id: str | UUID | None = None,
+        error_code: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        dry_run: bool | None = None,
+        limit: int | None = None,
+    ) -> models.JobResults:
+        """Retry or cancel the jobs that match, oldest first, with a result for each; with `dry_run`, count them.
+
+        A retry runs what waits after an outage now. The messages of a cancelled job stay stored and pending.
+        Repeat the call while `remaining` is not 0.
+
+        action: `retry`: run what waits after an outage now. `cancel`: end queued and running jobs; their
+        messages stay pending.
+        ids: These jobs.
+        memory_base_id: Only jobs of this memory base.
+        flow_id: Only jobs of this flow: its id, or yours.
+        session_id: Only jobs of this session.
+        error_code: Only jobs whose last attempt ended with this error code.
+        since: Only jobs created then or later.
+        until: Only jobs created then or earlier.
+        dry_run: Count what matches and change nothing.
+        limit: At most so many, oldest first.
+        """
+        call = Call(
+            "POST",
+            "/jobs/actions",
+            content=json_of(
+                {
+                    "action": action,
+                    "ids": ids,
+                    "memory_base_id": memory_base_id,
+                    "flow_id": flow_id,
+                    "session_id": session_id,
+                    "error_code": error_code,
+                    "since": since,
+                    "until": until,
+                    "dry_run": dry_run,
+                    "limit": limit,
+                }
+            ),
+        )
+        return await self._call(call, models.JobResults)
 
     async def get_job(self, job_id: str | UUID, *, wait: int | None = None) -> models.JobView:
         """Read a job, or wait until it ends.
@@ -828,11 +1055,19 @@ class AsyncOperations(AsyncTransport):
         memory_base_id: str | UUID | None = None,
         cause: str | None = None,
         alike: Sequence[str | UUID] | None = None,
+        flow_id: str | UUID | None = None,
+        session_id: str | UUID | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        dry_run: bool | None = None,
         limit: int | None = None,
     ) -> models.DeadLetterResults:
-        """Retry or discard the dead letters that match, oldest first, with a result for each.
+        """Retry or discard the dead letters that match, oldest first, with a result for each; with `dry_run`,
+        count them.
 
         Repeat the call while `remaining` is not 0. A retried dead letter is gone once its message is embedded.
+        The message of a discarded one stays stored, and searches by meaning do not find it until it is edited
+        or the memory base is regenerated.
 
         action: `retry`: try again to embed the messages. `discard`: the memory base skips them; they stay
         stored.
@@ -840,6 +1075,11 @@ class AsyncOperations(AsyncTransport):
         memory_base_id: Only dead letters of this memory base.
         cause: Only dead letters with this error code.
         alike: Only dead letters with the error code and the text of one of these.
+        flow_id: Only dead letters of this flow: its id, or yours.
+        session_id: Only dead letters of this session.
+        since: Only messages that were set aside then or later.
+        until: Only messages that were set aside then or earlier.
+        dry_run: Count what matches and change nothing.
         limit: At most so many, oldest first.
         """
         call = Call(
@@ -852,6 +1092,11 @@ class AsyncOperations(AsyncTransport):
                     "memory_base_id": memory_base_id,
                     "cause": cause,
                     "alike": alike,
+                    "flow_id": flow_id,
+                    "session_id": session_id,
+                    "since": since,
+                    "until": until,
+                    "dry_run": dry_run,
                     "limit": limit,
                 }
             ),
@@ -1199,19 +1444,31 @@ class AsyncOperations(AsyncTransport):
         session_id: str | UUID,
         new_session_id: str | UUID | None = None,
         metadata: Mapping[str, Any] | None = None,
+        expires_at: datetime | str | None = None,
+        expire_in_days: int | None = None,
     ) -> models.SessionView:
-        """Rename a session or replace its metadata. An id of another session is 409.
+        """Rename a session, replace its metadata, or set when it expires. An id of another session is 409.
 
         flow_id: The flow: a UUID or the caller's id.
         session_id: The session to change.
         new_session_id: Its new id.
         metadata: New metadata; it replaces the stored one.
+        expires_at: When everything that was captured until then is deleted; null: never, unless
+        `expire_in_days` says so.
+        expire_in_days: The same, in days from now.
         """
         call = Call(
             "PATCH",
             "/sessions",
             content=json_of(
-                {"flow_id": flow_id, "session_id": session_id, "new_session_id": new_session_id, "metadata": metadata}
+                {
+                    "flow_id": flow_id,
+                    "session_id": session_id,
+                    "new_session_id": new_session_id,
+                    "metadata": metadata,
+                    "expires_at": expires_at,
+                    "expire_in_days": expire_in_days,
+                }
             ),
         )
         return await self._call(call, models.SessionView)
@@ -1277,6 +1534,49 @@ class AsyncOperations(AsyncTransport):
         """
         call = Call("DELETE", f"/end-users/{segment(end_user_id, 'end_user_id')}")
         return await self._call(call, models.Erasure)
+
+    async def list_standing_statements(
+        self,
+        *,
+        flow_id: str | UUID,
+        end_user_id: str | UUID | None = None,
+        session_id: str | UUID | None = None,
+        every: bool | None = None,
+    ) -> models.StandingView:
+        """List what an end user asked for or prefers from then on, the latest first: at most 200 statements.
+
+        flow_id: The flow: a UUID or the caller's id.
+        end_user_id: The person that sessions or chats belong to; only what belongs to them.
+        session_id: In place of end_user_id: the session's.
+        every: Also replaced and deleted ones.
+        """
+        call = Call(
+            "GET",
+            "/standing-statements",
+            params={"flow_id": flow_id, "end_user_id": end_user_id, "session_id": session_id, "every": every},
+        )
+        return await self._call(call, models.StandingView)
+
+    async def edit_standing_statement(
+        self, statement_id: str | UUID, *, text: str | None
+    ) -> models.StandingStatementView:
+        """Put a person's own words in the place of what was found. The message stays as it is.
+
+        statement_id: The UUID of the standing statement.
+        text: The words in the place of what was found; null: what was found again.
+        """
+        call = Call(
+            "PATCH", f"/standing-statements/{segment(statement_id, 'statement_id')}", content=json_of({"text": text})
+        )
+        return await self._call(call, models.StandingStatementView)
+
+    async def delete_standing_statement(self, statement_id: str | UUID) -> None:
+        """Delete a statement. It is not found in its message again; the message stays.
+
+        statement_id: The UUID of the standing statement.
+        """
+        call = Call("DELETE", f"/standing-statements/{segment(statement_id, 'statement_id')}")
+        await self._call_empty(call)
 
     async def get_history(
         self,
@@ -1809,6 +2109,8 @@ class AsyncOperations(AsyncTransport):
         weights: models.PartWeightsBody | Mapping[str, Any] | None = None,
         half_life_days: float | None = None,
         fold_alike: bool | None = None,
+        corrections: bool | None = None,
+        facts: bool | None = None,
     ) -> models.SearchAnswer:
         """Search the messages of a memory base, best first, including those not ingested yet.
 
@@ -1832,6 +2134,9 @@ class AsyncOperations(AsyncTransport):
         half_life_days: After this many days a message has lost a quarter of its score, in the end half; 0: age
         does not count. Default: as the memory base's own weights say.
         fold_alike: Of messages with the same text return only the best, with the number of others in `alike`.
+        corrections: Rank later statements of the same fact first and say what they correct, in mode `hybrid`.
+        Default: unless the embedding model is behind an endpoint.
+        facts: Also return facts that a model derived, in `facts`.
         """
         call = Call(
             "POST",
@@ -1856,6 +2161,8 @@ class AsyncOperations(AsyncTransport):
                     "weights": weights,
                     "half_life_days": half_life_days,
                     "fold_alike": fold_alike,
+                    "corrections": corrections,
+                    "facts": facts,
                 }
             ),
         )
@@ -1882,6 +2189,8 @@ class AsyncOperations(AsyncTransport):
         weights: models.PartWeightsBody | Mapping[str, Any] | None = None,
         half_life_days: float | None = None,
         fold_alike: bool | None = None,
+        corrections: bool | None = None,
+        facts: bool | None = None,
         flow_id: str | UUID | None = None,
         memory_base_ids: Sequence[str | UUID] | None = None,
         all: bool | None = None,
@@ -1907,6 +2216,9 @@ class AsyncOperations(AsyncTransport):
         half_life_days: After this many days a message has lost a quarter of its score, in the end half; 0: age
         does not count. Default: as the memory base's own weights say.
         fold_alike: Of messages with the same text return only the best, with the number of others in `alike`.
+        corrections: Rank later statements of the same fact first and say what they correct, in mode `hybrid`.
+        Default: unless the embedding model is behind an endpoint.
+        facts: Also return facts that a model derived, in `facts`.
         flow_id: Search every memory base of this flow: a UUID or the caller's id.
         memory_base_ids: Memory bases of one flow or of several.
         all: Search every memory base, at most 50.
@@ -1934,6 +2246,8 @@ class AsyncOperations(AsyncTransport):
                     "weights": weights,
                     "half_life_days": half_life_days,
                     "fold_alike": fold_alike,
+                    "corrections": corrections,
+                    "facts": facts,
                     "flow_id": flow_id,
                     "memory_base_ids": memory_base_ids,
                     "all": all,
@@ -2025,6 +2339,116 @@ class AsyncOperations(AsyncTransport):
         label_id: The UUID of the label.
         """
         call = Call("DELETE", f"/labels/{segment(label_id, 'label_id')}")
+        await self._call_empty(call)
+
+    async def preview_retention(
+        self,
+        *,
+        memory_base_id: str | UUID | None = None,
+        retain_days: int | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> models.RetentionPreviews:
+        """Count what the rules would delete now. Nothing is changed.
+
+        memory_base_id: The rule of this memory base alone. Not together with `flow_id`.
+        retain_days: As if the flow or the memory base had this rule; requires `flow_id` or `memory_base_id`.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/retention/preview",
+            params={"memory_base_id": memory_base_id, "retain_days": retain_days, "flow_id": flow_id},
+        )
+        return await self._call(call, models.RetentionPreviews)
+
+    def list_retention_passes(
+        self,
+        *,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> AsyncListing[models.RetentionPassView, models.Page[models.RetentionPassView]]:
+        """List the receipts of what expired, newest first, also of flows that are deleted by now.
+
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/retention/passes",
+            params={"page": page, "size": size, "offset": offset, "cursor": cursor, "flow_id": flow_id},
+        )
+        return self._listing(call, models.Page[models.RetentionPassView])
+
+    def list_holds(
+        self,
+        *,
+        end_user_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> AsyncListing[models.HoldView, models.Page[models.HoldView]]:
+        """List the legal holds, oldest first.
+
+        end_user_id: The person that sessions or chats belong to; only what belongs to them.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/holds",
+            params={
+                "end_user_id": end_user_id,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+                "flow_id": flow_id,
+            },
+        )
+        return self._listing(call, models.Page[models.HoldView])
+
+    async def place_hold(
+        self,
+        *,
+        flow_id: str | UUID | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        reason: str | None = None,
+    ) -> models.HoldView:
+        """Place a legal hold on a flow, on one session of it, or on an end user in all flows. Until it is lifted,
+        retention leaves everything of it, and each deletion of any of it is 409 `legal_hold`.
+
+        flow_id: The flow: a UUID or the caller's id. Not together with `end_user_id`.
+        session_id: One session of the flow; by default the whole flow.
+        end_user_id: The person whose sessions and chats are held, in all flows, future ones too.
+        reason: Why, for people.
+        """
+        call = Call(
+            "POST",
+            "/holds",
+            content=json_of(
+                {"flow_id": flow_id, "session_id": session_id, "end_user_id": end_user_id, "reason": reason}
+            ),
+        )
+        return await self._call(call, models.HoldView)
+
+    async def lift_hold(self, hold_id: str | UUID) -> None:
+        """Lift a legal hold. What only it kept can be deleted again, and expires with the next pass.
+
+        hold_id: The UUID of the hold.
+        """
+        call = Call("DELETE", f"/holds/{segment(hold_id, 'hold_id')}")
         await self._call_empty(call)
 
     async def retrieve_knowledge(
@@ -2186,22 +2610,93 @@ class AsyncOperations(AsyncTransport):
         scopes: Sequence[Literal["read", "write", "admin"]],
         idempotency_key: str | None = None,
         expires_at: datetime | str | None = None,
+        flow_ids: Sequence[str | UUID] | None = None,
+        end_user_id: str | UUID | None = None,
+        quotas: models.QuotasBody | Mapping[str, Any] | None = None,
     ) -> models.NewKeyAnswer:
-        """Create an API key. Only this response contains the secret.
+        """Create an API key. Only this response contains the secret. `flow_ids` and `end_user_id` limit the key.
 
         name: The name, for people.
         scopes: What the key allows: `read`, `write`, `admin`.
         idempotency_key: A random string, new for each request and the same in its repetitions, which get the
         first answer. Default: a new one for each call.
         expires_at: When the key stops working; by default never.
+        flow_ids: Limit the key to these flows, each a UUID or the caller's id; by default it reaches all.
+        end_user_id: Limit the key to this end user; by default it reaches all.
+        quotas: What the key may use; by default what the settings say.
         """
         call = Call(
             "POST",
             "/keys",
-            content=json_of({"name": name, "scopes": scopes, "expires_at": expires_at}),
+            content=json_of(
+                {
+                    "name": name,
+                    "scopes": scopes,
+                    "expires_at": expires_at,
+                    "flow_ids": flow_ids,
+                    "end_user_id": end_user_id,
+                    "quotas": quotas,
+                }
+            ),
             idempotency_key=idempotency_key or new_key(),
         )
         return await self._call(call, models.NewKeyAnswer)
+
+    async def rotate_key(
+        self,
+        key_id: str | UUID,
+        *,
+        idempotency_key: str | None = None,
+        overlap_seconds: int | None = None,
+        expires_at: datetime | str | None = None,
+    ) -> models.NewKeyAnswer:
+        """Create a key that replaces this one, with its name, scopes, limits, quotas and usage. Both are valid
+        during the overlap. Only this response contains the secret.
+
+        key_id: The UUID of the key.
+        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
+        first answer. Default: a new one for each call.
+        overlap_seconds: Seconds for which the old key stays valid; 0: it ends at once.
+        expires_at: When the new key stops working; by default when the old one would have.
+        """
+        call = Call(
+            "POST",
+            f"/keys/{segment(key_id, 'key_id')}/rotate",
+            content=json_of({"overlap_seconds": overlap_seconds, "expires_at": expires_at}, is_optional=True),
+            idempotency_key=idempotency_key or new_key(),
+        )
+        return await self._call(call, models.NewKeyAnswer)
+
+    async def set_key_quotas(
+        self,
+        key_id: str | UUID,
+        *,
+        messages_per_day: int | None = None,
+        stored_messages: int | None = None,
+        searches_per_minute: int | None = None,
+        end_users: int | None = None,
+    ) -> models.KeyAnswer:
+        """Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own.
+
+        key_id: The UUID of the key.
+        messages_per_day: New messages a day in UTC, captured or of chats; null: the default of the settings.
+        stored_messages: Messages stored now, captured or of chats; null: the default of the settings.
+        searches_per_minute: Searches a minute, and contexts with a query; null: the default of the settings.
+        end_users: End users that something is stored of; null: the default of the settings.
+        """
+        call = Call(
+            "PUT",
+            f"/keys/{segment(key_id, 'key_id')}/quotas",
+            content=json_of(
+                {
+                    "messages_per_day": messages_per_day,
+                    "stored_messages": stored_messages,
+                    "searches_per_minute": searches_per_minute,
+                    "end_users": end_users,
+                }
+            ),
+        )
+        return await self._call(call, models.KeyAnswer)
 
     async def revoke_key(self, key_id: str | UUID) -> None:
         """Revoke an API key: its next use is refused.
@@ -2210,6 +2705,277 @@ class AsyncOperations(AsyncTransport):
         """
         call = Call("DELETE", f"/keys/{segment(key_id, 'key_id')}")
         await self._call_empty(call)
+
+    async def get_usage(self, *, key_id: str | UUID | None = None) -> models.Usage:
+        """Read the quotas of the user and of the calling key: limit, use, and when it resets. A limited key sees
+        its own only.
+
+        key_id: Another key; requires the scope admin.
+        """
+        call = Call("GET", "/usage", params={"key_id": key_id})
+        return await self._call(call, models.Usage)
+
+    def list_webhooks(
+        self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None
+    ) -> AsyncListing[models.WebhookView, models.Page[models.WebhookView]]:
+        """List the webhooks, oldest first.
+
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call("GET", "/webhooks", params={"page": page, "size": size, "offset": offset, "cursor": cursor})
+        return self._listing(call, models.Page[models.WebhookView])
+
+    async def create_webhook(
+        self,
+        *,
+        url: str,
+        event_types: Sequence[models.EventType],
+        idempotency_key: str | None = None,
+        description: str | None = None,
+    ) -> models.WebhookWithSecret:
+        """Create a webhook: events of these types are sent to the URL from now on. Only this response contains the
+        secret.
+
+        url: Where events are sent: http or https, without a user, a password and a fragment. It must lead to a
+        public address, unless the settings allow others.
+        event_types: The types of the events to send.
+        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
+        first answer. Default: a new one for each call.
+        description: A note for people.
+        """
+        call = Call(
+            "POST",
+            "/webhooks",
+            content=json_of({"url": url, "event_types": event_types, "description": description}),
+            idempotency_key=idempotency_key or new_key(),
+        )
+        return await self._call(call, models.WebhookWithSecret)
+
+    async def get_webhook(self, webhook_id: str | UUID) -> models.WebhookView:
+        """Get a webhook.
+
+        webhook_id: The UUID of the webhook.
+        """
+        call = Call("GET", f"/webhooks/{segment(webhook_id, 'webhook_id')}")
+        return await self._call(call, models.WebhookView)
+
+    async def update_webhook(
+        self,
+        webhook_id: str | UUID,
+        *,
+        url: str | None = None,
+        event_types: Sequence[models.EventType] | None = None,
+        description: str | None = None,
+        enabled: bool | None = None,
+    ) -> models.WebhookView:
+        """Change a webhook. While it is disabled, no event is recorded for it and its pending deliveries wait.
+
+        webhook_id: The UUID of the webhook.
+        url: Where events are sent: http or https, without a user, a password and a fragment. It must lead to a
+        public address, unless the settings allow others.
+        event_types: The types of the events to send.
+        description: A note for people.
+        enabled: Whether events are recorded and sent.
+        """
+        call = Call(
+            "PATCH",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}",
+            content=json_of({"url": url, "event_types": event_types, "description": description, "enabled": enabled}),
+        )
+        return await self._call(call, models.WebhookView)
+
+    async def delete_webhook(self, webhook_id: str | UUID) -> None:
+        """Delete a webhook with its deliveries.
+
+        webhook_id: The UUID of the webhook.
+        """
+        call = Call("DELETE", f"/webhooks/{segment(webhook_id, 'webhook_id')}")
+        await self._call_empty(call)
+
+    async def rotate_webhook_secret(
+        self, webhook_id: str | UUID, *, overlap_hours: int | None = None
+    ) -> models.WebhookWithSecret:
+        """Replace the secret. Requests are signed with both until the overlap ends. Only this response contains
+        the new one.
+
+        webhook_id: The UUID of the webhook.
+        overlap_hours: How long requests are signed with the former secret too; 0: not at all.
+        """
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}/secret",
+            content=json_of({"overlap_hours": overlap_hours}, is_optional=True),
+        )
+        return await self._call(call, models.WebhookWithSecret)
+
+    async def send_test_event(self, webhook_id: str | UUID, *, wait: int | None = None) -> models.DeliveryView:
+        """Send an event `webhook.test` to a webhook, in one attempt. Its failure does not disable the webhook. 409
+        `webhook_disabled` while it is disabled.
+
+        webhook_id: The UUID of the webhook.
+        wait: Seconds to wait until the receiver has answered.
+        """
+        call = Call(
+            "POST", f"/webhooks/{segment(webhook_id, 'webhook_id')}/test", params={"wait": wait}, wait_seconds=wait or 0
+        )
+        return await self._call(call, models.DeliveryView)
+
+    def list_deliveries(
+        self,
+        webhook_id: str | UUID,
+        *,
+        state: models.DeliveryState | None = None,
+        event_type: models.EventType | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncListing[models.DeliveryView, models.Page[models.DeliveryView]]:
+        """List the deliveries of a webhook, newest first.
+
+        webhook_id: The UUID of the webhook.
+        state: Only deliveries in this state.
+        event_type: Only deliveries of events of this type.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries",
+            params={
+                "state": state,
+                "event_type": event_type,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+            },
+        )
+        return self._listing(call, models.Page[models.DeliveryView])
+
+    async def get_delivery(self, webhook_id: str | UUID, delivery_id: str | UUID) -> models.DeliveryView:
+        """Get a delivery.
+
+        webhook_id: The UUID of the webhook.
+        delivery_id: The UUID of the delivery.
+        """
+        call = Call(
+            "GET", f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries/{segment(delivery_id, 'delivery_id')}"
+        )
+        return await self._call(call, models.DeliveryView)
+
+    async def discard_delivery(self, webhook_id: str | UUID, delivery_id: str | UUID) -> None:
+        """Discard a dead delivery: it is deleted and cannot be sent again. 409 if it is pending or delivered.
+
+        webhook_id: The UUID of the webhook.
+        delivery_id: The UUID of the delivery.
+        """
+        call = Call(
+            "DELETE", f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries/{segment(delivery_id, 'delivery_id')}"
+        )
+        await self._call_empty(call)
+
+    async def replay_delivery(self, webhook_id: str | UUID, delivery_id: str | UUID) -> models.DeliveryView:
+        """Send a delivery again, with all its attempts.
+
+        webhook_id: The UUID of the webhook.
+        delivery_id: The UUID of the delivery.
+        """
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries/{segment(delivery_id, 'delivery_id')}/replay",
+        )
+        return await self._call(call, models.DeliveryView)
+
+    async def replay_dead_deliveries(self, webhook_id: str | UUID, *, since: datetime | str) -> models.Replayed:
+        """Send the dead deliveries of events since then again, oldest first. Repeat the call while `remaining` is
+        true.
+
+        webhook_id: The UUID of the webhook.
+        since: Dead deliveries of events since this time are sent again. Without a time zone: UTC.
+        """
+        call = Call("POST", f"/webhooks/{segment(webhook_id, 'webhook_id')}/replay", content=json_of({"since": since}))
+        return await self._call(call, models.Replayed)
+
+    async def discard_dead_deliveries(
+        self, webhook_id: str | UUID, *, until: datetime | str | None = None
+    ) -> models.Discarded:
+        """Discard the deliveries that were dead by then, oldest first; without `until`, all dead ones. Repeat the
+        call while `remaining` is true.
+
+        webhook_id: The UUID of the webhook.
+        until: Deliveries that were dead by this time are deleted; by default all dead ones. Without a time
+        zone: UTC.
+        """
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}/discard",
+            content=json_of({"until": until}, is_optional=True),
+        )
+        return await self._call(call, models.Discarded)
+
+    def list_audit_entries(
+        self,
+        *,
+        key_id: str | UUID | None = None,
+        operation: str | None = None,
+        kind: Literal["change", "read", "denied", "prune"] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncListing[models.AuditEntryView, models.Page[models.AuditEntryView]]:
+        """List changes, exports, reads on the page and refusals, newest first. No entry contains text.
+
+        key_id: Only what this API key did.
+        operation: Only this operation.
+        kind: Only changes, reads, refusals or checkpoints.
+        since: Only entries from this time on. Inclusive, like `until`. Without a time zone: UTC.
+        until: Only entries up to this time.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            "/audit",
+            params={
+                "key_id": key_id,
+                "operation": operation,
+                "kind": kind,
+                "since": since,
+                "until": until,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+            },
+        )
+        return self._listing(call, models.Page[models.AuditEntryView])
+
+    def export_audit_entries(self, *, after_seq: int | None = None) -> AsyncStream[dict[str, Any]]:
+        """Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's
+        `seq`.
+
+        after_seq: The last `seq` that you have.
+        """
+        call = Call("GET", "/audit/export", params={"after_seq": after_seq})
+        return self._lines(call)
+
+    async def list_workers(self) -> models.Workers:
+        """List the workers of the installation, with how much each of them holds. `memorybase workers drain` stops
+        one.
+        """
+        call = Call("GET", "/workers")
+        return await self._call(call, models.Workers)
 
     async def create_sign_in_link(self) -> models.SignInLinkAnswer:
         """Create a link that signs a browser in with this key's scopes. It works once, for one hour."""
@@ -2289,6 +3055,7 @@ class AsyncOperations(AsyncTransport):
         config: models.ContextConfig | Mapping[str, Any] | None = None,
         memory_base_ids: Sequence[str | UUID] | None = None,
         recall: models.RecallBody | Mapping[str, Any] | None = None,
+        standing: models.StandingBody | Mapping[str, Any] | None = None,
     ) -> models.ContextAnswer:
         """Build history, summary and recalled memories within the token budget. `degraded` names what is
         unavailable.
@@ -2308,6 +3075,7 @@ class AsyncOperations(AsyncTransport):
         config: Changes to the preset.
         memory_base_ids: Memory bases to recall from; by default all of the flow.
         recall: Options of recall.
+        standing: Options of standing statements.
         """
         call = Call(
             "POST",
@@ -2328,6 +3096,7 @@ class AsyncOperations(AsyncTransport):
                     "config": config,
                     "memory_base_ids": memory_base_ids,
                     "recall": recall,
+                    "standing": standing,
                 }
             ),
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from memorybase_client._corrections import correction_of
+
 if TYPE_CHECKING:
     from memorybase_client import AgentMemory, models
 
@@ -31,8 +33,16 @@ def earlier_hits(
 
 def quoted(hits: Sequence[models.Hit]) -> str:
     """The hits as text for a model, marked as quotations; empty without hits."""
-    lines = [
-        f"- [{hit.timestamp:%Y-%m-%d}] {hit.sender_name or hit.role}: " + "\n  ".join(hit.snippet.splitlines())
-        for hit in hits
-    ]
-    return "\n".join([_HEADING, *lines]) if lines else ""
+    return "\n".join([_HEADING, *map(_line, hits)]) if hits else ""
+
+
+def _line(hit: models.Hit) -> str:
+    """Further lines of a message are indented."""
+    text = "\n  ".join(passage_of(hit).splitlines())
+    return f"- [{hit.timestamp:%Y-%m-%d}] {hit.sender_name or hit.role}: {text}"
+
+
+def passage_of(hit: models.Hit) -> str:
+    """The passage that matched, and in brackets what another message says about the same."""
+    correction = correction_of(hit)
+    return f"{hit.snippet} ({correction})" if correction else hit.snippet

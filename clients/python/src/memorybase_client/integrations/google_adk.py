@@ -26,7 +26,7 @@ from google.genai import types
 from memorybase_client import errors
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._messages import Json, batches, is_name, storable_text
-from memorybase_client.integrations._recall import TOP_K, UNAVAILABLE
+from memorybase_client.integrations._recall import TOP_K, UNAVAILABLE, passage_of
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
@@ -211,7 +211,7 @@ def _entry_of(hit: models.Hit) -> MemoryEntry:
     known = {APP, ENTRY}
     return MemoryEntry(
         id=str(hit.metadata.get(ENTRY) or hit.message_id),
-        content=types.Content(role="user" if hit.role == "user" else "model", parts=[types.Part(text=hit.snippet)]),
+        content=types.Content(role="user" if hit.role == "user" else "model", parts=[types.Part(text=passage_of(hit))]),
         author=hit.sender_name or hit.role,
         timestamp=hit.timestamp.astimezone(UTC).isoformat(),
         custom_metadata={name: value for name, value in hit.metadata.items() if name not in known},

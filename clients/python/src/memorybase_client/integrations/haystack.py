@@ -20,6 +20,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret, deserialize_secrets_inplace
 
 from memorybase_client import AgentMemory
+from memorybase_client._corrections import correction_metadata
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._dumps import LATEST, Form, Place, arguments_of, call_of
 from memorybase_client.integrations._messages import Json, batches, texts
@@ -173,6 +174,7 @@ def _document(hit: models.Hit) -> Document:
         "run_id": str(hit.run_id),
         "role": hit.role,
         "timestamp": hit.timestamp.isoformat(),
+        **correction_metadata(hit),
     }
     text = "\n".join(texts(hit.content)) or hit.snippet
     return Document(id=str(hit.message_id), content=text, meta=meta, score=hit.score)

@@ -30,6 +30,7 @@ from langchain_core.messages import (
 from langchain_core.retrievers import BaseRetriever
 
 from memorybase_client import AgentMemory
+from memorybase_client._corrections import correction_metadata
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._dumps import (
     LATEST,
@@ -127,6 +128,7 @@ def _document(hit: models.Hit) -> Document:
         "role": hit.role,
         "timestamp": hit.timestamp.isoformat(),
         "score": hit.score,
+        **correction_metadata(hit),
     }
     text = "\n".join(texts(hit.content)) or hit.snippet
     return Document(page_content=text, id=str(hit.message_id), metadata=metadata)

@@ -24,6 +24,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from memorybase_client import AgentMemory
+from memorybase_client._corrections import correction_metadata
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._dumps import LATEST, Form, Place, call_of, message_key, stored_id
 from memorybase_client.integrations._messages import Json, batches, texts
@@ -221,6 +222,7 @@ def _node(hit: models.Hit) -> NodeWithScore:
         "run_id": str(hit.run_id),
         "role": hit.role,
         "timestamp": hit.timestamp.isoformat(),
+        **correction_metadata(hit),
     }
     text = "\n".join(texts(hit.content)) or hit.snippet
     return NodeWithScore(node=TextNode(id_=str(hit.message_id), text=text, metadata=metadata), score=hit.score)

@@ -17,7 +17,7 @@ from strands.memory import ExtractionConfig, InvocationTrigger, MemoryEntry
 
 from memorybase_client._ids import storable_id
 from memorybase_client.integrations._messages import Json, batches, storable_text
-from memorybase_client.integrations._recall import TOP_K, UNAVAILABLE, earlier_hits
+from memorybase_client.integrations._recall import TOP_K, UNAVAILABLE, earlier_hits, passage_of
 
 if TYPE_CHECKING:
     from strands.memory import AddMessagesContext, SearchOptions
@@ -99,4 +99,4 @@ def _entry_of(hit: models.Hit) -> MemoryEntry:
     metadata = {
         "role": hit.role, "session_id": hit.session_id, "time": hit.timestamp.isoformat(), "score": hit.score,
     }  # fmt: skip
-    return MemoryEntry(content=hit.snippet, metadata=metadata)
+    return MemoryEntry(content=passage_of(hit), metadata=metadata)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
+from memorybase_client._corrections import correction_of
+
 if TYPE_CHECKING:
     from memorybase_client import models
 
@@ -33,6 +35,9 @@ class Hit(BaseModel):
     pending: bool = Field(description="Stored, and not ingested yet.")
     content: str
     truncated: bool
+    correction: str | None = Field(
+        default=None, description="What another message says about the same: prefer the later one. Null: nothing."
+    )
     before: list[Line]
     after: list[Line]
 
@@ -47,6 +52,7 @@ class Spent(BaseModel):
     """Tokens of the budget by part."""
 
     summary: int
+    standing: int = 0
     recall: int
     history: int
     unused: int
@@ -191,6 +197,7 @@ def hit(found: models.Hit) -> Hit:
         pending=found.pending,
         content=content,
         truncated=truncated,
+        correction=correction_of(found),
         before=[_line(turn) for turn in found.before],
         after=[_line(turn) for turn in found.after],
     )

@@ -94,10 +94,14 @@ async def get_context(
     session_id: Annotated[
         SessionId | None, Field(description="Also include this session's summary and latest messages.")
     ] = None,
+    standing: Annotated[
+        bool | None,
+        Field(description="Include what the person asked for or prefers from then on; by default as the flow says."),
+    ] = None,
 ) -> BuiltContext:
     """Get all that memory has on a subject as one text within a token budget: passages of earlier conversations, and
     of one session its summary and latest messages. It is cheaper than several searches."""
-    view = await build_context(scope_of(call), session_id, token_budget, query)
+    view = await build_context(scope_of(call), session_id, token_budget, query, standing=standing)
     report = {**dict(view.report), "tokens": view.report.tokens_after}
     return BuiltContext(text=view.text, report=ContextReport.model_validate(report, from_attributes=True))
 
@@ -253,7 +257,7 @@ async def memory_status(call: Call) -> Status:
 
 
 async def build_context(
-    scope: Scope, session_id: str | None, token_budget: int, query: str | None
+    scope: Scope, session_id: str | None, token_budget: int, query: str | None, *, standing: bool | None = None
 ) -> models.ContextAnswer:
     """The view of a context. Memories come from the whole flow, or from all sessions of the scope's end user."""
     return await scope.client.build_context(
@@ -264,6 +268,7 @@ async def build_context(
         query=query,
         recall={"scope": "flow"},
         config={"format": "text", "align": "none"},  # a text may begin with an answer, such as a note
+        standing=None if standing is None else {"include": standing},  # unknown to earlier servers
     )
 
 

@@ -1,0 +1,55 @@
+"""The audit log: who changed or read what, when, and from where."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Request
+from fastapi.responses import StreamingResponse
+
+from api.admission import Work, admission_of
+from api.contract.lines import JSON_LINES, LINES_OF_AUDIT
+from api.deps import Admin, PageDep, ServicesDep, SinceQuery, UntilQuery, keyed_router
+from api.routes.portability import STREAM_HEADERS
+from api.schemas import Name
+from memorybase.audit import entries
+from memorybase.audit.entries import AuditEntryView
+from memorybase.audit.queries import EntryFilter
+from memorybase.audit.record import Kind
+from memorybase.database.paging import MAX_INTEGER, Page
+
+router = keyed_router("audit")
+
+KeyFilter = Annotated[UUID | None, Query(description="Only what this API key did.")]
+OperationFilter = Annotated[Name | None, Query(description="Only this operation.")]
+KindFilter = Annotated[Kind | None, Query()]
+
+
+@router.get("/audit")
+def list_audit_entries(
+    services: ServicesDep,
+    caller: Admin,
+    page: PageDep,
+    key_id: KeyFilter = None,
+    operation: OperationFilter = None,
+    kind: KindFilter = None,
+    since: SinceQuery = None,
+    until: UntilQuery = None,
+) -> Page[AuditEntryView]:
+    """List changes, exports, reads on the page and refusals, newest first. No entry contains text."""
+    wanted = EntryFilter(key_id, operation, kind, since, until)
+    return entries.list_entries(services, caller.user_id, wanted, page)
+
+
+@router.get("/audit/export", response_class=StreamingResponse, responses={200: LINES_OF_AUDIT})
+def export_audit_entries(
+    request: Request,
+    services: ServicesDep,
+    caller: Admin,
+    after_seq: Annotated[int, Query(ge=0, le=MAX_INTEGER, description="The last `seq` that you have.")] = 0,
+) -> StreamingResponse:
+    """Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's `seq`."""
+    lines = entries.export_entries(services, caller.user_id, EntryFilter(), after_seq)
+    answer = admission_of(request)[Work.READ].iterate(lines)
+    return StreamingResponse(answer, media_type=JSON_LINES, headers=STREAM_HEADERS)

@@ -1,0 +1,75 @@
+"""Facts that a model derives from messages: turn it on, see what it costs, list, search and delete."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.fact_schemas import DistillationBody, FactsDeleted, FactSearchBody, FactsFound
+from api.schemas import Identifier, SentUuid
+from memorybase.database.paging import Page
+from memorybase.facts import manage
+from memorybase.facts.manage import DistillationView, FactView
+from memorybase.facts.queries import FactState
+from memorybase.facts.recall import FactQuery
+
+router = keyed_router("facts")
+
+
+@router.get("/memories/{memory_base_id}/distillation")
+def get_distillation(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> DistillationView:
+    """Read whether facts are distilled for a memory base, what waits and why, and what it used."""
+    return manage.get_distillation(services, caller.user_id, memory_base_id)
+
+
+@router.put("/memories/{memory_base_id}/distillation")
+def set_distillation(
+    memory_base_id: SentUuid, body: DistillationBody, services: ServicesDep, caller: Writer
+) -> DistillationView:
+    """Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and derives
+    facts. Off: nothing more is read; facts stay until they are deleted."""
+    return manage.set_distillation(services, caller.user_id, memory_base_id, enabled=body.enabled, start=body.start)
+
+
+@router.get("/memories/{memory_base_id}/facts")
+def list_facts(
+    memory_base_id: SentUuid,
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    state: Annotated[FactState, Query()] = "current",
+    session_id: Annotated[Identifier | None, Query()] = None,
+    end_user_id: Annotated[Identifier | None, Query()] = None,
+) -> Page[FactView]:
+    """List facts, newest first: those that hold, those that later ones correct, or all."""
+    return manage.list_facts(
+        services, caller.user_id, memory_base_id, page, state=state, session_id=session_id, end_user_id=end_user_id
+    )
+
+
+@router.post("/memories/{memory_base_id}/facts/search")
+def search_facts(memory_base_id: SentUuid, body: FactSearchBody, services: ServicesDep, caller: Reader) -> FactsFound:
+    """Find the facts that are about a question, best first, without those that later ones correct."""
+    query = FactQuery(base_ids=[memory_base_id], **body.model_dump())
+    return FactsFound(facts=manage.search_facts(services, caller.user_id, query))
+
+
+@router.get("/memories/{memory_base_id}/facts/{fact_id}")
+def get_fact(memory_base_id: SentUuid, fact_id: SentUuid, services: ServicesDep, caller: Reader) -> FactView:
+    """Read a fact. After a source was edited or deleted it is 404."""
+    return manage.get_fact(services, caller.user_id, memory_base_id, fact_id)
+
+
+@router.delete("/memories/{memory_base_id}/facts/{fact_id}", status_code=204)
+def delete_fact(memory_base_id: SentUuid, fact_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+    """Delete a fact and those that say the same. The messages stay."""
+    manage.delete_fact(services, caller.user_id, memory_base_id, fact_id)
+    return Response(status_code=204)
+
+
+@router.delete("/memories/{memory_base_id}/facts")
+def delete_facts(memory_base_id: SentUuid, services: ServicesDep, caller: Writer) -> FactsDeleted:
+    """Delete every fact of a memory base. The messages stay."""
+    return FactsDeleted(deleted=manage.delete_facts(services, caller.user_id, memory_base_id))

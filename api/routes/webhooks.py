@@ -1,0 +1,148 @@
+"""Webhooks: where events are sent, what was sent, sending it again, discarding it, and tests."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Request, Response
+
+from api import waiting
+from api.admission import Work, admission_of
+from api.deps import Admin, PageDep, ServicesDep, keyed_router
+from api.idempotency import keeping, refuse_replay
+from api.locations import location
+from api.schemas import MAX_WAIT_SECONDS, SentUuid
+from api.webhook_schemas import DiscardBody, ReplayBody, RotateSecretBody, WebhookBody, WebhookPatchBody
+from memorybase.database.paging import Page
+from memorybase.queries.ownership import not_found
+from memorybase.webhooks import deliveries, endpoints
+from memorybase.webhooks.deliveries import DeliveryState, DeliveryView, Discarded, Replayed
+from memorybase.webhooks.endpoints import WebhookView, WebhookWithSecret
+from memorybase.webhooks.events import EventType
+
+router = keyed_router("webhooks")
+
+
+@router.post("/webhooks", status_code=201)
+def create_webhook(
+    body: WebhookBody, services: ServicesDep, caller: Admin, request: Request, response: Response
+) -> WebhookWithSecret:
+    """Create a webhook: events of these types are sent to the URL from now on. Only this response contains the
+    secret."""
+    refuse_replay(request)
+    created = endpoints.create(
+        services,
+        caller.user_id,
+        url=body.url,
+        event_types=body.event_types,
+        description=body.description,
+        before_commit=keeping(request, 201, lambda _, view: (view, location("webhooks", view.id))),
+    )
+    response.headers.update(location("webhooks", created.id))
+    return created
+
+
+@router.get("/webhooks")
+def list_webhooks(services: ServicesDep, caller: Admin, page: PageDep) -> Page[WebhookView]:
+    """List the webhooks, oldest first."""
+    return endpoints.list_webhooks(services, caller.user_id, page)
+
+
+@router.get("/webhooks/{webhook_id}")
+def get_webhook(webhook_id: SentUuid, services: ServicesDep, caller: Admin) -> WebhookView:
+    """Get a webhook."""
+    return endpoints.get_webhook(services, caller.user_id, webhook_id)
+
+
+@router.patch("/webhooks/{webhook_id}")
+def update_webhook(webhook_id: SentUuid, body: WebhookPatchBody, services: ServicesDep, caller: Admin) -> WebhookView:
+    """Change a webhook. While it is disabled, no event is recorded for it and its pending deliveries wait."""
+    return endpoints.change(services, caller.user_id, webhook_id, body.given())
+
+
+@router.delete("/webhooks/{webhook_id}", status_code=204)
+def delete_webhook(webhook_id: SentUuid, services: ServicesDep, caller: Admin) -> Response:
+    """Delete a webhook with its deliveries."""
+    endpoints.delete(services, caller.user_id, webhook_id)
+    return Response(status_code=204)
+
+
+@router.post("/webhooks/{webhook_id}/secret")
+def rotate_webhook_secret(
+    webhook_id: SentUuid, services: ServicesDep, caller: Admin, body: RotateSecretBody | None = None
+) -> WebhookWithSecret:
+    """Replace the secret. Requests are signed with both until the overlap ends. Only this response contains the new
+    one."""
+    wanted = body or RotateSecretBody()
+    return endpoints.rotate_secret(services, caller.user_id, webhook_id, overlap_hours=wanted.overlap_hours)
+
+
+@router.post("/webhooks/{webhook_id}/test", status_code=201)
+async def send_test_event(
+    webhook_id: SentUuid,
+    services: ServicesDep,
+    caller: Admin,
+    request: Request,
+    response: Response,
+    wait: Annotated[
+        int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until the receiver has answered.")
+    ] = 0,
+) -> DeliveryView:
+    """Send an event `webhook.test` to a webhook, in one attempt. Its failure does not disable the webhook. 409
+    `webhook_disabled` while it is disabled."""
+    first = await admission_of(request)[Work.STREAM].run(
+        lambda: deliveries.send_test(services, caller.user_id, webhook_id)
+    )
+    response.headers.update(location("webhooks", webhook_id, "deliveries", first.id))
+    polls = waiting.watched_by(request).deliveries
+    last = await waiting.until(request, polls, first.id, first, lambda seen: seen is None or seen.ended, seconds=wait)
+    if last is None:
+        raise not_found("webhook", webhook_id)
+    return last
+
+
+@router.get("/webhooks/{webhook_id}/deliveries")
+def list_deliveries(
+    webhook_id: SentUuid,
+    services: ServicesDep,
+    caller: Admin,
+    page: PageDep,
+    state: DeliveryState | None = None,
+    event_type: EventType | None = None,
+) -> Page[DeliveryView]:
+    """List the deliveries of a webhook, newest first."""
+    return deliveries.list_deliveries(services, caller.user_id, webhook_id, page, state=state, event_type=event_type)
+
+
+@router.get("/webhooks/{webhook_id}/deliveries/{delivery_id}")
+def get_delivery(webhook_id: SentUuid, delivery_id: SentUuid, services: ServicesDep, caller: Admin) -> DeliveryView:
+    """Get a delivery."""
+    return deliveries.get_delivery(services, caller.user_id, webhook_id, delivery_id)
+
+
+@router.post("/webhooks/{webhook_id}/deliveries/{delivery_id}/replay")
+def replay_delivery(webhook_id: SentUuid, delivery_id: SentUuid, services: ServicesDep, caller: Admin) -> DeliveryView:
+    """Send a delivery again, with all its attempts."""
+    return deliveries.replay(services, caller.user_id, webhook_id, delivery_id)
+
+
+@router.post("/webhooks/{webhook_id}/replay")
+def replay_dead_deliveries(webhook_id: SentUuid, body: ReplayBody, services: ServicesDep, caller: Admin) -> Replayed:
+    """Send the dead deliveries of events since then again, oldest first. Repeat the call while `remaining` is true."""
+    return deliveries.replay_dead(services, caller.user_id, webhook_id, body.since)
+
+
+@router.delete("/webhooks/{webhook_id}/deliveries/{delivery_id}", status_code=204)
+def discard_delivery(webhook_id: SentUuid, delivery_id: SentUuid, services: ServicesDep, caller: Admin) -> Response:
+    """Discard a dead delivery: it is deleted and cannot be sent again. 409 if it is pending or delivered."""
+    deliveries.discard(services, caller.user_id, webhook_id, delivery_id)
+    return Response(status_code=204)
+
+
+@router.post("/webhooks/{webhook_id}/discard")
+def discard_dead_deliveries(
+    webhook_id: SentUuid, services: ServicesDep, caller: Admin, body: DiscardBody | None = None
+) -> Discarded:
+    """Discard the deliveries that were dead by then, oldest first; without `until`, all dead ones. Repeat the call
+    while `remaining` is true."""
+    return deliveries.discard_dead(services, caller.user_id, webhook_id, None if body is None else body.until)

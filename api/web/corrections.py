@@ -1,0 +1,43 @@
+"""What the page says beside a result that corrects another message, or is corrected by one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from memorybase.search.corrections import texts
+from memorybase.search.search import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line about the other message. `is_listed`: it is among the results; else it has a page of its own."""
+
+    text: str
+    link: str  # "Earlier message" or "Later message"
+    message_id: UUID
+    icon: str
+    is_listed: bool
+
+
+def notes(hit: Hit, listed: Collection[UUID]) -> list[Note]:
+    """What the result corrects, then what corrects it; empty for most."""
+    found = [
+        (hit.corrects, texts.of_later, "Earlier message"),
+        (hit.corrected_by, texts.of_earlier, "Later message"),
+    ]
+    return [
+        Note(text(each), link, each.message_id, _icon(each.kind), each.message_id in listed)
+        for each, text, link in found
+        if each is not None
+    ]
+
+
+def is_outdated(hit: Hit) -> bool:
+    """Whether a later message states another value. A denial leaves open which of both messages holds."""
+    return hit.corrected_by is not None and hit.corrected_by.kind != "denial"
+
+
+def _icon(kind: str) -> str:
+    return "exclamation" if kind == "denial" else "refresh"

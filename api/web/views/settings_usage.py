@@ -1,0 +1,105 @@
+"""Usage: limit, use and reset of each quota, of the user and of keys; the quotas of keys are set here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.auth import api_keys
+from memorybase.quota_settings import MAX_QUOTA
+from memorybase.quotas import manage, usage
+from memorybase.quotas.bounds import NAMES as QUOTAS
+from memorybase.quotas.bounds import limit_of
+from memorybase.quotas.usage import QuotaUsage
+from memorybase.services import Services
+
+router = APIRouter(include_in_schema=False)
+
+PATH = "/settings/usage"
+NAMES = {
+    "messages_per_day": "Messages a day", "stored_messages": "Stored messages",
+    "searches_per_minute": "Searches a minute", "end_users": "End users",
+}  # fmt: skip
+MOST_KEYS = 50  # shown: each is counted
+
+
+class Listed(NamedTuple):
+    """A key: the quotas that hold for it, and those that were set for it. `id`: where they may be set."""
+
+    name: str
+    quotas: list[QuotaUsage]
+    own: dict[str, int]
+    id: UUID | None = None
+
+
+@router.get(PATH)
+async def page(visit: Visitor) -> Response:
+    return await _page(visit)
+
+
+@router.post(f"{PATH}/{{key_id}}")
+async def save(
+    visit: Visitor,
+    key_id: UUID,
+    messages_per_day: Annotated[str, Form()] = "",
+    stored_messages: Annotated[str, Form()] = "",
+    searches_per_minute: Annotated[str, Form()] = "",
+    end_users: Annotated[str, Form()] = "",
+) -> Response:
+    """Replace the quotas of a key; an empty field is the default of the settings."""
+    given = {
+        "messages_per_day": messages_per_day, "stored_messages": stored_messages,
+        "searches_per_minute": searches_per_minute, "end_users": end_users,
+    }  # fmt: skip
+    try:
+        quotas = {name: _number(name, text.strip()) for name, text in given.items()}
+        key = await visit.admin(manage.change_key_quotas, key_id, quotas, by_key_id=visit.principal.key_id)
+    except errors.InvalidRequest as error:
+        return await _page(visit, changed=key_id, given=given, error=error)
+    return visit.done(PATH, f"The quotas of {key.name} are saved.")
+
+
+def _number(name: str, text: str) -> int | None:
+    """Raises InvalidRequest. What is no number, or longer than the bound, has no value to compare with it."""
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > len(str(MAX_QUOTA)):
+        raise errors.InvalidRequest(
+            f"{name} must be 0 to {MAX_QUOTA}", field=name, value=text[:100], limit=[0, MAX_QUOTA]
+        )
+    return int(text)
+
+
+async def _page(visit: Visit, **values: Any) -> Response:
+    found = await visit.read(usage.usage_of_key, visit.principal.key_id)
+    listed, left_out = [Listed(visit.principal.name, found.key, {})], 0
+    if visit.may("admin"):
+        listed, left_out = await visit.admin(_keys, visit.principal.key_id)
+    settings = visit.services.settings
+    shown: dict[str, Any] = {"changed": None, "given": {}, "error": None} | values
+    return visit.page(
+        "settings_usage.html", place="settings", title="Usage", tab="usage", user=found.user, keys=listed,
+        left_out=left_out, names=NAMES, most=MAX_QUOTA,
+        defaults={each: limit_of(settings, "key", each, None) for each in QUOTAS}, **shown,
+    )  # fmt: skip
+
+
+def _keys(services: Services, user_id: UUID, asking_id: UUID) -> tuple[list[Listed], int]:
+    """The keys, those with quotas first, and how many are left out. The quotas of the key that asks may not be set, nor
+    those of its rotation."""
+    found = api_keys.list_keys(services, user_id)
+    subjects = {key.id: key.quota_subject or key.id for key in found}
+    listed = [
+        Listed(
+            key.name, usage.usage_of_key(services, user_id, key.id).key, key.quotas or {},
+            None if subjects[key.id] == subjects.get(asking_id) else key.id,
+        )
+        for key in found[:MOST_KEYS]
+    ]  # fmt: skip
+    listed.sort(key=lambda each: all(quota.limit is None for quota in each.quotas))
+    return listed, len(found) - len(listed)

@@ -1,0 +1,154 @@
+"""Webhooks: where events are sent, what was sent, sending it again, discarding it. A secret is shown once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from api.web.rendering import address, plural
+from api.web.visits import Visit, Visitor
+from memorybase import errors
+from memorybase.database.paging import PageRequest
+from memorybase.webhooks import deliveries, endpoints
+from memorybase.webhooks.deliveries import DeliveryState
+from memorybase.webhooks.endpoints import MAX_ENDPOINTS
+from memorybase.webhooks.events import EventType
+
+router = APIRouter(include_in_schema=False)
+
+PAGE = 50
+EVENTS = {
+    EventType.JOB_COMPLETED: "A job is done", EventType.JOB_FAILED: "A job failed",
+    EventType.DEAD_LETTER_CREATED: "A message could not be embedded",
+    EventType.MEMORY_MISMATCH: "A memory differs from its store", EventType.MEMORY_REGENERATED: "A memory was rebuilt",
+    EventType.SESSION_ERASED: "A session was erased", EventType.RETENTION_EXPIRED: "Data expired",
+}  # fmt: skip
+REASONS = {"request": "Disabled", "gone": "Disabled: it answered 410", "failing": "Disabled: it failed for days"}
+TONES = {DeliveryState.PENDING: "waiting", DeliveryState.DELIVERED: "ok", DeliveryState.DEAD: "failed"}
+STATES = {DeliveryState.PENDING: "Pending", DeliveryState.DELIVERED: "Delivered", DeliveryState.DEAD: "Dead"}
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@router.get("/settings/webhooks")
+async def webhooks(visit: Visitor) -> Response:
+    return await _page(visit)
+
+
+@router.post("/settings/webhooks")
+async def create(
+    visit: Visitor,
+    url: Annotated[str, Form()],
+    description: Annotated[str, Form()] = "",
+    event: Annotated[list[str] | None, Form()] = None,
+) -> Response:
+    """Create a webhook. The answer shows its secret; no address and no later page does."""
+    given = {"url": url, "description": description, "event": event or []}
+    try:
+        created = await visit.admin(
+            endpoints.create, url=url.strip(), description=description.strip(),
+            event_types=[each for each in EventType if each in given["event"]],
+        )  # fmt: skip
+    except errors.InvalidRequest as error:
+        return await _page(visit, given=given, error=error)
+    return await _page(visit, created=created)
+
+
+@router.get("/settings/webhooks/{webhook_id}")
+async def webhook(
+    visit: Visitor, webhook_id: UUID, state: str = "", cursor: str = "", test: UUID | None = None
+) -> Response:
+    """`test`: the delivery whose result is waited for."""
+    hook = await visit.admin(endpoints.get_webhook, webhook_id)
+    tested = None if test is None else await visit.admin(deliveries.get_delivery, webhook_id, test)
+    chosen = next((each for each in DeliveryState if each == state), None)
+    found = await visit.admin(
+        deliveries.list_deliveries, webhook_id, PageRequest(size=PAGE, cursor=cursor or None), state=chosen
+    )
+    own = address(f"/settings/webhooks/{webhook_id}", state=chosen or "")
+    return visit.page(
+        "settings_webhook.html", place="settings", title="Deliveries", tab="webhooks", hook=hook, found=found,
+        state=chosen or "", states=STATES, tones=TONES, cursor=cursor, own=own,
+        reasons=REASONS, tested=tested, version="", kept_days=visit.services.settings.webhook_retention_days,
+        now=datetime.now(UTC),
+    )  # fmt: skip
+
+
+@router.get("/settings/webhooks/{webhook_id}/tests/{delivery_id}")
+async def test_result(visit: Visitor, webhook_id: UUID, delivery_id: UUID) -> Response:
+    """The result of a test, live."""
+    tested = await visit.admin(deliveries.get_delivery, webhook_id, delivery_id)
+    return visit.live("settings_webhook_test.html", tested=tested)
+
+
+@router.post("/settings/webhooks/{webhook_id}/test")
+async def send_test_event(visit: Visitor, webhook_id: UUID) -> Response:
+    sent = await visit.admin(deliveries.send_test, webhook_id)
+    return visit.done(address(f"/settings/webhooks/{webhook_id}", test=sent.id))
+
+
+@router.post("/settings/webhooks/{webhook_id}/enabled")
+async def enable(visit: Visitor, webhook_id: UUID, on: Annotated[bool, Form()]) -> Response:
+    await visit.admin(endpoints.change, webhook_id, {"enabled": on})
+    return visit.done(f"/settings/webhooks/{webhook_id}", f"The webhook is {'enabled' if on else 'disabled'}.")
+
+
+@router.post("/settings/webhooks/{webhook_id}/rotate")
+async def rotate(visit: Visitor, webhook_id: UUID) -> Response:
+    """A new secret, shown by this answer only."""
+    return await _page(visit, created=await visit.admin(endpoints.rotate_secret, webhook_id))
+
+
+@router.post("/settings/webhooks/{webhook_id}/delete")
+async def delete(visit: Visitor, webhook_id: UUID) -> Response:
+    await visit.admin(endpoints.delete, webhook_id)
+    return visit.done("/settings/webhooks", "The webhook was deleted.")
+
+
+@router.post("/settings/webhooks/{webhook_id}/replay")
+async def replay(visit: Visitor, webhook_id: UUID, delivery: Annotated[UUID | None, Form()] = None) -> Response:
+    """Send one delivery again, or all dead ones."""
+    path = f"/settings/webhooks/{webhook_id}"
+    if delivery is not None:
+        await visit.admin(deliveries.replay, webhook_id, delivery)
+        return visit.done(path, "The delivery is sent again.")
+    return visit.done(path, await replay_dead(visit, webhook_id))
+
+
+@router.post("/settings/webhooks/{webhook_id}/discard")
+async def discard(
+    visit: Visitor,
+    webhook_id: UUID,
+    delivery: Annotated[UUID | None, Form()] = None,
+    until: Annotated[datetime | None, Form()] = None,
+) -> Response:
+    """Discard one dead delivery, or those that were dead when the page was shown."""
+    path = f"/settings/webhooks/{webhook_id}"
+    if delivery is not None:
+        await visit.admin(deliveries.discard, webhook_id, delivery)
+        return visit.done(path, "The delivery was discarded.")
+    result = await visit.admin(deliveries.discard_dead, webhook_id, until)
+    more = " More are left: discard again." if result.remaining else ""
+    were = "was" if result.discarded == 1 else "were"
+    return visit.done(path, f"{plural(result.discarded, 'delivery', 'deliveries')} {were} discarded.{more}")
+
+
+async def replay_dead(visit: Visit, webhook_id: UUID) -> str:
+    """Send all dead deliveries again; the notice that says so."""
+    result = await visit.admin(deliveries.replay_dead, webhook_id, BEGINNING)
+    more = " More are left: replay again." if result.remaining else ""
+    are = "is" if result.replayed == 1 else "are"
+    return f"{plural(result.replayed, 'delivery', 'deliveries')} {are} sent again.{more}"
+
+
+async def _page(visit: Visit, **values: Any) -> Response:
+    listed = PageRequest(size=MAX_ENDPOINTS)
+    found = (await visit.admin(endpoints.list_webhooks, listed)).items if visit.may("admin") else []
+    shown: dict[str, Any] = {"given": {}, "error": None, "created": None} | values
+    return visit.page(
+        "settings_webhooks.html", place="settings", title="Webhooks", tab="webhooks", hooks=found, events=EVENTS,
+        reasons=REASONS, **shown,
+    )  # fmt: skip

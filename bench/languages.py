@@ -1,0 +1,119 @@
+"""Measures search in fourteen languages: the made conversations of bench/conversations/languages, all in one flow.
+
+    PYTHONPATH=tests python bench/languages.py [--modes keyword hybrid dense] [--model NAME]
+        [--setting detect] [--misses]
+
+For each language: rows of the keyword index a message; and for each mode the share of ten questions whose answer is
+first, is among the first five, NDCG@10, and the median time of a search in milliseconds. The search runs in this
+process on SQLite, with vectors in memory; each question is asked once before it is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import sqlalchemy as sa
+from harness.world import World, build_world
+from made.in_languages import in_languages
+
+from memorybase.embedding import Embedders
+from memorybase.evaluation.metrics import judge, summarize
+from memorybase.models import Message, Posting
+from memorybase.search import search as answer
+from memorybase.search.request import SearchRequest
+from memorybase.settings import Settings
+
+
+def load(world: World, documents: Mapping[str, Mapping[str, Any]]) -> tuple[UUID, dict[UUID, str]]:
+    """Capture and ingest all of them in one flow; the memory base, and the messages' names by id."""
+    base = world.new_base()
+    names: dict[UUID, str] = {}
+    for document in documents.values():
+        for session in dict.fromkeys(each["session"] for each in document["messages"]):
+            turns = [each for each in document["messages"] if each["session"] == session]
+            fields = ("role", "content", "timestamp")
+            raw = [world.message({name: turn[name] for name in fields}) for turn in turns]
+            captured = world.capture(session, raw)
+            names |= {message.id: turn["id"] for message, turn in zip(captured.messages, turns, strict=True)}
+    world.flush(base)
+    world.settle()
+    return base, names
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--modes", nargs="+", default=["keyword", "hybrid", "dense"])
+    parser.add_argument("--model", default="")
+    parser.add_argument("--setting", default="")
+    parser.add_argument("--misses", action="store_true")
+    arguments = parser.parse_args()
+    documents = in_languages()
+    with tempfile.TemporaryDirectory() as folder:
+        world = _world(Path(folder), arguments.model, arguments.setting, with_model=arguments.modes != ["keyword"])
+        base, names = load(world, documents)
+        rows = _rows_by_message(world)
+        print(f"{'':12}{'rows':>7}" + "".join(f"{mode:>34}" for mode in arguments.modes))
+        for language, document in documents.items():
+            held = [rows[id_] for id_, name in names.items() if name in {each["id"] for each in document["messages"]}]
+            figures = "".join(_row(world, base, names, document, mode) for mode in arguments.modes)
+            print(f"{language:12}{sum(held) / len(held):7.1f}{figures}")
+            for mode in arguments.modes if arguments.misses else ():
+                _print_misses(world, base, names, document, mode)
+        world.close()
+
+
+def _world(folder: Path, model: str, setting: str, *, with_model: bool) -> World:
+    world = build_world(f"sqlite:///{folder / 'memorybase.db'}", folder)
+    models = Path(tempfile.gettempdir()) / f"memorybase-test-models-{os.getuid()}"  # those of the tests
+    given = {name: value for name, value in (("embedding_model", model), ("keyword_language", setting)) if value}
+    settings = Settings(data_dir=folder, model_dir=models, drain_seconds=0.0).model_copy(update=given)
+    embedders: Any = Embedders(settings) if with_model else world.embedders
+    services = replace(world.services, settings=settings, embedders=embedders)
+    return replace(world, services=services, embedders=embedders)
+
+
+def _rows_by_message(world: World) -> dict[UUID, int]:
+    """The number of postings of each message."""
+    counted = sa.select(Message.id, sa.func.count()).join(Posting, Posting.position == Message.position)
+    with world.services.database.reading() as db:
+        return {row.id: row[1] for row in db.execute(counted.group_by(Message.id))}
+
+
+def _found(world: World, base: UUID, names: Mapping[UUID, str], question: str, mode: Any) -> list[str]:
+    request = SearchRequest(memory_base_id=base, query=question, mode=mode, top_k=10)
+    return [names[hit.message_id] for hit in answer.search(world.services, world.user_id, request).results]
+
+
+def _row(world: World, base: UUID, names: Mapping[UUID, str], document: Mapping[str, Any], mode: str) -> str:
+    asked = [(each["evidence"], _found(world, base, names, each["question"], mode)) for each in document["questions"]]
+    first = sum(found[:1] == evidence for evidence, found in asked) / len(asked)
+    of_five = sum(evidence[0] in found[:5] for evidence, found in asked) / len(asked)
+    took = [_took(world, base, each["question"], mode) for each in document["questions"]]
+    ndcg = summarize([judge("language", found, frozenset(evidence)) for evidence, found in asked]).macro_ndcg
+    return f"{first:12.2f}{of_five:7.2f}{ndcg:7.2f}{np.median(took):8.1f}"
+
+
+def _took(world: World, base: UUID, question: str, mode: Any) -> float:
+    request = SearchRequest(memory_base_id=base, query=question, mode=mode, top_k=10)
+    return answer.search(world.services, world.user_id, request).took_ms
+
+
+def _print_misses(world: World, base: UUID, names: Mapping[UUID, str], document: Mapping[str, Any], mode: str) -> None:
+    contents = {each["id"]: each["content"] for each in document["messages"]}
+    for each in document["questions"]:
+        found: Sequence[str] = _found(world, base, names, each["question"], mode)
+        if found[:1] != each["evidence"]:
+            first = contents.get(found[0], found[0]) if found else "nothing"
+            print(f"    {mode}: {each['question']} wants {contents[each['evidence'][0]]!r} and finds {first!r}")
+
+
+if __name__ == "__main__":
+    main()

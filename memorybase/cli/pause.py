@@ -1,0 +1,56 @@
+"""pause and resume: hold the ingestion of memory bases back, through a running stack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memorybase import errors
+from memorybase.cli.memory_bases import find_memory_base
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural
+
+if TYPE_CHECKING:
+    from memorybase_client import Client, models
+
+MemoryOption = Annotated[str | None, typer.Option("--memory", help="The memory base's name.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Every memory base of the key's user.")]
+
+
+def pause(
+    *,
+    memory: MemoryOption = None,
+    all_: AllOption = False,
+    data_dir: DataDirOption = None,
+    url: UrlOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Hold the ingestion of a memory base back, or of all for maintenance. Captures and searches go on."""
+    with connect(data_dir, url, key) as client:
+        changed = _set_paused(client, memory, all_=all_, paused=True)
+    typer.echo(f"paused {plural(len(changed), 'memory base')}; jobs that run now end")
+
+
+def resume(
+    *,
+    memory: MemoryOption = None,
+    all_: AllOption = False,
+    data_dir: DataDirOption = None,
+    url: UrlOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Resume the ingestion of a memory base, or of all that are paused."""
+    with connect(data_dir, url, key) as client:
+        changed = _set_paused(client, memory, all_=all_, paused=False)
+    waiting = sum(each.pending_messages for each in changed)
+    typer.echo(f"resumed {plural(len(changed), 'memory base')}; {plural(waiting, 'message')} pending")
+
+
+def _set_paused(client: Client, memory: str | None, *, all_: bool, paused: bool) -> list[models.MemoryBaseView]:
+    """Those that were not so before, as they are now."""
+    if (memory is None) != all_:
+        raise errors.InvalidRequest("Pass either --memory or --all")
+    chosen = list(client.list_memory_bases()) if memory is None else [find_memory_base(client, memory)]
+    return [
+        client.update_memory_base(each.id, paused=paused) for each in chosen if (each.paused_at is not None) != paused
+    ]

@@ -1,0 +1,79 @@
+"""workers: list the workers with what they hold, and drain one, directly in the database."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memorybase import errors
+from memorybase.cli.options import DataDirOption, plural, print_table
+from memorybase.stack.state import settings_in_use
+
+if TYPE_CHECKING:
+    from memorybase.operations.workers import WorkerView
+    from memorybase.services import Services
+
+LOOK_SECONDS = 0.5
+app = typer.Typer(help="The workers: what each of them holds; drain one.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(*, data_dir: DataDirOption = None) -> None:
+    """List the workers with the jobs that they hold. One that was killed is listed for a day."""
+    from memorybase.operations import workers
+
+    found = workers.list_workers(_services(data_dir)).items
+    if not found:
+        typer.echo("no workers")
+        return
+    rows = (
+        (each.name, each.state, each.jobs, each.messages,
+         *(f"{at:%Y-%m-%d %H:%M:%S}" if at else "-" for at in (each.oldest_job_at, each.started_at, each.last_seen_at)))
+        for each in found
+    )  # fmt: skip
+    print_table(("name", "state", "jobs", "messages", "oldest job", "started", "last seen"), rows, whole=("name",))
+
+
+@app.command()
+def drain(
+    name: Annotated[str, typer.Argument(help="The worker's name from `workers list`, or a part that no other has.")],
+    *,
+    wait: Annotated[float, typer.Option(help="Seconds to wait until it has stopped; 0: do not wait.")] = 60.0,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Let a worker end its jobs, or give them back after 15 s, and stop. A supervisor starts another one.
+
+    Exit code 1 if it has not stopped in time: its request stays.
+    """
+    from memorybase.operations import workers
+
+    services = _services(data_dir)
+    whole = workers.request_drain(services, name)
+    typer.echo(f"asked {whole} to stop")
+    until = time.monotonic() + wait
+    said = ""
+    while time.monotonic() < until:
+        worker = workers.find_worker(services, whole)
+        if worker is None:
+            typer.echo("it has stopped")
+            return
+        if worker.state is workers.WorkerState.LOST:
+            typer.echo("it died; its jobs run elsewhere once their leases expire")
+            return
+        if (text := _progress(worker)) != said:
+            typer.echo(said := text)
+        time.sleep(LOOK_SECONDS)
+    if wait:
+        raise errors.NotReady(f"{whole} has not stopped after {wait:g} s. Its request stays: memorybase workers list")
+
+
+def _progress(worker: WorkerView) -> str:
+    return f"{worker.state}: {plural(worker.jobs, 'job')}, {plural(worker.messages, 'message')}"
+
+
+def _services(data_dir: DataDirOption) -> Services:
+    from memorybase import wiring
+
+    return wiring.build(settings_in_use(data_dir), role="cli")

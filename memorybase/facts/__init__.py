@@ -1,0 +1,19 @@
+"""Facts that a language model distils from messages, beside the verbatim text and never instead of it.
+
+    prompt      pure: what the model is shown, and the schema of its answer
+    checks      pure: which facts of an answer are accepted, and why the others are refused
+    relations   pure: which facts say the same, and which corrects which
+    page        the messages of one request
+    distill     the job: claim a session, ask the model, store what passes the checks and move on
+    usage       tokens and cost: counted, and bounded for each day
+    thread      runs the job in a worker, beside ingestion
+    manage      turn it on and off for a memory base; its state; list and delete facts
+    recall      the facts that are about a question
+    beside      the same beside a search, within its filters
+    queries     the statements of this room; those that ingestion and deletions need are in queries/distillations.py
+
+A fact holds as long as all messages that it rests on exist in the version that the model read. Callers use
+`thread.DistillerThread`, `manage`, `recall.recall` and `beside.beside`.
+"""
+
+from __future__ import annotations

@@ -1,0 +1,233 @@
+"""Turn distillation on and off for a memory base; its state; list and delete its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.database import clock, engine
+from memorybase.database.paging import Page, PageRequest
+from memorybase.facts import queries, usage
+from memorybase.facts.queries import FactState
+from memorybase.facts.recall import FactHit, FactQuery, recall
+from memorybase.models import Fact
+from memorybase.queries import distillations
+from memorybase.queries.ownership import not_found, require_memory_base
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+from memorybase.validation import check_text
+
+log = get_logger(__name__)
+
+Start = Literal["now", "beginning"]
+State = Literal["off", "idle", "distilling", "waiting"]
+DELETE_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class FactSourceView:
+    """A message that a fact rests on."""
+
+    message_id: UUID
+    version: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactView:
+    """A fact that a model derived from messages. `said_at`: when the newest of them was said; `superseded_by`: the
+    later fact that corrects this one; `corrects`: the earlier ones that this one corrects."""
+
+    id: UUID
+    memory_base_id: UUID
+    session_id: str
+    end_user_id: str | None
+    derived: bool
+    who: str
+    what: str
+    when: str | None
+    said_at: datetime
+    sources: list[FactSourceView]
+    superseded_by: UUID | None
+    corrects: list[UUID]
+    model: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DistillationUsageView:
+    """What distillation of a memory base has used since it was first turned on. `cost` is null without prices."""
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    tokens_today: int
+    cost: float | None
+    facts: int
+    refused: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DistillationView:
+    """Whether facts are distilled for a memory base, what waits, and what it used.
+
+    `error` is that of the latest attempt that failed, `daily_tokens_spent` if the day's tokens are used up;
+    `waits_until` is when the next session is due. `tokens_today` and `daily_tokens` are of the whole installation.
+    """
+
+    memory_base_id: UUID
+    enabled: bool
+    available: bool
+    state: State
+    pending_sessions: int
+    skipped_messages: int
+    error: str | None
+    waits_until: datetime | None
+    facts: int
+    tokens_today: int
+    daily_tokens: int
+    usage: DistillationUsageView
+
+
+def set_distillation(
+    services: Services, user_id: UUID, base_id: UUID, *, enabled: bool, start: Start = "now"
+) -> DistillationView:
+    """Turn distillation on or off. On: `now` begins with what is ingested from now on, `beginning` with the first
+    message. Off: nothing more is asked; the facts stay until they are deleted. Raises NotFound, InvalidRequest."""
+    with services.database.transaction() as db:
+        base = require_memory_base(db, user_id, base_id, lock=True)
+        if enabled and services.settings.distiller == "none":
+            raise errors.InvalidRequest(
+                "enabled needs a model: the operator sets MEMORYBASE_DISTILLER=openai and the summarizer's endpoint",
+                field="enabled", value=enabled,
+            )  # fmt: skip
+        now = clock.now(db)
+        if enabled and (not base.distill or start == "beginning"):
+            distillations.begin_history(db, base, now, skip=start == "now")
+            engine.after_commit(db, services.queue.enqueue_distillation)
+        if not enabled:
+            distillations.stop(db, base.id)
+        base.distill = enabled
+    log.info("distillation_set", memory_base_id=str(base_id), enabled=enabled)
+    return get_distillation(services, user_id, base_id)
+
+
+def get_distillation(services: Services, user_id: UUID, base_id: UUID) -> DistillationView:
+    """Raises NotFound."""
+    settings = services.settings
+    with services.database.reading() as db:
+        base = require_memory_base(db, user_id, base_id)
+        now = clock.now(db)
+        pending, used = queries.pending(db, base.id), queries.usage_of(db, base.id)
+        today, facts = queries.tokens_of_day(db, now.date()), queries.count_facts(db, base.id)
+    has_prices = bool(settings.distiller_input_price or settings.distiller_output_price)
+    prompt, completion = (used.prompt_tokens, used.completion_tokens) if used else (0, 0)
+    is_waiting = pending.next_at is not None and pending.next_at > now
+    return DistillationView(
+        memory_base_id=base_id, enabled=base.distill, available=settings.distiller != "none",
+        state=_state(enabled=base.distill, pending=pending.sessions, waiting=is_waiting),
+        pending_sessions=pending.sessions, skipped_messages=pending.messages_skipped,
+        error=pending.error_code if base.distill else None,
+        waits_until=pending.next_at if is_waiting and base.distill else None,
+        facts=facts, tokens_today=today, daily_tokens=settings.distiller_daily_tokens,
+        usage=DistillationUsageView(
+            requests=used.requests if used else 0, prompt_tokens=prompt, completion_tokens=completion,
+            tokens_today=used.day_tokens if used and used.day == now.date() else 0,
+            cost=round(usage.cost(settings, prompt, completion), 6) if has_prices else None,
+            facts=used.facts if used else 0, refused=dict(used.refused) if used else {},
+        ),
+    )  # fmt: skip
+
+
+def _state(*, enabled: bool, pending: int, waiting: bool) -> State:
+    if not enabled:
+        return "off"
+    if not pending:
+        return "idle"
+    return "waiting" if waiting else "distilling"
+
+
+def list_facts(
+    services: Services,
+    user_id: UUID,
+    base_id: UUID,
+    request: PageRequest,
+    *,
+    state: FactState = "current",
+    session_id: str | None = None,
+    end_user_id: str | None = None,
+) -> Page[FactView]:
+    """Newest first, each once. Raises NotFound."""
+    for name, value in (("session_id", session_id), ("end_user_id", end_user_id)):
+        if value is not None:
+            check_text(value, name)
+    with services.database.reading() as db:
+        require_memory_base(db, user_id, base_id)
+        found = queries.facts_page(db, base_id, request, state=state, session_id=session_id, end_user_id=end_user_id)
+        views = _views(db, [row[0] for row in found.rows])
+    return Page(views, found.total, request.page, request.size, found.next_cursor, found.total_capped)
+
+
+def get_fact(services: Services, user_id: UUID, base_id: UUID, fact_id: UUID) -> FactView:
+    """Raises NotFound, also for a fact whose sources have changed."""
+    with services.database.reading() as db:
+        require_memory_base(db, user_id, base_id)
+        fact = queries.fetch(db, base_id, fact_id)
+        if fact is None:
+            raise not_found("fact", fact_id)
+        return _views(db, [fact])[0]
+
+
+def search_facts(services: Services, user_id: UUID, query: FactQuery) -> list[FactHit]:
+    """The facts about a question, best first. Raises NotFound, InvalidRequest."""
+    if not query.query.strip():
+        raise errors.InvalidRequest("query must not be empty", field="query")
+    check_text(query.query, "query")
+    with services.database.reading() as db:
+        for base_id in query.base_ids:
+            require_memory_base(db, user_id, base_id)
+    return recall(services, query)
+
+
+def delete_fact(services: Services, user_id: UUID, base_id: UUID, fact_id: UUID) -> None:
+    """Delete a fact and those that say the same; what it corrected holds again. Raises NotFound."""
+    with services.database.transaction() as db:
+        require_memory_base(db, user_id, base_id)
+        if not queries.delete(db, base_id, fact_id):
+            raise not_found("fact", fact_id)
+
+
+def delete_facts(services: Services, user_id: UUID, base_id: UUID) -> int:
+    """Delete every fact of a memory base; how many. Raises NotFound."""
+    with services.database.reading() as db:
+        require_memory_base(db, user_id, base_id)
+    deleted = 0
+    while True:
+        with services.database.transaction() as db:
+            some = queries.delete_some(db, base_id, limit=DELETE_PAGE)
+        deleted += some
+        if some < DELETE_PAGE:
+            return deleted
+
+
+def _views(db: OrmSession, facts: Sequence[Fact]) -> list[FactView]:
+    ids = [fact.id for fact in facts]
+    sources = queries.sources_of(db, ids)
+    corrects, end_users = queries.correcting(db, ids), queries.end_users_of(db, facts)
+    return [
+        FactView(
+            id=fact.id, memory_base_id=fact.memory_base_id, session_id=fact.session_id,
+            end_user_id=end_users.get((fact.flow_id, fact.session_id)), derived=True, who=fact.who, what=fact.what,
+            when=fact.when_text, said_at=fact.said_at,
+            sources=[FactSourceView(s.message_id, s.version, s.seq) for s in sources if s.fact_id == fact.id],
+            superseded_by=fact.superseded_by_id, corrects=corrects.get(fact.id, []), model=fact.model,
+            created_at=fact.created_at,
+        )
+        for fact in facts
+    ]  # fmt: skip

@@ -1,0 +1,49 @@
+"""Which facts say the same, and which corrects which. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.facts.checks import numbers_of
+from memorybase.keyword_index.analyzer import WORD, Analyzer
+
+MIN_SIMILARITY = 0.95  # of two facts that say the same in other words
+MIN_SHARED = 1 / 3  # of the words of a fact, by what corrects it
+_NEGATIONS = frozenset(
+    {"no", "not", "never", "none", "nothing", "without", "cannot", "don't", "doesn't", "didn't", "isn't", "won't"}
+)
+
+
+def key_of(who: str, what: str) -> bytes:
+    """Equal for facts whose words are the same, whatever their case and punctuation."""
+    return hashlib.sha256(" ".join([*_words(who), "|", *_words(what)]).encode()).digest()
+
+
+def is_duplicate(
+    what: str, vector: NDArray[np.float32] | None, other_what: str, other_vector: NDArray[np.float32] | None
+) -> bool:
+    """Whether two facts nearly say the same. Other numbers or a negation make another fact, however near it is."""
+    if vector is None or other_vector is None or vector.shape != other_vector.shape:
+        return False
+    if numbers_of(what) != numbers_of(other_what) or _negations(what) != _negations(other_what):
+        return False
+    return float(vector @ other_vector) >= MIN_SIMILARITY
+
+
+def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: Analyzer) -> bool:
+    """Whether a fact is about the same thing as the one that the model says it corrects, and says something else."""
+    others = {*analyzer.terms(other_what), *analyzer.terms(other_who)}
+    shared = others & {*analyzer.terms(what), *analyzer.terms(who)}
+    return key_of(who, what) != key_of(other_who, other_what) and len(shared) >= MIN_SHARED * len(others)
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def _negations(text: str) -> frozenset[str]:
+    return _NEGATIONS.intersection(_words(text.replace("\u2019", "'")))

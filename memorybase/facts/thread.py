@@ -1,0 +1,87 @@
+"""A thread that distils beside a worker's ingestion: it waits for the model, and ingestion does not.
+
+One thread in each worker is the bound on requests at once. After failures in a row it pauses, each time for twice as
+long, whatever is pending; and at once if the endpoint asks for a pause.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from memorybase import telemetry
+from memorybase.conversation.summarizers.chat_completions import ChatEndpoint
+from memorybase.facts.distill import Outcome, distil_next, endpoint_of
+from memorybase.services import Services
+
+FAILURES = 3  # in a row, until the thread pauses
+LONGEST_PAUSE_SECONDS = 600.0
+
+log = telemetry.get_logger(__name__)
+
+
+class Breaker:
+    """How long to leave an endpoint alone that has failed several times in a row."""
+
+    def __init__(self, first_seconds: float) -> None:
+        self._first_seconds = first_seconds
+        self._failures = 0
+
+    def note(self, *, failed: bool) -> float:
+        """The pause after this call, in seconds."""
+        self._failures = self._failures + 1 if failed else 0
+        if self._failures < FAILURES:
+            return 0.0
+        return min(self._first_seconds * 2.0 ** min(self._failures - FAILURES, 20), LONGEST_PAUSE_SECONDS)
+
+
+class DistillerThread:
+    """Distils until nothing is pending, whenever it is woken. It ends with its process: SQL holds the work."""
+
+    def __init__(
+        self,
+        services: Services,
+        endpoint: ChatEndpoint | None = None,
+        *,
+        distil: Callable[[Services, ChatEndpoint], Outcome] = distil_next,
+        pause: Callable[[float], object] | None = None,
+    ) -> None:
+        self._services = services
+        self._endpoint = endpoint or endpoint_of(services.settings)
+        self._distil = distil
+        self._breaker = Breaker(services.settings.backoff_seconds)
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._pause = pause or self._stopping.wait
+        self._thread = threading.Thread(target=self._run, name="distiller", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something may be pending. Returns at once."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Take no further page. A request that is running is not waited for: another worker repeats it."""
+        self._stopping.set()
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            while not self._stopping.is_set() and self._step():
+                pass
+
+    def _step(self) -> bool:
+        """Distil one page; whether to go on at once."""
+        try:
+            outcome = self._distil(self._services, self._endpoint)
+            failed = outcome is Outcome.UNAVAILABLE
+        except Exception as error:  # noqa: BLE001 - a thread's edge: the sweeper wakes it again
+            log.warning("distillation_failed", error=telemetry.describe_error(error))
+            outcome, failed = None, True
+        seconds = max(self._breaker.note(failed=failed), self._endpoint.seconds_to_wait())
+        if seconds:
+            log.warning("distiller_paused", seconds=round(seconds, 3))
+            self._pause(seconds)
+        return outcome not in (None, Outcome.NOTHING_PENDING)

@@ -1,0 +1,38 @@
+"""What memorybase knows of each language beside English: one file a language, all written by hand.
+
+    definition   what a file says, and its patterns
+    detection    which language a text is in
+
+Stemming is Snowball's. English is the default of the analyzer and of the query parser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memorybase.keyword_index.languages.arabic import ARABIC
+from memorybase.keyword_index.languages.chinese import CHINESE
+from memorybase.keyword_index.languages.definition import Language
+from memorybase.keyword_index.languages.dutch import DUTCH
+from memorybase.keyword_index.languages.french import FRENCH
+from memorybase.keyword_index.languages.german import GERMAN
+from memorybase.keyword_index.languages.hindi import HINDI
+from memorybase.keyword_index.languages.italian import ITALIAN
+from memorybase.keyword_index.languages.japanese import JAPANESE
+from memorybase.keyword_index.languages.polish import POLISH
+from memorybase.keyword_index.languages.portuguese import PORTUGUESE
+from memorybase.keyword_index.languages.russian import RUSSIAN
+from memorybase.keyword_index.languages.spanish import SPANISH
+from memorybase.keyword_index.languages.turkish import TURKISH
+
+LANGUAGES: Mapping[str, Language] = {
+    language.name: language
+    for language in (
+        GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, DUTCH, POLISH, TURKISH, RUSSIAN, ARABIC, HINDI, CHINESE, JAPANESE,
+    )
+}  # fmt: skip
+OF_CODE: Mapping[str, Language] = {language.code: language for language in LANGUAGES.values()}
+# A word alone does not show which of these it is in.
+LATIN = tuple(language for language in LANGUAGES.values() if not language.has_own_script)
+
+__all__ = ["LANGUAGES", "LATIN", "OF_CODE", "Language"]

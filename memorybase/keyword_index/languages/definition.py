@@ -1,0 +1,179 @@
+"""What the analyzer and the query parser know of a language, and how it is compiled to patterns. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+YEAR = r"(?:19|20)\d\d"
+NEVER = re.compile(r"(?!)")
+# Vowel signs of Indic scripts and Arabic marks are no word characters for `re`, so \b would be inside words.
+MARKS = "\u064b-\u0652\u0900-\u0963\u0966-\u0df4"
+_BEFORE, _AFTER = rf"(?<![\w{MARKS}])", rf"(?![\w{MARKS}])"
+UNITS = ("day", "week", "month", "year")
+
+
+def normal(text: str) -> str:
+    """A text in normal form KC, with straight apostrophes: "l'été" is written with either."""
+    return unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+
+
+@dataclass(frozen=True)
+class Language:
+    """One language. All words are case-folded; patterns are regular expressions for folded text.
+
+    Words between white space stand for one another if a slash joins them: "januar/jänner" is one month.
+    """
+
+    name: str  # Snowball's, or the language's where text has no spaces
+    code: str  # ISO 639-1
+    stop_words: str
+    months: str  # twelve
+    weekdays: str
+    numbers: str  # "zwei=2"; those that can be counted back from a day
+    times: str  # a pattern for further words that tell a time: yesterday, last week
+    asks_time: str
+    asks_number: str
+    asks_other_side: str  # what the other side said: "what did you suggest"
+    today: str
+    yesterday: str
+    last_week: str
+    last_month: str
+    last_year: str
+    ago: str  # with {n} for the number and {unit}
+    units: str  # of day, week, month and year, in this order
+    asks_first: str  # of several events
+    asks_latest: str
+    asks_order: str  # of what was talked about
+    asks_what: str  # "what is the budget": for any value
+    asks_otherwise: str  # about the past, for a comparison or for advice, so that a later value is no correction
+    tells_change: str  # words such as now or instead
+    conjunctions: str  # that begin a clause
+    percent: str  # with {n} for the number; "%" is known
+    day_alone: str  # with {d} for the day of a month that is not named
+    past_day: str  # before or after a weekday that is over: it sets no date
+    clock: str  # with {t} for the time; "14:30" is known
+    weak: str = ""  # stop words that other languages use too: they hardly show the language
+    letters: str = ""  # that few languages have
+    ordinal: str = ""  # a pattern after the number of a day
+    of: str = ""  # a pattern between day, month and year
+    elided: str = ""  # words before an apostrophe that are no part of the word after it
+    folds: Mapping[str, str] = field(default_factory=dict)  # characters written in several ways
+    is_word_before_apostrophe: bool = False  # what follows it is an ending
+    has_spaces: bool = True
+    has_own_script: bool = False  # so even one word shows the language
+    name_endings: Mapping[str, str] = field(default_factory=dict)  # of a declined name, to the ending of its basic form
+    asks: str = ""  # a pattern for questions that have no question mark
+    weekday_forms: str = ""  # seven, in the order of the weekdays: further ones, which statements have
+    unclear: str = ""  # numbers and weekdays that are more often other words
+    counted: str = ""  # in a question; its group is what is counted
+    counters: str = ""  # a pattern for what is written together with a number, where text has no spaces
+
+    def folded(self, text: str) -> str:
+        """A text in normal form C as the words of this language are compared: lower case, one spelling."""
+        if self.folds:
+            text = text.translate(self._translation)
+        return text.casefold()
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(self.folded(self.stop_words).split())
+
+    @cached_property
+    def _translation(self) -> dict[int, str]:
+        return str.maketrans(dict(self.folds))
+
+    @cached_property
+    def elisions(self) -> frozenset[str]:
+        return frozenset(self.elided.split())
+
+    @cached_property
+    def month_numbers(self) -> dict[str, int]:
+        return {
+            name: number
+            for number, month in enumerate(self.months.split(), 1)
+            for name in self.folded(month).split("/")
+        }
+
+    @cached_property
+    def weekday_numbers(self) -> dict[str, int]:
+        groups = [*enumerate(self.weekdays.split()), *enumerate(self.weekday_forms.split())]
+        return {name: number for number, names in groups for name in self.folded(names).split("/")}
+
+    @cached_property
+    def amounts(self) -> dict[str, int]:
+        return {word: int(value) for word, value in (pair.split("=") for pair in self.folded(self.numbers).split())}
+
+    @cached_property
+    def tells_time(self) -> re.Pattern[str]:
+        names = [*self.month_numbers, *self.weekdays.replace("/", " ").split()]
+        return re.compile(rf"{self.whole(self.times, *names)}|(?<!\d){YEAR}(?!\d)")
+
+    @cached_property
+    def tells_number(self) -> re.Pattern[str]:
+        return re.compile(rf"\d|{self.whole(*self.amounts)}")
+
+    @cached_property
+    def questions(self) -> Mapping[str, re.Pattern[str]]:
+        """Patterns by what they recognize in a question."""
+        names = ("asks_time", "asks_number", "asks_other_side", "asks_first", "asks_latest", "asks_order", "asks_what",
+                 "asks_otherwise", "today", "yesterday", "last_week", "last_month", "last_year")  # fmt: skip
+        return {name: re.compile(self.whole(getattr(self, name))) for name in names}
+
+    @cached_property
+    def change(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.tells_change))
+
+    @cached_property
+    def counts(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.counted)) if self.counted else NEVER
+
+    @cached_property
+    def clause_ends(self) -> re.Pattern[str]:
+        joins = "|".join(self.conjunctions.split())
+        if not self.has_spaces:
+            return re.compile(rf"[;()\u3001\u3002]|[,:](?!\d)|(?={joins})")
+        return re.compile(rf"[,;:()\u2013\u2014\u060c\u061b]\s+|\s(?=(?:{joins})\s)", re.IGNORECASE)
+
+    @cached_property
+    def unmarked_question(self) -> re.Pattern[str]:
+        return re.compile(self.asks) if self.asks else NEVER
+
+    @cached_property
+    def day_and_month(self) -> re.Pattern[str]:
+        """A month with the day before it and the year after it, both optional."""
+        if not self.has_spaces:
+            return re.compile(rf"(?:(?P<year>{YEAR})年)?(?P<month>\d{{1,2}})月(?:(?P<day>\d{{1,2}})[日号號])?")
+        names = "|".join(sorted(map(re.escape, self.month_numbers), key=len, reverse=True))
+        of = rf"(?:{self.of})?" if self.of else ""
+        day = rf"(?<!\d)(?:(?P<day>\d{{1,2}})(?:{self.ordinal})? ?{of})?"
+        return re.compile(rf"{day}{_BEFORE}(?P<month>{names}){_AFTER}(?:,? ?{of}(?P<year>{YEAR})(?!\d))?")
+
+    @cached_property
+    def time_ago(self) -> re.Pattern[str]:
+        number = "|".join([r"\d{1,3}", *sorted(map(re.escape, self.amounts), key=len, reverse=True)])
+        unit = "|".join(
+            f"(?P<{name}>{self._in_pattern(words).replace('/', '|')})"
+            for name, words in zip(UNITS, self._units, strict=True)
+        )
+        return re.compile(self._in_pattern(self.ago).format(n=f"(?P<n>{number})", unit=f"(?:{unit})"))
+
+    @property
+    def _units(self) -> list[str]:
+        return self.units.split()
+
+    @cached_property
+    def function_strings(self) -> re.Pattern[str]:
+        """The stop words of a text without spaces, the longest first."""
+        return re.compile("|".join(sorted(map(re.escape, self.words), key=len, reverse=True)))
+
+    def whole(self, *alternatives: str) -> str:
+        """Any of these, as whole words where the script separates words."""
+        pattern = "(?:" + "|".join(self._in_pattern(each) for each in alternatives if each) + ")"
+        return f"{_BEFORE}{pattern}{_AFTER}" if self.has_spaces else pattern
+
+    def _in_pattern(self, pattern: str) -> str:
+        return pattern.translate(self._translation) if self.folds else pattern

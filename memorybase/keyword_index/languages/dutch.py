@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from memorybase.keyword_index.languages.definition import Language
+
+DUTCH = Language(
+    name="dutch", code="nl",
+    stop_words="de het een en of maar want dus ik jij je u hij zij ze we wij jullie hen hun mij me jou hem haar ons "
+    "onze mijn jouw uw zijn is ben bent was waren geweest wordt worden werd werden heb hebt heeft hebben had hadden "
+    "gehad kan kunt kunnen kon konden zal zullen zou zouden moet moeten moest wil wilt willen wilde mag mogen niet "
+    "geen niets niks ook nog al wel zo hoe wat wie waar wanneer waarom welke welk hoeveel met van voor op in aan bij "
+    "uit naar over onder door om zonder tegen tot als dat die dit deze dan toen er daar hier nu eens heel erg meer "
+    "veel weinig alle alles iets iemand niemand elk elke ieder iedere tussen sinds tijdens weer omdat terwijl zodat "
+    "te ter ten toch even maar zelf ander andere ja nee graag gaat ging gaan doen doet deed",
+    weak="want de me we was of in had over is ben en op die dit al er om te ten "
+    "ter of hun kan wil zo wel men hem door u "
+    "dan van tot as nu uit bij een met veel mag hier an hoe",
+    letters="",
+    months="januari februari maart april mei juni juli augustus september oktober november december",
+    weekdays="maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+    numbers="een=1 één=1 twee=2 drie=3 vier=4 vijf=5 zes=6 zeven=7 acht=8 negen=9 tien=10",
+    times=r"gisteren|eergisteren|vandaag|morgen|overmorgen|onlangs|pas geleden|sinds|weekend|geleden|vanavond|vannacht"
+    r"|(?:vorige?|volgende?|afgelopen|deze) (?:week|maand|jaar|nacht|zomer|winter|herfst|lente)|\w+ uur",
+    asks_time=r"wanneer|sinds wanneer|tot wanneer|hoe ?lang|hoe laat|(?:op )?welke? (?:dag|datum|jaar|maand|uur)"
+    r"|in welk jaar",
+    asks_number=r"hoeveel|hoe vaak|hoe oud|hoe ?lang|hoe hoog|hoe duur|hoe groot|hoe ver|wat kost\w*",
+    asks_other_side=r"(?:heb|had|was) (?:je|jij)|hebt u|(?:je|jij) (?:me|mij|ons) \w+",
+    today=r"vandaag|vanavond|vanochtend", yesterday=r"gisteren|gisteravond", last_week=r"(?:vorige|afgelopen) week",
+    last_month=r"(?:vorige|afgelopen) maand", last_year=r"(?:vorig|afgelopen) jaar",
+    ago=r"{n} {unit} geleden", units="dag(?:en)? we(?:ek|ken) maand(?:en)? ja(?:ar|ren)", ordinal="e",
+    name_endings={"s": ""},
+    asks_first=r"(?:voor het eerst|voor de eerste keer|de eerste keer)|als eerste|in het begin|aanvankelijk"
+    r"|oorspronkelijk|(?:mijn|zijn|haar|onze?|hun) eerste (?!(?:versie|naam|hoofdstuk|week|dag|sprint|stap|deel"
+    r"|keuze|concept|taal|artikel|plaats|nacht|fase|ronde)\b)\w+",
+    asks_latest=r"(?:voor het laatst|de laatste keer|de vorige keer)|het laatst|meest recente?|nieuwste|recentste"
+    r"|(?:mijn|zijn|haar|onze?|hun) laatste (?!(?:naam|nacht|week|maand|jaar|zomer|winter|deel|hoofdstuk"
+    r"|stap)\b)\w+",
+    asks_order=r"in welke volgorde|chronolog\w+|tijdlijn|(?:noem|geef|toon|som|zet|vertel)\w*\b.{0,80}\bvolgorde",
+    asks_what=r"^\W*(?:wat (?:is|was|zijn)|welke?)",
+    asks_otherwise=r"vroeger|voorheen|eerder\w*|vorige?|voordat|destijds|toen|oorspronkelijk\w*|aanvankelijk\w*"
+    r"|in het begin|eerste keer|eerst|verschil\w*|tussen|verge?l[ei]+[jk]+\w*|verander\w*|gewijzigd|ontwikkel\w+"
+    r"|verbeter\w+|van \d.{0,20} (?:naar|tot)|aanbev\w+|aangeraden|adviseer\w*|voorgesteld|gezegd|zei"
+    r"|zou(?:den)? (?:ik|we)|moet (?:ik|ik nu)|(?:kun|kan|kunt|zou) (?:je|jij|u)|(?:kan|kunnen|mag) (?:ik|we)",
+    tells_change=r"nu|inmiddels|tegenwoordig|voortaan|in plaats van|niet (?:meer|langer)(?! dan)|toch (?:niet|pas"
+    r"|maar|liever|op|om)|nieuwe?|onlangs|verplaatst|verschoven|verzet|uitgesteld|vervroegd|gewijzigd|veranderd"
+    r"|aangepast|gecorrigeerd|correctie|vervangen|overgestapt|verhuisd|bijgewerkt|verhoogd|verlaagd|gestegen"
+    r"|gedaald|verminderd|verlengd|ingekort|eigenlijk|vertraagd",
+    conjunctions="en maar omdat want terwijl hoewel dus",
+    percent=r"{n} ?procent",
+    clock=r"(?:om|vanaf|rond) {t}(?: ?uur)?(?! (?:minuten|euro|procent|dagen|personen))",
+    past_day=r"vorige|afgelopen|deze",
+    day_alone=r"de {d}e|de {d}(?=\s*(?:[.,;!?)]|$))",
+    counted=r"hoeveel (?!tijd|geld)(\w+)",
+)  # fmt: skip

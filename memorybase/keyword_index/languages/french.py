@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from memorybase.keyword_index.languages.definition import Language
+
+FRENCH = Language(
+    name="french", code="fr",
+    stop_words="le la les l un une des du de d au aux et ou mais donc or ni car je tu il elle on nous vous ils elles "
+    "me te se m t s moi toi lui leur leurs eux y en mon ma mes ton ta tes "
+    "son sa ses notre nos votre vos ce cet cette "
+    "ces c ça cela ceci qui que quoi dont où qu quel quelle quels quelles "
+    "quand comment pourquoi combien est sont suis "
+    "es sommes êtes était étaient étais été être sera serait ai as a avons "
+    "avez ont avait avais avaient avoir eu aura "
+    "fait faire fais faut peut peux pouvez pouvoir pourrait veux veut vouloir dois doit devez ne n pas plus jamais "
+    "rien aussi très bien même si tout tous toute toutes dans sur sous avec sans pour par chez entre vers depuis "
+    "pendant avant après contre à comme puis alors ici là encore déjà toujours peu trop oui non j parce afin lors "
+    "celui celle ceux plusieurs chaque autre autres",
+    weak="dont le la les un de d me te se m t s y en on or car a son ton mon sa "
+    "ma es sur plus pour par tout comment as des "
+    "du il si entre sera no si ni et ou pas ne son bien fait est",
+    letters="çœêèàùâîôûëïé",
+    months="janvier février/fevrier mars avril mai juin juillet août/aout septembre octobre novembre décembre/decembre",
+    weekdays="lundi mardi mercredi jeudi vendredi samedi dimanche",
+    numbers="un=1 une=1 deux=2 trois=3 quatre=4 cinq=5 six=6 sept=7 huit=8 neuf=9 dix=10",
+    times=r"hier|avant-hier|aujourd'hui|demain|après-demain|récemment|depuis|week-end|weekend|ce (?:matin|soir)"
+    r"|(?:semaine|mois|année|an|été|hiver|automne|printemps|nuit) (?:derni(?:er|ère)|prochaine?|passée?)|il y a|\d+ ?h",
+    asks_time=r"quand|depuis quand|jusqu'à quand|combien de temps|à quelle heure"
+    r"|quel(?:le)? (?:jour|date|année|mois|heure)",
+    asks_number=r"combien|quel âge|à quel prix|quelle (?:somme|taille|quantité|hauteur|distance)|quel (?:montant|prix)",
+    asks_other_side=r"(?:as|avais)-tu|tu (?:as|avais|m'as|m'avais|nous as)|(?:avez|aviez)-vous"
+    r"|vous (?:m'avez|nous avez)",
+    today=r"aujourd'hui|ce (?:matin|soir)", yesterday=r"hier", last_week=r"semaine (?:dernière|passée)",
+    last_month=r"mois (?:dernier|passé)", last_year=r"(?:an|année) (?:derni(?:er|ère)|passée?)",
+    ago=r"il y a {n} {unit}", units="jour semaine mois an/année", ordinal=r"er", of=r"de ",
+    elided="l d j m t s c n qu jusqu lorsqu puisqu",
+    asks_first=r"(?:la )?première fois|en premier|au (?:tout )?début|à l'origine|initialement|(?:mon|ma|mes|son"
+    r"|sa|ses|notre|nos) premi(?:er|ère)s? (?!(?:version|nom|chapitre|semaine|jour|sprint|étape|partie|choix"
+    r"|brouillon|langue|article|place|nuit|phase|tour)s?\b)\w+",
+    asks_latest=r"la dernière fois|en dernier|l[ea]s? plus récent(?:e|s|es)?|(?:mon|ma|mes|son|sa|ses|notre"
+    r"|nos) derni(?:er|ère)s? (?!(?:nom|nuit|semaine|mois|an|année|été|hiver|partie|chapitre|étape)s?\b)\w+",
+    asks_order=r"dans quel ordre|chronolog\w+|(?:liste|donne|montre|énumère|dis|classe)\w*\b.{0,80}\bordre",
+    asks_what=r"^\W*(?:quel(?:le)?s? (?:est|était|sont)|à combien)",
+    asks_otherwise=r"avant|auparavant|précéde\w+|autrefois|au (?:tout )?début|au départ|à l'origine|initial\w*"
+    r"|à l'époque|première fois|différence|entre|compar\w+|chang\w+|évolu\w+|amélior\w+|de \d.{0,20} à"
+    r"|recommand\w+|conseill\w+|suggér\w+|propos\w+|dit|devrai[st]|devrions|dois-je|(?:peux|pourrais|peut|pouvez"
+    r"|pourriez)-(?:tu|vous|je|on)|puis-je",
+    tells_change=r"maintenant|désormais|dorénavant|plutôt (?:à|au|le|la|que)|à la place|au lieu d[eu]?|n(?:e "
+    r"|').{1,30} plus(?! (?:de|que|tard)| d')|finalement|en fait|entre-temps|(?<!de )(?<!à )nouveau"
+    r"|nouvel(?:le)?s?|nouveaux|(?:chang|modifi|déplac|report|repouss|avanc|décal|remplac|augment|prolong"
+    r"|déménag)(?:é\w*|e)|corrig\w+|correction|pass(?:e|ée?) (?:à|de) \d|baissé?\w*|rédui\w+|diminué?\w*"
+    r"|actuellement|récemment|ces jours-ci",
+    conjunctions="et mais parce car alors tandis donc",
+    percent=r"{n} ?pour ?cents?",
+    clock=r"{t} ?h ?\d\d|(?:à|vers|dès) {t} ?h(?:eures?)?(?: ?\d\d)?",
+    past_day=r"dernier|passé|ce",
+    day_alone=r"le {d}(?=\s*(?:[.,;!?)]|$))",
+    unclear="neuf",
+    counted=r"combien d(?:e |')(?!temps|argent)(\w+)",
+)  # fmt: skip

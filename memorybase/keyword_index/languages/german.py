@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from memorybase.keyword_index.languages.definition import Language
+
+GERMAN = Language(
+    name="german", code="de",
+    stop_words="der die das den dem des ein eine einen einem einer eines und oder aber denn doch ich du er sie es wir "
+    "ihr mich dich sich uns euch mir dir ihm ihn ihnen mein meine meinen meinem meiner dein deine deinen deinem deiner "
+    "sein seine seinen seinem seiner unser unsere unseren unserem ihre ihren ihrem ihrer euer eure ist sind bin bist "
+    "war waren warst wäre wird werden wurde wurden habe hast hat haben hatte hatten hattest kann kannst können konnte "
+    "soll sollte sollen muss müssen musste will wollte wollen mag möchte möchten darf dürfen nicht kein keine keinen "
+    "nichts auch nur noch schon so wie was wer wo wann warum wieso welche welcher welches welchen welchem wem wen mit "
+    "von vom zu zum zur für auf in im an am bei beim aus nach vor über unter durch um ohne gegen bis als dass weil "
+    "wenn ob damit dann da dort hier jetzt mal sehr mehr man diese dieser dieses diesen diesem jede jeder jedes alle "
+    "alles etwas sondern zwischen seit während wieder bitte ja nein eigentlich gerade ganz viel viele denn gibt gab",
+    weak="die der den des an am in im so was war waren hat man will also mag bin bis da um es wer hier mal ja wo "
+    "nur denn du er ob aus von des alle als",
+    letters="äöüß",
+    months="januar/jänner/januars februar/feber märz april mai juni juli august september oktober november dezember",
+    weekdays="montag/montags dienstag/dienstags mittwoch/mittwochs donnerstag/donnerstags freitag/freitags "
+    "samstag/sonnabend/samstags sonntag/sonntags",
+    numbers="ein=1 eine=1 einem=1 einer=1 zwei=2 drei=3 vier=4 fünf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10",
+    times=r"heute|gestern|vorgestern|morgen|übermorgen|neulich|kürzlich|seit|damals|wochenende"
+    r"|(?:letzte|nächste|vorige|vergangene|diese)[nrs]? (?:woche|monat|jahr|nacht|tag|sommer|winter|herbst|frühling)"
+    r"|\w*uhr|morgens|abends|mittags",
+    asks_time=r"wann|seit wann|bis wann|wie lange|um wie viel uhr|wie spät"
+    r"|(?:an )?welche[nmrs]? (?:tag|datum|jahr|monat|uhrzeit|wochentag)",
+    asks_number=r"wie ?viele?|wie oft|wie alt|wie lange|wie hoch|wie teuer|wie groß|wie weit|was kostet\w*",
+    asks_other_side=r"(?:hast|hattest|warst) du|haben sie (?:mir|uns)|du (?:mir|uns) \w+"
+    r"|du (?:empfohlen|vorgeschlagen|gesagt|erwähnt|geraten|geschrieben|erklärt)",
+    today=r"heute", yesterday=r"gestern", last_week=r"(?:letzte|vorige|vergangene)[nr]? woche",
+    last_month=r"(?:letzten|vorigen|vergangenen) monat", last_year=r"(?:letztes|voriges|vergangenes|letzten) jahr",
+    ago=r"\bvor {n} {unit}", units="tag woche monat jahr", ordinal=r"\.", name_endings={"s": ""},
+    asks_first=r"zum (?:aller)?ersten ?mal|zuerst|als erstes|anfangs|am anfang|ursprünglich|das erste mal|(?:mein"
+    r"|dein|sein|ihr|unser)e?[nrsm]? erste[nrsm]? (?!(?:entwurf|name|version|sprint|kapitel|woche|tag|phase"
+    r"|schritt|runde|teil|wahl|sprache|artikel|hälfte|platz|nacht)\w*)\w+",
+    asks_latest=r"zuletzt|(?:zum letzten|das letzte) mal|(?:neueste|jüngste|aktuellste)[nrsm]?|(?:mein|dein|sein"
+    r"|ihr|unser)e?[nrsm]? letzte[nrsm]? (?!(?:name|nacht|woche|monat|jahr|sommer|winter|teil|kapitel"
+    r"|schritt)\w*)\w+",
+    asks_order=r"in welcher (?:zeitlichen )?reihenfolge|chronolog\w+|zeitachse|zeitliche[nr]? (?:ablauf|abfolge)"
+    r"|(?:liste|nenn|zeig|sag|gib|ordne)\w*\b.{0,80}\breihenfolge",
+    asks_what=r"^\W*(?:was (?:ist|war|sind)|wie (?:lautet|ist|sind|war)|welche[rsmn]?)",
+    asks_otherwise=r"vorher|zuvor|früher\w*|ursprünglich\w*|anfangs|am anfang|zuerst|damals|bevor|erste[ns]? mal"
+    r"|vergl[ie]+ch\w*|unterschied\w*|zwischen|veränder\w+|geändert|änder\w+|entwickel\w+|verbesser\w+"
+    r"|von \d.{0,20} (?:auf|zu|bis)|empf[aeio]hl\w*|empfiehl\w*|gesagt|vorgeschlagen|geraten|soll(?:te)?n?"
+    r"|als ich|(?:kannst|könntest|würdest) du|(?:kann|könnte|können|könnten) (?:ich|wir)",
+    tells_change=r"jetzt|nun|inzwischen|mittlerweile|neuerdings|seit kurzem|statt|stattdessen|anstatt|anstelle"
+    r"|nicht mehr(?! als)|neue?[nrsm]?|doch (?:nicht|erst|schon|lieber|am|um|auf)|verschoben|verschiebt|verleg\w+"
+    r"|vorverlegt|vertagt|geänder\w+|ändert|korrektur|korrigier\w+|umgestellt|umgestiegen|umgezogen|gewechselt"
+    r"|ersetzt|aktualisier\w+|erhöh\w+|angehoben|aufgestockt|gestiegen|gesenkt|gesunken|reduzier\w+|gekürzt"
+    r"|verkürzt|verlängert|verspätet",
+    conjunctions="und aber weil denn während obwohl sondern sodass wobei",
+    percent=r"{n} ?prozent",
+    clock=r"{t} ?uhr(?: \d\d)?",
+    past_day=r"letzte[nrms]?|vorige[nrms]?|vergangene[nrms]?|diese[nrms]?",
+    day_alone=r"(?:am|zum|vom|den) {d}\.(?! ?(?:\d|mal|tag|abend|sprint|spieltag|kapitel))",
+    counted=r"wie ?viele (\w+)",
+    folds={"ß": "ss", "ẞ": "ss"},  # as they are folded, so that patterns have them too
+)  # fmt: skip

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from memorybase.keyword_index.languages.definition import Language
+
+ITALIAN = Language(
+    name="italian", code="it",
+    stop_words="il lo la i gli le l un uno una di a da in con su per tra fra del dello della dei degli delle al allo "
+    "alla ai agli alle dal dallo dalla dai dagli dalle nel nello nella nei negli nelle sul sullo sulla sui sugli sulle "
+    "col e ed o ma anche se che chi cui quale quali come quando dove perché perchè quanto quanta quanti quante cosa io "
+    "tu lui lei noi voi loro mi ti si ci vi me te ne gli mio mia miei mie tuo tua tuoi tue suo sua suoi sue nostro "
+    "nostra nostri nostre vostro vostra questo questa questi queste quello quella quelli quelle è sono sei siamo siete "
+    "era erano ero fu sarà sarebbe essere stato stata stati ho hai ha abbiamo avete hanno aveva avevo avevano avere "
+    "fa fare fatto può posso puoi possono potrebbe devo deve devi voglio vuole non sì no più meno molto molta molti "
+    "molte poco tutto tutta tutti tutte altro altra altri altre qualcosa niente nessuno ogni così qui lì là ora adesso "
+    "allora già ancora sempre mai solo bene senza sotto sopra dopo prima durante contro verso fino poi c d",
+    weak="del dei tue il lo la i le l un di a da in con su per al e o ma se come mi ti si ci me te ne mio sei ho ha fa "
+    "fu no solo mai la prima era cosa io tu era non",
+    letters="ìòèàù",
+    months="gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    weekdays="lunedì/lunedi martedì/martedi mercoledì/mercoledi giovedì/giovedi venerdì/venerdi sabato domenica",
+    numbers="un=1 una=1 uno=1 due=2 tre=3 quattro=4 cinque=5 sei=6 sette=7 otto=8 nove=9 dieci=10",
+    times=r"ieri|oggi|domani|dopodomani|stamattina|stasera|recentemente|fine settimana|weekend|\w+ fa"
+    r"|(?:settimana|mese|anno|notte|estate|inverno|autunno|primavera) (?:scors[oa]|prossim[oa])"
+    r"|(?:scors[oa]|prossim[oa]) (?:settimana|mese|anno|estate|inverno)|alle \w+",
+    asks_time=r"quando|da quando|fino a quando|quanto tempo|a che ora|(?:che|quale|in che|in quale) (?:giorno|data|anno"
+    r"|mese|ora)",
+    asks_number=r"quant[oaie]|quant'è|che età|qual è (?:il|la) (?:prezzo|numero|somma|costo)",
+    asks_other_side=r"(?:mi|ci) (?:hai|avevi|ha|aveva) \w+|hai (?:detto|consigliato|suggerito|proposto|menzionato)",
+    today=r"oggi|stamattina|stasera", yesterday=r"ieri", last_week=r"settimana scorsa|scorsa settimana",
+    last_month=r"mese scorso|scorso mese", last_year=r"(?:anno scorso|scorso anno|l'anno scorso)",
+    ago=r"{n} {unit} fa", units="giorn[oi] settiman[ae] mes[ei] ann[oi]", of=r"di ", ordinal="[ºo]",
+    elided="l un dell all dall nell sull d c quell quest s m t v n com dov anch senz bell",
+    asks_first=r"(?:la |per la )?prima volta|all'inizio|inizialmente|in origine|originariamente|per prim[oa]"
+    r"|per prima cosa|(?:mio|mia|miei|mie|suo|sua|nostro|nostra) prim[oaie] (?!(?:versione|nome|capitolo"
+    r"|settimana|giorno|sprint|passo|parte|bozza|lingua|articolo|posto|notte|fase)\b)\w+",
+    asks_latest=r"(?:l')?ultima volta|più recent[ei]|(?:mio|mia|miei|mie|suo|sua|nostro"
+    r"|nostra) ultim[oaie] (?!(?:notte|settimana|mese|anno|estate|inverno|parte|capitolo|passo|nome)\b)\w+",
+    asks_order=r"in (?:che|quale) ordine|cronolog\w+|linea (?:del tempo|temporale)|(?:elenca|dimmi|mostra|dammi"
+    r"|ordina)\w*\b.{0,80}\bordine",
+    asks_what=r"^\W*(?:qual(?:'?è| è| era)|quali sono)",
+    asks_otherwise=r"prima|precedent\w+|in passato|all'inizio|inizial\w+|in origine|original\w+|originari\w+"
+    r"|a quel tempo|differenza|tra|fra|confront\w+|paragon\w+|cambia\w+|evol\w+|miglior\w+|da \d.{0,20} a"
+    r"|raccomand\w+|consigli\w+|sugger\w+|propost[oa]|detto|dovre\w+|devo|(?:puoi|potresti|può|potrebbe"
+    r"|posso) \w+",
+    tells_change=r"(?<!')(?<!\d )(?<!ogni )(?<!mezza )(?<!che )ora(?! di| al )|adesso|attualmente|ormai|invece"
+    r"|al posto d\w+|non .{1,30} più(?! (?:di|del|che))|in realtà|nel frattempo|(?<!di )nuov[oaie]|recentemente"
+    r"|(?:cambi|modific|rimand|rinvi|spost|anticip|ritard|aggiorn|aument|abbass|prolung|accorci)(?:at[oaie]|o"
+    r"|amo)|corre(?:tto|tta|zione)|corregg\w+|ridott[oaie]|diminuit[oaie]|(?:salit|sces)[oaie] a"
+    r"|passat[oaie] (?:a|da) \d|sostituit[oaie]|trasferit[oaie]",
+    conjunctions="e ma perché mentre sebbene quindi",
+    percent=r"{n} ?per ?cento",
+    clock=r"(?:all[e']|dalle|(?<!\d )ore) ?{t}(?! (?!(?:di|del|e|in|con|per|ma|da|dal|nel|circa|invece)\b)\w)",
+    past_day=r"scors[oa]|quest[oa]|passat[oa]",
+    day_alone=r"il {d}(?=\s*(?:[.,;!?)]|$))",
+    unclear="sei",
+    counted=r"quant[ei] (\w+)",
+)  # fmt: skip

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from memorybase.keyword_index.languages.definition import Language
+
+POLISH = Language(
+    name="polish", code="pl",
+    stop_words="i a o w we z ze na do od po za u przez przed przy nad pod dla bez między ku oraz lub albo ale lecz "
+    "więc że żeby aby bo ponieważ gdy kiedy jeśli jak co kto gdzie dlaczego czemu czy który która które którzy których "
+    "którym której którego jaki jaka jakie ile ilu ja ty on ona ono my wy oni one mnie mi ciebie ci cię go jego jemu "
+    "mu jej ją nas nam was wam ich im nimi się siebie sobie mój moja moje moich moim mojej mojego twój twoja twoje "
+    "twoich swój swoja swoje swoich nasz nasza nasze ten ta to ci te tego tej temu tym tych tymi tam tu taki taka "
+    "takie tak nie jest są jestem jesteś jesteśmy był była było były byłem byłam być będzie będą będę mam masz ma mamy "
+    "mają miał miała miało mieć można może mogę możesz mogą trzeba powinien powinna chcę chce chciał nic coś ktoś nikt "
+    "wszystko wszystkie każdy każda każde też także już jeszcze tylko bardzo dużo mało więcej mniej teraz potem "
+    "wtedy zawsze nigdy znowu właśnie no proszę",
+    weak="one i a o w we z na do od po za u on my to no ten ta te was im mu ma go co ale pod bez las ci tu tak dla ja "
+    "im",
+    letters="ąćęłńśźż",
+    months="styczeń/stycznia/styczniu luty/lutego/lutym marzec/marca/marcu kwiecień/kwietnia/kwietniu maj/maja/maju "
+    "czerwiec/czerwca/czerwcu lipiec/lipca/lipcu sierpień/sierpnia/sierpniu wrzesień/września/wrześniu "
+    "październik/października/październiku listopad/listopada/listopadzie grudzień/grudnia/grudniu",
+    weekdays="poniedziałek wtorek środa/środę czwartek piątek sobota/sobotę niedziela/niedzielę",
+    numbers="jeden=1 jedna=1 dwa=2 dwie=2 trzy=3 cztery=4 pięć=5 sześć=6 siedem=7 osiem=8 dziewięć=9 dziesięć=10",
+    times=r"wczoraj|przedwczoraj|dziś|dzisiaj|jutro|pojutrze|niedawno|ostatnio|weekend|temu|od \w+ lat"
+    r"|(?:zeszł|przyszł|ubiegł|ostatni|następn)\w* (?:tydzień|tygodniu|miesiąc\w*|rok\w*|noc\w*|lato|lata|zim\w*)"
+    r"|o (?:godzinie )?\d+",
+    asks_time=r"kiedy|od kiedy|do kiedy|jak długo|o której|ile czasu"
+    r"|(?:jakiego|którego|w którym|w jakim|jaki|który) (?:dnia|dniu|roku|miesiącu|dzień|rok|miesiąc)",
+    asks_number=r"ile|ilu|jak często|jak długo|jak drog\w+|jak wysok\w+|jak daleko|ile lat",
+    asks_other_side=r"(?:poleci|zapropon|powiedzi|doradzi|wspomni|radzi|suger|wyjaśni|mówi|proponow)\w*(?:łeś|łaś)"
+    r"|\w+(?:łeś|łaś) (?:mi|nam)",
+    today=r"dziś|dzisiaj", yesterday=r"wczoraj", last_week=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) (?:tydzień|tygodniu)",
+    last_month=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) miesiąc\w*",
+    last_year=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) rok\w*",
+    ago=r"{n} {unit} temu", units="dzień/dni tydzień/tygodni\\w* miesi[ąę]c\\w* rok/lata?",
+    name_endings={"y": "a", "ę": "a", "ą": "a", "ie": "a", "i": "a", "owi": "", "em": "", "a": "", "u": ""},
+    asks_first=r"(?:po )?raz pierwszy|po raz pierwszy|pierwszy raz|najpierw|na początku|początkowo|pierwotnie"
+    r"|(?:mój|moja|moje|mojego|mojej|jego|jej|nasz\w*) pierwsz\w+ (?!(?:wersj|imi|rozdział|tydzie|tygod|dzień"
+    r"|dnia|sprint|krok|częś|wybór|szkic|język|artykuł|miejsc|noc|faz|rund)\w*)\w+",
+    asks_latest=r"(?:po )?raz ostatni|ostatni raz|ostatnio|najnowsz\w+|najświeższ\w+|(?:mój|moja|moje|mojego"
+    r"|mojej|jego|jej|nasz\w*) ostatni\w* (?!(?:noc|tydzie|tygod|miesi|rok|lat|zim|częś|rozdział|krok)\w*)\w+",
+    asks_order=r"w jakiej kolejności|w jakim porządku|chronolog\w+|oś czasu|(?:wymień|podaj|pokaż|powiedz"
+    r"|ułóż)\w*\b.{0,80}\bkolejnoś\w+",
+    asks_what=r"^\W*jak(?:i|a|ie) (?:jest|są|był[ao]?|mamy|mam)",
+    asks_otherwise=r"wcześniej\w*|przedtem|poprzedni\w*|dawniej|kiedyś|pierwotn\w+|początkow\w+|na początku"
+    r"|najpierw|pierwszy raz|wtedy|różni\w+|między|porówn\w+|zmieni\w+|zmian\w*|rozwi\w+|popraw\w+"
+    r"|z \d.{0,20} (?:na|do)|polec\w+|dora\w+|zapropon\w+|suger\w+|mówi\w+|powiedzi\w+|powin\w+|(?:możesz|mógłbyś"
+    r"|mogłabyś|mogę|możemy) \w+",
+    tells_change=r"teraz|obecnie|zamiast|już nie|nie .{1,30} już|tymczasem|ostatecznie|now[yaeą]|nowego|nowej"
+    r"|ostatnio|przesun\w+|przełoż\w+|przenie\w+|odroczon\w+|zmieni\w+|zmian[aę]|popraw\w+|korekt\w+|zastąpi\w+"
+    r"|zaktualizow\w+|zwiększ\w+|podni[eo]\w+|wzr(?:ósł|osł\w+)|zmniejsz\w+|obniż\w+|spadł\w*|wydłuż\w+|skróc\w+"
+    r"|przeprowadził\w+|opóźni\w+",
+    conjunctions="i ale bo ponieważ podczas chociaż lecz więc",
+    percent=r"{n} ?procent\w*",
+    clock=r"(?:o godz(?:inie|\.)?|na godzinę|godzina|do godziny) {t}",
+    past_day=r"zeszł\w+|ubiegł\w+|miniony|t[eę]n?",
+    day_alone=r"{d}-?go|dnia {d}",
+    weekday_forms="poniedziałku/poniedziałkiem wtorku środy/środzie czwartku piątku soboty/sobocie niedzieli",
+)  # fmt: skip

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from memorybase.keyword_index.languages.definition import Language
+
+PORTUGUESE = Language(
+    name="portuguese", code="pt",
+    stop_words="o a os as um uma uns umas de do da dos das em no na nos nas ao à aos às pelo pela pelos pelas num numa "
+    "e ou mas nem que quê quem qual quais como quando onde porque porquê "
+    "por para com sem sobre entre até desde contra "
+    "durante após eu tu ele ela nós vós eles elas você vocês me te se lhe "
+    "lhes nos meu minha meus minhas teu tua teus "
+    "tuas seu sua seus suas nosso nossa nossos nossas este esta isto estes estas esse essa isso esses essas aquele "
+    "aquela aquilo é são sou és somos era eram foi foram ser sido será seria estou está estão estava estavam estar "
+    "tenho tem têm tens tinha tinham ter teve há havia haver houve faz fazer fez posso pode podem poderia devo deve "
+    "quero quer não sim já também muito muita muitos muitas mais menos "
+    "pouco todo toda todos todas outro outra outros "
+    "outras algo nada ninguém cada assim aqui ali lá agora então quanto quanta quantos quantas só bem mim pois ainda "
+    "isto lo la comigo consigo dele dela deles delas",
+    weak="num o a os as um de do da no na nos e me te se sem sobre entre "
+    "para este esta era como ser tem "
+    "ter mas quem lo la em tu",
+    letters="ãõçóíáúêé",
+    months="janeiro fevereiro março/marco abril maio junho julho agosto setembro outubro novembro dezembro",
+    weekdays="segunda-feira/segunda terça-feira/terça quarta-feira/quarta quinta-feira/quinta sexta-feira/sexta "
+    "sábado/sábados domingo/domingos",
+    numbers="um=1 uma=1 dois=2 duas=2 três=3 quatro=4 cinco=5 seis=6 sete=7 oito=8 nove=9 dez=10",
+    times=r"ontem|anteontem|hoje|amanhã|recentemente|desde|fim de semana|fins de semana|há \w+ (?:dias|semanas|anos)"
+    r"|(?:semana|mês|ano|noite|verão|inverno|outono|primavera) (?:passad[oa]|que vem)"
+    r"|(?:últim[oa]|próxim[oa]) (?:semana|mês|ano)|às \w+",
+    asks_time=r"quando|desde quando|até quando|quanto tempo|a que horas|(?:que|qual|em que) (?:dia|data|ano|mês|hora)",
+    asks_number=r"quant[oa]s?|que idade|qual (?:o|é o|foi o)? ?(?:valor|preço|tamanho|número)",
+    asks_other_side=r"(?:me|nos) (?:disseste|recomendaste|sugeriste|explicaste|deste)|você (?:me )?(?:disse|recomendou"
+    r"|sugeriu|mencionou|explicou|deu|indicou|propôs)|(?:disseste|recomendaste|sugeriste|aconselhaste)",
+    today=r"hoje|esta (?:manhã|noite)", yesterday=r"ontem", last_week=r"semana passada|última semana",
+    last_month=r"mês passado|último mês", last_year=r"ano passado|último ano",
+    ago=r"há {n} {unit}", units="dia semana mês/mes/meses ano", of=r"de ", ordinal="[ºo]",
+    asks_first=r"(?:a |pela )?primeira vez|no (?:começo|início|princípio)|originalmente|inicialmente"
+    r"|em primeiro lugar|(?:meu|minha|meus|minhas|seu|sua|nosso|nossa) primeir[oa]s? (?!(?:versão|nome|capítulo"
+    r"|semana|dia|sprint|passo|parte|rascunho|língua|artigo|lugar|noite|fase|rodada)\b)\w+",
+    asks_latest=r"(?:a |pela )?última vez|mais recentes?|(?:meu|minha|meus|minhas|seu|sua|nosso"
+    r"|nossa) últim[oa]s? (?!(?:noite|semana|mês|ano|verão|inverno|parte|capítulo|passo|nome)\b)\w+",
+    asks_order=r"em (?:que|qual) ordem|cronol\w+|linha do tempo|(?:list|enumer|diga|mostr"
+    r"|orden)\w*\b.{0,80}\bordem",
+    asks_what=r"^\W*(?:qual|quais) (?:é|era|foi|são)",
+    asks_otherwise=r"antes|anterior\w*|prévi[ao]\w*|no (?:começo|início|princípio)|original\w*|inicial\w*"
+    r"|primeira vez|naquela época|diferença|entre|compar\w+|mud\w+|alter\w+|evolu\w+|melhor\w+|de \d.{0,20} (?:a"
+    r"|para)|recomend\w+|aconselh\w+|suger\w+|disse(?:ste)?|deveria\w*|devo|(?:pode|podes|poderia|podia"
+    r"|posso) \w+",
+    tells_change=r"agora|atualmente|em vez d\w+|ao invés d\w+|em lugar d\w+|já não|não .{1,30} mais(?! (?:de|do"
+    r"|que))|finalmente|na verdade|(?<!de )nov[oa]s?|recentemente|(?:mud|alter|adi|antecip|atras|troc|atualiz"
+    r"|aument|encurt|remarc|reagend)(?:ado|ada|ados|adas|ou|amos|aram|ei)|corrig\w+|correção|(?:subiu"
+    r"|baixou) para|reduzi\w+|diminuiu|prolongad[oa]|pass(?:a|ou|ei) (?:a|para|de) \d|substituíd[oa]",
+    conjunctions="e mas porque enquanto embora",
+    percent=r"{n} ?por ?cento",
+    clock=r"às? {t}(?: ?h(?:oras)?)?(?: ?\d\d)?|{t} ?h ?\d\d",
+    past_day=r"passad[oa]|est[ea]|últim[oa]",
+    day_alone=r"dia {d}",
+    unclear="segunda terça quarta quinta sexta",
+    counted=r"quant[oa]s (\w+)",
+)  # fmt: skip

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from memorybase.keyword_index.languages.definition import Language
+
+SPANISH = Language(
+    name="spanish", code="es",
+    stop_words="el la los las lo un una unos unas de del al a y e o u pero sino ni que qué quien quién quienes cual "
+    "cuál cuales cuáles como cómo cuando cuándo donde dónde porque por para con sin sobre entre hasta desde hacia "
+    "según contra durante en yo tú él ella ello nosotros vosotros ellos ellas usted ustedes me te se nos os le les mi "
+    "mis tu tus su sus nuestro nuestra nuestros nuestras vuestro este esta esto estos estas ese esa eso esos esas "
+    "aquel aquella es son soy eres somos era eran fue fueron ser sido será sería estoy está están estaba estaban estar "
+    "he has ha hemos han había habían haber hay hubo tengo tiene tienes tienen tenía tener hace hacer hizo puedo puede "
+    "pueden podría debo debe quiero quiere no sí si ya también tampoco muy más menos mucho mucha muchos muchas poco "
+    "todo toda todos todas otro otra otros otras algo nada nadie cada así aquí allí ahora entonces cuánto cuánta "
+    "cuántos cuántas hoy solo sólo bien mí pues aún todavía",
+    weak="el la los las lo un a e o u me te se de no si he has ha han es son me mi tu en sin sobre entre "
+    "para este esta era como ni y del ser una solo bien se todo",
+    letters="ñ¿¡óíáúé",
+    months="enero febrero marzo abril mayo junio julio agosto septiembre/setiembre octubre noviembre diciembre",
+    weekdays="lunes martes miércoles/miercoles jueves viernes sábado/sabado/sábados domingo/domingos",
+    numbers="un=1 una=1 uno=1 dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10",
+    times=r"ayer|anteayer|hoy|mañana|recientemente|anoche|desde|fin de semana|hace"
+    r"|(?:semana|mes|año|noche|verano|invierno|otoño|primavera) (?:pasad[oa]|próxim[oa]|que viene)"
+    r"|(?:último|última|próximo|próxima) (?:semana|mes|año)|a las \w+",
+    asks_time=r"cuándo|cuando (?:es|fue|era)|desde cuándo|hasta cuándo|cuánto tiempo|a qué hora"
+    r"|(?:qué|en qué) (?:día|fecha|año|mes|hora)",
+    asks_number=r"cuánt[oa]s?|qué edad|a qué precio|qué (?:cantidad|tamaño|altura|distancia|precio)",
+    asks_other_side=r"(?:me|nos) (?:dijiste|recomendaste|sugeriste|propusiste|aconsejaste|explicaste|diste|contaste)"
+    r"|(?:me|nos) (?:has|habías|ha|había) \w+|(?:dijiste|recomendaste|sugeriste|mencionaste)",
+    today=r"hoy|esta (?:mañana|noche)", yesterday=r"ayer|anoche", last_week=r"semana pasada|última semana",
+    last_month=r"mes pasado|último mes", last_year=r"año pasado|último año",
+    ago=r"hace {n} {unit}", units="día/dia semana mes año", of=r"del? ", ordinal="[ºo]",
+    asks_first=r"(?:la |por )?primera vez|al principio|en un principio|originalmente|inicialmente|lo primero"
+    r"|(?:mi|mis|su|sus|nuestr[oa]) primer[oa]?s? (?!(?:versión|nombre|capítulo|semana|día|sprint|paso|parte"
+    r"|borrador|idioma|artículo|lugar|noche|fase|ronda)\b)\w+",
+    asks_latest=r"(?:la )?última vez|por última vez|más recientes?|(?:mi|mis|su|sus"
+    r"|nuestr[oa]) últim[oa]s? (?!(?:noche|semana|mes|año|verano|invierno|parte|capítulo|paso)\b)\w+",
+    asks_order=r"en qué orden|cronol\w+|línea de tiempo|(?:list|enumer|dime|muéstra|dame"
+    r"|orden)\w*\b.{0,80}\borden",
+    asks_what=r"^\W*cuál(?:es)? (?:es|era|fue|son)",
+    asks_otherwise=r"antes|anterior\w*|previ[ao]\w*|al principio|en un principio|original\w*|inicial\w*"
+    r"|primera vez|en aquel entonces|diferencia|entre|compar\w+|cambi\w+|evolu\w+|mejor\w+|de \d.{0,20} a"
+    r"|recom\w+|aconsej\w+|suger\w+|dijiste|debería\w*|debo|(?:puedes|podrías|puede|podría|puedo) \w+",
+    tells_change=r"ahora|actualmente|en vez de|en lugar de|ya no|finalmente|en realidad|mientras tanto"
+    r"|(?<!de )nuev[oa]s?|recientemente|(?:cambi|modific|aplaz|retras|adelant|traslad|reemplaz|actualiz|aument"
+    r"|rebaj|ampli|acort|mud|reprogram)(?:ado|ada|ados|adas|ó|amos|aron|é)|pospuest[oa]|pospus\w+|correg\w+"
+    r"|corrig\w+|corrección|(?:ha (?:subido|bajado)|subió|bajó) a|reduc\w+|reduj\w+|pas[aó] (?:a|de)(?: las?"
+    r"| ser)? \d|sustituid[oa]",
+    conjunctions="y pero porque mientras aunque sino",
+    percent=r"{n} ?por ciento",
+    clock=r"a las? {t}(?: ?h(?:oras)?)?(?! (?!(?:de|y|en|para|pero|con|por|los?|las?|el)\b)\w)",
+    past_day=r"pasado|este|últim[oa]",
+    day_alone=r"el (?:día )?{d}(?=\s*(?:[.,;!?)]|$))|día {d}",
+    counted=r"cuánt[oa]s (\w+)",
+)  # fmt: skip

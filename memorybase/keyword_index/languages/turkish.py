@@ -1,0 +1,55 @@
+# ruff: noqa: RUF001 - the words are Turkish
+from __future__ import annotations
+
+from memorybase.keyword_index.languages.definition import Language
+
+TURKISH = Language(
+    name="turkish", code="tr",
+    stop_words="ve veya ya da de ki ile için ama fakat ancak çünkü eğer gibi kadar göre bir bu "
+    "şu o bunu şunu onu bunun "
+    "onun buna ona bunlar onlar ben sen biz siz beni seni bizi sizi bana sana bize size benim senin bizim sizin benden "
+    "senden onda bende kendi kendim ne neden niçin niye nasıl nerede nereye nereden hangi hangisi kim kimin kime kimi "
+    "kaç zaman mi mı mu mü misin mısın değil var yok olan olarak oldu olur olacak olsun idi ise iken çok az daha en "
+    "her hiç hep bazı tüm bütün birkaç şey şimdi sonra önce artık hala hâlâ sadece yalnızca bile hem böyle şöyle öyle "
+    "burada orada evet hayır lütfen tamam etti eder yaptı yap diye dedi üzere karşı rağmen dolayı beri",
+    weak="o bu da de en ne ben sen her var size mi mu ve ile ya az bile hem biz",
+    letters="ğşıç",
+    months="ocak/ocakta/ocağın şubat/şubatta mart/martta nisan/nisanda mayıs/mayısta haziran/haziranda "
+    "temmuz/temmuzda ağustos/ağustosta eylül/eylülde ekim/ekimde kasım/kasımda aralık/aralıkta",
+    weekdays="pazartesi salı çarşamba perşembe cuma cumartesi pazar",
+    numbers="bir=1 iki=2 üç=3 dört=4 beş=5 altı=6 yedi=7 sekiz=8 dokuz=9 on=10",
+    times=r"dün|evvelsi gün|bugün|yarın|geçenlerde|hafta sonu|önce|akşam|sabah|saat \w+"
+    r"|(?:geçen|gelecek|bu|önümüzdeki) (?:hafta|ay|yıl|sene|gece|yaz|kış)",
+    asks_time=r"ne zaman\w*|saat kaçta|ne kadar sür\w*|hangi (?:gün|tarih\w*|yıl\w*|ay\w*|saat\w*)|kaç yılında|kaçında",
+    asks_number=r"kaç\w*|ne kadar\w*|kaça|kaç yaşında",
+    asks_other_side=r"(?:öner|tavsiye et|söyle|anlat|bahset|açıkla|yaz|ver|belirt)\w*(?:mişti|di|dı|ti|tı|du|dü)\w*"
+    r"|(?:önerdi|söyledi|tavsiye etti)ğin\w*",
+    today=r"bugün|bu sabah|bu akşam", yesterday=r"dün", last_week=r"geçen hafta", last_month=r"geçen ay",
+    last_year=r"geçen (?:yıl|sene)", ago=r"{n} {unit} önce", units="gün hafta ay yıl/sene",
+    folds={"\u0130": "i", "I": "\u0131", "\u0307": ""},  # the other I of Turkish
+    is_word_before_apostrophe=True,
+    asks_first=r"ilk (?:kez|defa|kere|olarak|önce)|başta|başlangıçta|en başta|aslen|ilk (?!(?:taslak|taslağ|sürüm"
+    r"|isim|ism|bölüm|hafta|gün|sprint|adım|kısım|dil|makale|gece|aşama)\w*)\w+(?:ım|im|um|üm|m)(?:ı|i|u|ü)?",
+    asks_latest=r"(?:en )?son (?:kez|defa|kere|olarak)|en son|en yeni|en güncel",
+    asks_order=r"hangi sıra(?:yla|da)|kronoloji\w*|zaman çizelgesi\w*|(?:sırayla|sırasıyla) (?:listele|say|anlat"
+    r"|göster)\w*",
+    asks_what=r"nedir|neydi",
+    asks_otherwise=r"önce(?:den|ki|si|leri|sinde)?|eskiden|eski|daha önce|aslen|başta|başlangıç\w*|ilk (?:kez"
+    r"|defa|başta)|o zaman(?:lar)?|fark\w*|arasında\w*|karşılaştır\w*|değiş\w+|geliş\w+|iyileş\w+|öner\w+"
+    r"|tavsiye\w*|dedin|söyledin|\w+meli(?:yim|yiz)|\w+malı(?:yım|yız)|(?:yapabilir|verebilir|edebilir"
+    r"|söyleyebilir)\w*",
+    tells_change=r"artık|şimdi|şu anda|yerine|bundan sonra|aslında|bu arada|yeni|son zamanlarda|ertelen\w+"
+    r"|erteled\w+|öne al\w+|taşı(?:ndı|dı|ndık|dık|ndım|dım)\w*|değiş(?:ti|tir)\w*|güncelle\w+|düzelt\w+"
+    r"|yenile\w+|art(?:tı|ırıl|ır)\w*|yüksel\w+|\d+'y?[ae] (?:çık|düş)\w+|\d \w+y[ae] (?:çık|düş)\w+"
+    r"|düşür\w+|azal\w+|indir(?:il|di)\w*"
+    r"|uzat\w+|kısalt\w+|gecik\w+",
+    conjunctions="ve ama fakat çünkü ancak",
+    percent=r"yüzde ?{n}|%{n}",
+    clock=r"saat {t}",
+    past_day=r"geçen|bu",
+    day_alone=r"ayın {d}(?:'?\w+)?",
+    weekday_forms="pazartesiye/pazartesinin salıya/salının çarşambaya/çarşambanın perşembeye/perşembenin "
+    "cumaya/cumanın cumartesiye/cumartesinin pazara",
+    unclear="on altı yedi",
+    counted=r"kaç (?:tane )?(?!kez|defa|para)(\w+)",
+)  # fmt: skip

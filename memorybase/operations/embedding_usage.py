@@ -1,0 +1,30 @@
+"""Moves what this process asked embedding endpoints for to SQL.
+
+Workers and sweepers do so with their heartbeat and when they end, an API process when its metrics are read and when it
+ends.
+"""
+
+from __future__ import annotations
+
+from memorybase.embedding import usage
+from memorybase.queries import embedding_usage
+from memorybase.services import Services
+
+
+def store(services: Services) -> None:
+    """Add this process's usage to the sums. Raises DatabaseUnavailable and keeps it for the next call."""
+    taken = usage.OF_THIS_PROCESS.take()
+    if not taken:
+        return
+    try:
+        with services.database.transaction() as db:
+            embedding_usage.add(db, taken)
+    except BaseException:
+        usage.OF_THIS_PROCESS.add_all(taken)
+        raise
+
+
+def read(services: Services) -> dict[str, usage.Usage]:
+    """The sums over all processes, by model. Raises DatabaseUnavailable."""
+    with services.database.reading() as db:
+        return embedding_usage.read(db)

@@ -1,0 +1,88 @@
+"""What each vector store takes on disk, beside what its vectors should take.
+
+A store that does not give back what was deleted, or keeps its log, grows although its memory bases do not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from memorybase import errors
+from memorybase.operations import queries
+from memorybase.services import Services
+from memorybase.settings import Settings
+from memorybase.vectors.collection_names import UNNAMED, server_of
+from memorybase.vectors.stores import server_named
+
+PGVECTOR = "pgvector"
+BYTES_PER_VALUE = {PGVECTOR: 2}  # it stores halfvec; Chroma 32 bits
+BLOCK_BYTES = 512  # the unit of st_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSize:
+    """Of one server: chunks of memory bases at their last comparison, and the bytes of their vectors.
+
+    `disk_bytes`: all that the store has on disk; None if this process cannot see it.
+    """
+
+    server: str
+    chunks: int
+    vector_bytes: int
+    disk_bytes: int | None
+
+
+def measure(services: Services) -> list[StoreSize]:
+    """The size of every server in use. Raises DatabaseUnavailable."""
+    with services.database.reading() as db:
+        stored = queries.stored(db)
+    chunks: defaultdict[str, int] = defaultdict(int)
+    needed: defaultdict[str, int] = defaultdict(int)
+    for each in stored:
+        server = server_of(each.collection)
+        chunks[server] += each.chunks
+        needed[server] += each.chunks * each.dimension * BYTES_PER_VALUE.get(server, 4)
+    return [
+        StoreSize(server, chunks[server], needed[server], disk_bytes(services, server))
+        for server in services.settings.vector_servers
+    ]
+
+
+def disk_bytes(services: Services, server: str) -> int | None:
+    """What the server has on disk: of pgvector by its own account, of a Chroma on this machine by its folder."""
+    if server == UNNAMED:
+        folder = _local_folder(services.settings)
+        return None if folder is None else _bytes_below(folder)
+    # The protocol has no such call: a Chroma server does not tell.
+    ask: Callable[[], int] | None = getattr(server_named(services.vectors, server), "disk_bytes", None)
+    try:
+        return None if ask is None else ask()
+    except errors.VectorStoreUnavailable:
+        return None
+
+
+def _local_folder(settings: Settings) -> Path | None:
+    folder = settings.data_dir / "chroma"
+    host = urlsplit(settings.resolved_chroma_url).hostname or ""
+    try:
+        is_local = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        is_local = False
+    return folder if is_local and folder.is_dir() else None
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += Path(directory, name).lstat().st_blocks * BLOCK_BYTES
+            except FileNotFoundError:  # deleted meanwhile
+                continue
+    return total

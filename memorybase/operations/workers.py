@@ -1,0 +1,87 @@
+"""The workers, what each of them holds, and the request that one of them stops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.models import Heartbeat
+from memorybase.queries import heartbeats
+from memorybase.services import Services
+
+
+class WorkerState(StrEnum):
+    """running: takes jobs. draining: ends its jobs and stops. lost: no heartbeat for `heartbeat_stale_seconds`."""
+
+    RUNNING = "running"
+    DRAINING = "draining"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    """A worker with what it holds. `name`: host, data directory, pid and start time."""
+
+    name: str
+    state: WorkerState
+    started_at: datetime
+    last_seen_at: datetime
+    drain_requested_at: datetime | None
+    draining_at: datetime | None
+    jobs: int
+    messages: int
+    oldest_job_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Every worker that has a heartbeat, the one that has run longest first. A clean stop leaves none."""
+
+    items: list[WorkerView]
+
+
+def list_workers(services: Services) -> Workers:
+    """Workers of all users, with numbers only. One that was killed is listed for a day."""
+    with services.database.reading() as db:
+        held = heartbeats.held_by_owner(db)
+        fresh = clock.now(db) - timedelta(seconds=services.settings.heartbeat_stale_seconds)
+        return Workers([_view(each, fresh, held) for each in heartbeats.workers(db)])
+
+
+def _view(worker: Heartbeat, fresh: datetime, held: Mapping[str, heartbeats.Held]) -> WorkerView:
+    state = WorkerState.RUNNING if worker.draining_at is None else WorkerState.DRAINING
+    holds = held.get(worker.name, heartbeats.NOTHING_HELD)
+    return WorkerView(
+        name=worker.name, state=state if worker.beat_at >= fresh else WorkerState.LOST, started_at=worker.started_at,
+        last_seen_at=worker.beat_at, drain_requested_at=worker.drain_requested_at, draining_at=worker.draining_at,
+        jobs=holds.jobs, messages=holds.messages, oldest_job_at=holds.oldest_job_at,
+    )  # fmt: skip
+
+
+def request_drain(services: Services, name: str) -> str:
+    """Ask the worker with this name, or a part of it that no other has, to end its jobs and stop; its whole name.
+
+    It reads the request with its next heartbeat. Raises NotFound, and InvalidRequest if several workers match.
+    """
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        fresh = now - timedelta(seconds=services.settings.heartbeat_stale_seconds)
+        names = [each.name for each in heartbeats.workers(db) if each.beat_at >= fresh]
+        matching = [each for each in names if each == name] or [each for each in names if name in each]
+        if not matching:
+            existing = f"Running: {', '.join(names)}" if names else "No worker runs"
+            raise errors.NotFound(f"There is no running worker named {name}. {existing}.", field="name", value=name)
+        if len(matching) > 1:
+            text = f"name must match one worker, and {name} matches {', '.join(matching)}"
+            raise errors.InvalidRequest(text, field="name", value=name)
+        heartbeats.request_drain(db, matching[0], now)
+        return matching[0]
+
+
+def find_worker(services: Services, name: str) -> WorkerView | None:
+    """The worker with this name; None once it has stopped."""
+    return next((each for each in list_workers(services).items if each.name == name), None)

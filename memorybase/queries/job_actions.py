@@ -1,0 +1,148 @@
+"""Jobs that an action of an operator takes or leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import IS_ACTIVE, IS_FAILED, IngestionJob, JobKind, JobState, MemoryBase
+
+Job = IngestionJob
+
+
+class JobAction(StrEnum):
+    """retry: run what waits after an outage now. cancel: its messages wait for the next trigger or flush."""
+
+    RETRY = "retry"
+    CANCEL = "cancel"
+
+
+class JobSkipReason(StrEnum):
+    """Why an action left a job alone.
+
+    not_found: it does not exist. ended: it is done or cancelled, or a worker or another call was first. running: a
+    worker has it. due: it waits for a worker only. replaced: it failed, and other jobs took its messages. repair: the
+    store must match the messages. build: cancelling it abandons the regenerate, which DELETE /jobs/{id} does.
+    """
+
+    NOT_FOUND = "not_found"
+    ENDED = "ended"
+    RUNNING = "running"
+    DUE = "due"
+    REPLACED = "replaced"
+    REPAIR = "repair"
+    BUILD = "build"
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs: those that match every field that is given; `since` and `until`: created then."""
+
+    ids: Collection[UUID] | None = None
+    memory_base_id: UUID | None = None
+    flow_id: UUID | None = None
+    session_id: str | None = None
+    error_code: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class JobPlace(NamedTuple):
+    """Where a job is, and why the action leaves it alone; None: it takes it."""
+
+    id: UUID
+    memory_base_id: UUID
+    session_id: str
+    reason: str | None
+
+
+def reason(action: JobAction, now: datetime) -> sa.ColumnElement[str | None]:
+    """Why the action leaves a job alone, on Job joined to MemoryBase; null: it takes it."""
+    ended = sa.case(
+        (Job.state == JobState.FAILED, JobSkipReason.REPLACED.value),
+        (Job.state.not_in([JobState.QUEUED, JobState.RUNNING]), JobSkipReason.ENDED.value),
+        else_=None,
+    )
+    if action is JobAction.RETRY:
+        waits = sa.case(
+            (Job.state == JobState.RUNNING, JobSkipReason.RUNNING.value),
+            (Job.available_at <= now, JobSkipReason.DUE.value),
+            else_=None,
+        )
+    else:
+        is_of_build = sa.and_(MemoryBase.building.is_not(None), Job.generation == MemoryBase.building)
+        waits = sa.case(
+            (is_of_build, JobSkipReason.BUILD.value),
+            (Job.kind == JobKind.REPAIR, JobSkipReason.REPAIR.value),
+            else_=None,
+        )
+    return sa.func.coalesce(ended, waits)
+
+
+def find_jobs(
+    db: OrmSession, user_id: UUID, action: JobAction, wanted: JobFilter, now: datetime, *, limit: int
+) -> list[JobPlace]:
+    """Jobs that the action takes, oldest first; with ids all of these, with the reasons."""
+    why = reason(action, now)
+    statement = sa.select(Job.id, Job.memory_base_id, Job.session_id, why.label("reason"))
+    if wanted.ids is None:
+        statement = statement.where(_is_active(), why.is_(None))
+    found = _joined(statement, user_id, wanted).order_by(Job.created_at, Job.id).limit(limit)
+    return [JobPlace(*row) for row in db.execute(found)]
+
+
+def count_jobs(
+    db: OrmSession, user_id: UUID, action: JobAction, wanted: JobFilter, now: datetime
+) -> dict[str | None, int]:
+    """Active jobs that match, and for a retry failed ones, by reason; None: those that the action takes."""
+    why = reason(action, now).label("reason")
+    counts: dict[str | None, int] = {}
+    for which in (_is_active(), IS_FAILED) if action is JobAction.RETRY else (_is_active(),):
+        statement = _joined(sa.select(why, sa.func.count().label("number")).where(which), user_id, wanted)
+        rows = db.execute(statement.group_by(why))
+        counts |= {row.reason: row.number for row in rows}
+    return counts
+
+
+def lock_takeable(db: OrmSession, action: JobAction, ids: Collection[UUID], now: datetime) -> list[Job]:
+    """Those of these that the action still takes, locked in the order of their ids, as workers lock several."""
+    return list(
+        db.scalars(
+            sa.select(Job)
+            .join(MemoryBase, MemoryBase.id == Job.memory_base_id)
+            .where(Job.id.in_(ids), reason(action, now).is_(None))
+            .order_by(Job.id)
+            .with_for_update(of=Job, key_share=True)
+            .execution_options(populate_existing=True)
+        )
+    )
+
+
+def _is_active() -> sa.ColumnElement[bool]:
+    return sa.and_(IS_ACTIVE, Job.session_id >= "")  # makes SQLite use the index on active jobs
+
+
+def _joined(statement: sa.Select[*tuple[Any, ...]], user_id: UUID, wanted: JobFilter) -> sa.Select[*tuple[Any, ...]]:
+    conditions: list[sa.ColumnElement[bool]] = [MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None)]
+    if wanted.ids is not None:
+        conditions.append(Job.id.in_(wanted.ids))
+    if wanted.memory_base_id is not None:
+        conditions.append(Job.memory_base_id == wanted.memory_base_id)
+    if wanted.flow_id is not None:
+        conditions.append(MemoryBase.flow_id == wanted.flow_id)
+    if wanted.session_id is not None:
+        conditions.append(Job.session_id == wanted.session_id)
+    if wanted.error_code is not None:
+        conditions.append(Job.error_code == wanted.error_code)
+    if wanted.since is not None:
+        conditions.append(Job.created_at >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(Job.created_at <= wanted.until)
+    return statement.join(MemoryBase, MemoryBase.id == Job.memory_base_id).where(*conditions)

@@ -1,0 +1,185 @@
+"""The quotas, who is charged, and the bounds that hold for a call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, cast
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from memorybase import errors
+from memorybase.database.engine import Database
+from memorybase.quota_settings import MAX_QUOTA
+from memorybase.quotas import queries
+from memorybase.services import Services
+from memorybase.settings import Settings
+
+QuotaName = Literal["messages_per_day", "stored_messages", "searches_per_minute", "end_users"]
+Whose = Literal["user", "key"]
+
+WINDOWS: Mapping[str, timedelta] = {
+    "messages_per_day": timedelta(days=1), "searches_per_minute": timedelta(minutes=1)
+}  # fmt: skip
+NO_WINDOW = datetime(1970, 1, 1, tzinfo=UTC)  # a quota of what is stored has one window, for ever
+LOOK_UP_SECONDS = 10.0  # the quotas of a user without a key are read once in this time
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """What a user or a key may use. None: what the settings say for all of them; there, unlimited."""
+
+    messages_per_day: int | None = None
+    stored_messages: int | None = None
+    searches_per_minute: int | None = None
+    end_users: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value is not None and not 0 <= value <= MAX_QUOTA:
+                raise errors.InvalidRequest(
+                    f"{name} must be 0 to {MAX_QUOTA}", field=name, value=value, limit=[0, MAX_QUOTA]
+                )
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any] | None) -> Quotas:
+        """Those that a row states."""
+        return cls(**{name: value for name, value in (stored or {}).items() if name in NAMES})
+
+    def stored(self) -> dict[str, int] | None:
+        """The value of a row's column."""
+        return {name: value for name, value in asdict(self).items() if value is not None} or None
+
+
+NAMES: tuple[QuotaName, ...] = cast("tuple[QuotaName, ...]", tuple(field.name for field in fields(Quotas)))
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One quota of a user or a key. `subject_id`: the user, or the first of the keys that were rotated."""
+
+    quota: QuotaName
+    whose: Whose
+    subject_id: UUID
+    user_id: UUID
+    limit: int
+
+    @property
+    def counter(self) -> tuple[UUID, QuotaName]:
+        return self.subject_id, self.quota
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is charged, and the bounds that hold for it, by what they count."""
+
+    user_id: UUID
+    key_id: UUID | None = None  # the first of the keys that were rotated into the caller's
+    messages: tuple[Bound, ...] = ()  # both quotas of messages
+    searches: tuple[Bound, ...] = ()
+    end_users: tuple[Bound, ...] = ()
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        return self.messages + self.searches + self.end_users
+
+    @property
+    def attributed_to(self) -> UUID | None:
+        """What is stored names its key only where it is counted for the key."""
+        stores = any(bound.quota == "stored_messages" and bound.whose == "key" for bound in self.messages)
+        return self.key_id if stores else None
+
+
+_acting: ContextVar[Caller | None] = ContextVar("quota_caller", default=None)
+
+
+@contextmanager
+def acting_as(caller: Caller | None) -> Iterator[None]:
+    """Whom captures and searches are charged to, also in threads of this request."""
+    token = _acting.set(caller)
+    try:
+        yield
+    finally:
+        _acting.reset(token)
+
+
+def caller_of(
+    settings: Settings,
+    user_id: UUID,
+    of_user: Mapping[str, int] | None,
+    key_id: UUID | None = None,
+    of_key: Mapping[str, int] | None = None,
+) -> Caller:
+    """The caller with these rows of quotas, and the defaults of the settings."""
+    bounds = _bounds(settings, "user", user_id, user_id, of_user)
+    if key_id is not None:
+        bounds += _bounds(settings, "key", key_id, user_id, of_key)
+    return Caller(
+        user_id, key_id,
+        messages=tuple(each for each in bounds if each.quota in ("messages_per_day", "stored_messages")),
+        searches=tuple(each for each in bounds if each.quota == "searches_per_minute"),
+        end_users=tuple(each for each in bounds if each.quota == "end_users"),
+    )  # fmt: skip
+
+
+def limit_of(settings: Settings, whose: Whose, name: QuotaName, stored: Mapping[str, int] | None) -> int | None:
+    """The quota of the row, else that of the settings; None: unlimited."""
+    own = (stored or {}).get(name)
+    default: int | None = getattr(settings, f"{whose}_quota_{name}")
+    return default if own is None else own
+
+
+def window_of(quota: str, now: datetime) -> tuple[datetime, datetime | None]:
+    """The start of the current window and its end, in UTC; without an end for what is stored."""
+    length = WINDOWS.get(quota)
+    if length is None:
+        return NO_WINDOW, None
+    start = now - (now - NO_WINDOW) % length
+    return start, start + length
+
+
+def current(services: Services, user_id: UUID) -> Caller:
+    """Who is charged for a call of this user. Without a key: the user, whose row is read once in a while."""
+    acting = _acting.get()
+    if acting is not None and acting.user_id == user_id:
+        return acting
+    return _USERS.setdefault(services.database, _Users()).get(services, user_id)
+
+
+def forget(database: Database, user_id: UUID) -> None:
+    """The quotas of the user were changed. Other processes notice within LOOK_UP_SECONDS."""
+    known = _USERS.get(database)
+    if known is not None:
+        known.forget(user_id)
+
+
+class _Users:
+    """Callers without a key that were looked up a moment ago. Threads may look one up twice."""
+
+    def __init__(self) -> None:
+        self._known: dict[UUID, tuple[Caller, float]] = {}
+
+    def get(self, services: Services, user_id: UUID) -> Caller:
+        caller, until = self._known.get(user_id, (None, 0.0))
+        if caller is None or time.monotonic() >= until:
+            with services.database.reading(snapshot=False) as db:
+                caller = caller_of(services.settings, user_id, queries.quotas_of_user(db, user_id))
+            self._known[user_id] = caller, time.monotonic() + LOOK_UP_SECONDS
+        return caller
+
+    def forget(self, user_id: UUID) -> None:
+        self._known.pop(user_id, None)
+
+
+_USERS: WeakKeyDictionary[Database, _Users] = WeakKeyDictionary()
+
+
+def _bounds(
+    settings: Settings, whose: Whose, subject_id: UUID, user_id: UUID, stored: Mapping[str, int] | None
+) -> list[Bound]:
+    limits = {name: limit_of(settings, whose, name, stored) for name in NAMES}
+    return [Bound(name, whose, subject_id, user_id, limit) for name, limit in limits.items() if limit is not None]

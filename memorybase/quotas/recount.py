@@ -1,0 +1,75 @@
+"""The sweeper's part: compare the quotas of what is stored with what is stored, and forget windows that are over."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database import clock
+from memorybase.database.due import change_if_due
+from memorybase.quotas import queries
+from memorybase.quotas.counters import RECOUNT_EVERY
+from memorybase.quotas.queries import Subject
+from memorybase.services import Services
+
+SUBJECTS = 100  # of one pass
+PART_OF_TIME = 20  # a count of the messages takes at most this part of the sweeper's time
+MOST_PAUSE = timedelta(days=1)
+WINDOWS_KEPT = timedelta(days=2)
+WINDOWS_LIMIT = 5_000
+
+
+def recount(services: Services) -> int:
+    """How many counters were compared. Deletions lower them here, whoever deleted.
+
+    What a process holds as its slice during the count is not in the result: until the next count a quota may be
+    exceeded by as much, which is little where little is left of it."""
+    with services.database.reading() as db:
+        now = clock.now(db)
+        due = queries.due_recounts(db, now, limit=SUBJECTS)
+    for subject in due:
+        _recount(services, subject)
+    return len(due)
+
+
+def forget_windows(services: Services) -> int:
+    """Delete counters of windows that are over, or lie ahead because the clock was stepped back; how many."""
+    return change_if_due(
+        services.database,
+        lambda db, now: queries.has_counters(db, before=now - WINDOWS_KEPT, after=now),
+        lambda db, now: queries.delete_counters(db, before=now - WINDOWS_KEPT, after=now, limit=WINDOWS_LIMIT),
+    )
+
+
+def _recount(services: Services, subject: Subject) -> None:
+    started = time.monotonic()
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        # Claimed for a while: the other sweepers do not count the same. What is granted after this is added.
+        granted = queries.put_off_recount(db, subject.subject_id, subject.quota, now + RECOUNT_EVERY)
+        if granted is None:
+            return
+        if subject.quota == "end_users":  # rows under the counter's lock
+            stored = _end_users(db, subject, now)
+            _correct(db, subject, stored - granted, now, started)
+            return
+    with services.database.reading() as db:
+        stored = queries.stored_messages(db, subject.user_id, subject.key_id)
+    with services.database.transaction() as db:
+        _correct(db, subject, stored - granted, now, started)
+
+
+def _end_users(db: OrmSession, subject: Subject, now: datetime) -> int:
+    """How many count, after those without data are deleted, and those are added that other ways brought."""
+    queries.delete_end_users_without_data(db, subject.subject_id, subject.user_id, now - RECOUNT_EVERY)
+    if subject.key_id is None:
+        queries.add_end_users_of_user(db, subject.user_id, now)
+    return queries.count_end_users(db, subject.subject_id)
+
+
+def _correct(db: OrmSession, subject: Subject, by: int, now: datetime, started: float) -> None:
+    took = timedelta(seconds=time.monotonic() - started)
+    pause = min(max(RECOUNT_EVERY, took * PART_OF_TIME), MOST_PAUSE)
+    queries.correct(db, subject.subject_id, subject.quota, by=by, recount_at=now + pause)

@@ -1,0 +1,85 @@
+"""How much of each quota is in use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memorybase.database import clock
+from memorybase.queries.ownership import not_found
+from memorybase.quotas import counters, queries
+from memorybase.quotas.bounds import NAMES, WINDOWS, Bound, Caller, QuotaName, caller_of, window_of
+from memorybase.quotas.slices import slices_of
+from memorybase.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaUsage:
+    """One quota. `used` is null without a limit, because nothing is counted then; what other processes hold as their
+    slices counts as used. `resets_at` is null for what is stored."""
+
+    quota: QuotaName
+    limit: int | None
+    used: int | None
+    resets_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The quotas of a user, over all keys, and those of a key; `key_id` is null without one."""
+
+    key_id: UUID | None
+    user: list[QuotaUsage]
+    key: list[QuotaUsage]
+
+
+def usage_of_user(services: Services, user_id: UUID) -> Usage:
+    """Without a key."""
+    with services.database.reading(snapshot=False) as db:
+        of_user = queries.quotas_of_user(db, user_id)
+    return _usage(services, caller_of(services.settings, user_id, of_user), None)
+
+
+def usage_of_key(services: Services, user_id: UUID, key_id: UUID) -> Usage:
+    """Raises NotFound."""
+    with services.database.reading(snapshot=False) as db:
+        key = queries.key_of_user(db, user_id, key_id)
+        of_user = queries.quotas_of_user(db, user_id)
+    if key is None:
+        raise not_found("key", key_id)
+    caller = caller_of(services.settings, user_id, of_user, key.quota_subject or key.id, key.quotas)
+    return _usage(services, caller, key_id)
+
+
+def _usage(services: Services, caller: Caller, key_id: UUID | None) -> Usage:
+    of_user = _listed(services, [bound for bound in caller.bounds if bound.whose == "user"])
+    if key_id is None:
+        return Usage(None, of_user, [])
+    return Usage(key_id, of_user, _listed(services, [bound for bound in caller.bounds if bound.whose == "key"]))
+
+
+def _listed(services: Services, bounds: list[Bound]) -> list[QuotaUsage]:
+    """All quotas; those without a bound are unlimited."""
+    by_name = {bound.quota: bound for bound in bounds}
+    with services.database.reading(snapshot=False) as db:
+        now = clock.now(db)
+    return [
+        QuotaUsage(
+            name, by_name[name].limit if name in by_name else None,
+            _used(services, by_name[name], now) if name in by_name else None, window_of(name, now)[1],
+        )
+        for name in NAMES
+    ]  # fmt: skip
+
+
+def _used(services: Services, bound: Bound, now: datetime) -> int:
+    start, _ = window_of(bound.quota, now)
+    with services.database.reading(snapshot=False) as db:
+        counter = queries.counter(db, *bound.counter, start)
+    if counter is not None:
+        return max(counter.granted - slices_of(services.database).unspent(bound, start, counter.epoch), 0)
+    if bound.quota in WINDOWS:
+        return 0
+    counters.start_counting(services, bound)  # nothing was stored since the quota was set
+    return _used(services, bound, now)

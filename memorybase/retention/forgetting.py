@@ -1,0 +1,115 @@
+"""Let the knowledge base of a memory base forget what is older than its rule says; the conversation stays.
+
+The start of a session's progress moves up: what lies before it is neither ingested nor held. A repair deletes the
+chunks, as after a deletion. Pending messages that are as old are passed over; a job that is about to ingest them is
+cancelled.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database import clock
+from memorybase.ingestion import scheduler
+from memorybase.models import MemoryBase, Session, SessionProgress
+from memorybase.queries import cursors, dead_letters, distillations, jobs, memory_bases, sessions
+from memorybase.queries.memory_bases import SharedBase
+from memorybase.retention import queries, receipts
+from memorybase.retention.receipts import Subject
+from memorybase.services import Services
+
+BASES = 20  # in one pass
+PAGE = 500  # messages whose sessions one pass looks at, beyond those of one run
+LEASE = timedelta(minutes=1)  # in which no other sweeper takes the memory base
+
+
+def forget_expired(services: Services) -> int:
+    """Forget what has expired by the rules of memory bases; how many messages."""
+    with services.database.reading() as db:
+        due = queries.due_bases(db, clock.now(db), limit=BASES)
+    return sum(_forget_in_base(services, base_id) for base_id in due)
+
+
+def _forget_in_base(services: Services, base_id: UUID) -> int:
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        if not queries.take_base(db, base_id, now, now + LEASE):
+            return 0
+    # Of one run all messages have the same time, so a page must be longer.
+    limit = services.settings.max_messages_per_run + PAGE
+    with services.database.reading() as db:
+        base = db.get(MemoryBase, base_id)
+        if base is None or base.retain_days is None:
+            return 0
+        days, before = base.retain_days, clock.now(db) - timedelta(days=base.retain_days)
+        found = queries.captured_between(db, base.flow_id, base.forgotten_until, before, limit=limit)
+    forgotten = sum(
+        forget_session(services, base.flow_id, base_id, name) for name in dict.fromkeys(name for name, _ in found)
+    )
+    is_complete = len(found) < limit
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        if is_complete:
+            receipts.close(db, "memory_base", base_id, now)
+            now += timedelta(seconds=services.settings.retention_interval_seconds)
+        queries.release_base(db, base_id, days, now, before if is_complete else found[-1][1])
+    return forgotten
+
+
+def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id: str) -> int:
+    """Forget what has expired of one session; how many messages the knowledge base held of it."""
+    with services.database.transaction() as db:
+        shared = memory_bases.share_bases_of_flow(db, flow_id)
+        base = next((each for each in shared if each.id == base_id), None)
+        session = None if base is None else sessions.lock_session(db, flow_id, session_id)
+        if base is None or session is None or session.deleted_at is not None:
+            return 0
+        days = queries.retain_days_of(db, base_id)
+        if days is None:
+            return 0
+        now = clock.now(db)
+        before = now - timedelta(days=days)
+        start = queries.last_expired_seq(db, session, before)
+        # A session without a row would be ingested from its beginning later.
+        cursors.ensure_progress(
+            db, base_id=base_id, generation=scheduler.write_generation(base), flow_id=flow_id, session_id=session_id,
+            start_seq=start,
+        )  # fmt: skip
+        rows = cursors.lock_session_progress(db, [base_id], session_id)
+        counts = {"messages": 0, "chunks": 0, "facts": 0}
+        for progress in rows:
+            if progress.start_seq < start:
+                if progress.generation == base.serving:
+                    counts["messages"], counts["chunks"] = queries.held_up_to(db, progress.id, start)
+                counts["facts"] += _start_after(db, services, base, session, progress, start, now)
+        db.flush()
+        scheduler.schedule_next(db, services, base, rows, now)
+        receipts.add(db, Subject("memory_base", base.user_id, flow_id, days, base_id), before, counts, now)
+        return counts["messages"]
+
+
+def _start_after(
+    db: OrmSession,
+    services: Services,
+    base: SharedBase,
+    session: Session,
+    progress: SessionProgress,
+    start: int,
+    now: datetime,
+) -> int:
+    """Let the progress of a session start after this seq; a repair deletes what the store holds from before. How many
+    facts are deleted."""
+    if progress.cursor_seq < start:
+        job = jobs.active_job(db, base.id, session.session_id)
+        if job is not None:  # its range begins at the old cursor, so it cannot advance
+            jobs.cancel_jobs(db, [job.id], now, "the messages have expired")
+            progress.audit_at = scheduler.audit_time(now, services.settings)
+        progress.cursor_seq = start
+        progress.target_seq = max(progress.target_seq, start)
+    progress.start_seq = start
+    progress.dirty += 1
+    dead_letters.clear_forgotten(db, progress, start)
+    return distillations.forget(db, base.id, progress.flow_id, session.session_id, start)

@@ -1,0 +1,148 @@
+"""Receipts: what each pass of a rule deleted, in numbers and never in text.
+
+A receipt is written with the first deletion of a pass, and each deletion adds to it in its own transaction. A pass that
+several sweeps share, or that a killed sweeper left, is continued until nothing is left to delete; then it is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database import clock
+from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.models import RetentionPass
+from memorybase.queries.ownership import check_flow
+from memorybase.queries.retention import Rule
+from memorybase.read_models.views import view_of
+from memorybase.retention import queries
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+from memorybase.webhooks import events
+from memorybase.webhooks.events import Event, EventType
+
+log = get_logger(__name__)
+
+CLEAN_UP_LIMIT = 1_000  # receipts in one sweep
+COUNTED = (
+    "sessions", "runs", "messages", "chunks", "node_executions", "memory_uses", "summaries", "message_changes",
+    "restorable_messages", "chats", "chat_messages", "facts",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a rule is about: a flow, its sessions that expire by themselves, or a memory base of it."""
+
+    rule: Rule
+    user_id: UUID
+    flow_id: UUID
+    retain_days: int | None = None
+    memory_base_id: UUID | None = None
+
+    @property
+    def id(self) -> UUID:
+        return self.memory_base_id or self.flow_id
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPassView:
+    """What one pass of a rule deleted. `sessions` were deleted completely; `chunks` are those that the knowledge bases
+    held. A pass without `finished_at` goes on."""
+
+    id: UUID
+    rule: Rule
+    flow_id: UUID
+    memory_base_id: UUID | None
+    retain_days: int | None
+    expired_before: datetime
+    sessions: int
+    runs: int
+    messages: int
+    chunks: int
+    node_executions: int
+    memory_uses: int
+    summaries: int
+    message_changes: int
+    restorable_messages: int
+    chats: int
+    chat_messages: int
+    started_at: datetime
+    finished_at: datetime | None
+    facts: int = 0
+
+
+def add(db: OrmSession, subject: Subject, before: datetime, counts: Mapping[str, int], now: datetime) -> None:
+    """Add what this transaction deletes to the open receipt of the rule; nothing if it deletes nothing."""
+    if not any(counts.values()):
+        return
+    values: dict[str, Any] = {
+        "id": uuid4(), "user_id": subject.user_id, "rule": subject.rule, "flow_id": subject.flow_id,
+        "memory_base_id": subject.memory_base_id, "subject_id": subject.id, "retain_days": subject.retain_days,
+        "expired_before": before, "counts": {}, "started_at": now,
+    }  # fmt: skip
+    receipt = queries.open_pass(db, values)
+    receipt.counts = {name: receipt.counts.get(name, 0) + counts.get(name, 0) for name in COUNTED}
+    receipt.expired_before = max(receipt.expired_before, before)
+    receipt.retain_days = subject.retain_days
+    db.flush()
+
+
+def close(db: OrmSession, rule: str, subject_id: UUID, now: datetime) -> None:
+    """Nothing is left for the rule to delete: finish its open receipt, if it has one."""
+    receipt = queries.lock_open_pass(db, rule, subject_id)
+    if receipt is not None:
+        receipt.finished_at = now
+        db.flush()
+        _retention_expired(db, receipt, now)
+
+
+def _retention_expired(db: OrmSession, receipt: RetentionPass, now: datetime) -> None:
+    """The event of a finished pass, in the transaction that finishes it: so it happens exactly once."""
+    deleted = {
+        "pass_id": receipt.id, "rule": receipt.rule, "flow_id": receipt.flow_id,
+        "memory_base_id": receipt.memory_base_id, "retain_days": receipt.retain_days,
+        "sessions": receipt.counts["sessions"], "messages": receipt.counts["messages"],
+        "chunks": receipt.counts["chunks"],
+    }  # fmt: skip
+    events.record(db, receipt.user_id, [Event(EventType.RETENTION_EXPIRED, deleted)], now)
+    log.info(
+        "retention_expired", pass_id=str(receipt.id), rule=receipt.rule, flow_id=str(receipt.flow_id),
+        messages=receipt.counts["messages"], sessions=receipt.counts["sessions"],
+    )  # fmt: skip
+
+
+def list_passes(
+    services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None = None
+) -> Page[RetentionPassView]:
+    """The receipts, newest first; also those of flows that are deleted by now. Raises NotFound for a flow of others."""
+    with services.database.reading() as db:
+        if flow_id is not None and not queries.has_pass(db, user_id, flow_id):
+            check_flow(db, user_id, flow_id)
+        return page_of(queries.passes_page(db, user_id, request, flow_id=flow_id), _view)
+
+
+def _view(row: AnyRow) -> RetentionPassView:
+    found: RetentionPass = row.RetentionPass
+    counts: dict[str, Any] = {name: found.counts.get(name, 0) for name in COUNTED}
+    return view_of(RetentionPassView, found, **counts)
+
+
+def clean_up(services: Services) -> int:
+    """Close the passes of rules that are gone, and delete receipts that are older than the setting says; how many."""
+    days = services.settings.retention_receipt_days
+    with services.database.reading() as db:
+        abandoned = queries.abandoned_passes(db, limit=CLEAN_UP_LIMIT)
+        has_old = days > 0 and queries.has_old_pass(db, days=days)
+    for rule, subject_id in abandoned:
+        with services.database.transaction() as db:
+            close(db, rule, subject_id, clock.now(db))
+    if not has_old:
+        return len(abandoned)
+    with services.database.transaction() as db:
+        return len(abandoned) + queries.delete_passes(db, days=days, limit=CLEAN_UP_LIMIT)

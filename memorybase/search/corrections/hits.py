@@ -1,0 +1,130 @@
+"""Marks the hits of a search that a later message corrects, and ranks the later one before the earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+from uuid import UUID
+
+import structlog
+
+from memorybase import errors, tracing
+from memorybase.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
+from memorybase.keyword_index.analyzer import analyzer
+from memorybase.messages import message_text
+from memorybase.search.corrections import pairs
+from memorybase.search.corrections.likeness import Likeness
+from memorybase.search.corrections.pairs import COMPARED, Correction, Said, Sought
+from memorybase.search.corrections.values import Kind
+from memorybase.search.queries import Target
+from memorybase.search.request import SearchRequest
+from memorybase.search.stored_candidates import Candidate
+from memorybase.services import Services
+
+if TYPE_CHECKING:
+    from memorybase.search.search import Hit
+
+log = structlog.get_logger()
+
+PEOPLE = "user"  # whose messages are compared: an assistant repeats what it is told
+# A later message further down is seldom about the same thing, even if the sentences are alike.
+PLACES = 5
+
+NOTHING = Sought(frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionOf:
+    """The other message of a correction, with both values as they were written; a denial has none."""
+
+    message_id: UUID
+    kind: Kind | Literal["denial"]
+    was: str | None
+    now: str | None
+
+
+def sought_by(services: Services, request: SearchRequest) -> Sought:
+    """What later messages can correct for this request; nothing outside of hybrid search, or if it is turned off."""
+    if request.mode != "hybrid" or request.corrections is False:
+        return NOTHING
+    return pairs.sought_by(request.query, analyzer(services.settings.keyword_language))
+
+
+def widened(request: SearchRequest) -> SearchRequest:
+    """The request with enough results for comparison: a correction may have a low score of its own."""
+    return replace(request, top_k=max(request.top_k, COMPARED), min_score=None)
+
+
+def corrected(
+    services: Services, request: SearchRequest, sought: Sought, chosen: Sequence[Candidate], hits: Sequence[Hit]
+) -> list[Hit]:
+    """The hits of a widened request with their corrections, narrowed to what was requested; `chosen` are their
+    candidates.
+
+    If the model fails only now, the hits are returned without corrections.
+    """
+    end_users = {each.message_id: each.facts.end_user_id for each in chosen if each.facts is not None}
+    messages = [_said(hit, number, end_users.get(hit.message_id)) for number, hit in enumerate(hits[:COMPARED])]
+    found = _corrections(services, request, chosen[0].target, sought, messages)
+    marked = _marked(hits, found)
+    return [hit for hit in _ordered(marked, hits, found) if hit.score >= (request.min_score or 0)][: request.top_k]
+
+
+def _corrections(
+    services: Services, request: SearchRequest, target: Target, sought: Sought, messages: Sequence[Said]
+) -> list[Correction]:
+    if request.corrections is None and target.embedding_model.startswith(AT_AN_ENDPOINT):
+        return []  # a further request, which costs money and time
+    text_analyzer = analyzer(services.settings.keyword_language).of(request.query)
+    stated = pairs.stated(messages, request.query, sought, text_analyzer)
+    if not stated:
+        return []
+    try:
+        with tracing.span("compare_statements"):
+            embedder = services.embedders.get(target.embedding_model)
+            likeness = Likeness(embedder, [request.query, *(each.text for each in stated)])
+    except (errors.EnvironmentFailure, errors.MessageFailure) as error:
+        log.warning("corrections_skipped", error_code=error.code)
+        return []
+    return pairs.find(messages, stated, request.query, likeness.of)
+
+
+def _said(hit: Hit, number: int, end_user_id: str | None) -> Said:
+    # An assistant's message has a speaker of its own, so that nothing compares with it.
+    speaker = (end_user_id, hit.sender_name) if hit.role == PEOPLE else number
+    return Said(speaker, (hit.timestamp, hit.seq), message_text(hit.content))
+
+
+def _marked(hits: Sequence[Hit], found: Iterable[Correction]) -> dict[UUID, Hit]:
+    """The hits by id: each with the best hit that it corrects, and the latest that corrects it."""
+    marked = {hit.message_id: hit for hit in hits}
+    by_rank = sorted(found, key=lambda each: each.older)
+    for each in sorted(by_rank, key=lambda each: (hits[each.newer].timestamp, hits[each.newer].seq), reverse=True):
+        older, newer = (marked[hits[number].message_id] for number in (each.older, each.newer))
+        if older.corrected_by is None:
+            older = replace(older, corrected_by=CorrectionOf(newer.message_id, each.kind, each.was, each.now))
+        if newer.corrects is None:
+            newer = replace(newer, corrects=CorrectionOf(older.message_id, each.kind, each.was, each.now))
+        marked |= {older.message_id: older, newer.message_id: newer}
+    return marked
+
+
+def _ordered(marked: dict[UUID, Hit], hits: Sequence[Hit], found: Iterable[Correction]) -> list[Hit]:
+    """The hits, a later value directly before the earlier one and with its score. Denials and pins leave the order."""
+    order = [hit.message_id for hit in hits]
+    for each in sorted(found, key=lambda each: (each.older, each.newer)):
+        older, newer = hits[each.older].message_id, hits[each.newer].message_id
+        is_near = each.older < each.newer <= each.older + PLACES
+        moves = each.kind != "denial" and is_near and not marked[older].pinned
+        if moves and order.index(newer) > order.index(older):
+            order.remove(newer)
+            order.insert(order.index(older), newer)
+            marked[newer] = _raised(marked[newer], marked[older].score)
+    return [marked[message_id] for message_id in order]
+
+
+def _raised(hit: Hit, score: float) -> Hit:
+    """The hit with this score, and its own among the parts."""
+    parts = None if hit.parts is None else {**hit.parts, "own_score": hit.score}
+    return replace(hit, score=max(hit.score, score), parts=parts)

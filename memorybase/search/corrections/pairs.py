@@ -1,0 +1,211 @@
+"""Finds later messages that say something else about the same fact: "was 300 ms, now 250 ms". Pure.
+
+Compared are alike sentences of one speaker's messages: those that state a value of the kind that the question asks for,
+or that claim or deny what it asks about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import permutations
+from typing import Literal, NamedTuple
+
+from memorybase.keyword_index.analyzer import Analyzer
+from memorybase.keyword_index.languages import Language
+from memorybase.keyword_index.languages.definition import normal
+from memorybase.search.corrections.changes import change
+from memorybase.search.corrections.claims import Claim, asks_whether, claim_of
+from memorybase.search.corrections.foreign_values import same_days
+from memorybase.search.corrections.statements import Statement, Value, statements
+from memorybase.search.corrections.values import Kind
+
+Likeness = Callable[[str, str], float]
+
+COMPARED = 10  # of the best messages
+STATEMENTS_PER_MESSAGE = 2
+DENIED = 0.47  # likeness of a claim and its denial
+ASKED = 0.37  # likeness of each sentence and the question
+SHORT_STATEMENT = 140  # characters: need not share a word with the question if it tells a change
+
+_ASKS_DATE = re.compile(
+    r"^\W*(?:(?:by|from|since|until|till|on) )?(?:when|which (?:date|day|evening)s?)\b"
+    r"|\b(?:what|which) (?:date|year|month|days?|weekday|time|evenings?)\b|\bwh(?:at|ich)\b.*\bdeadline\b"
+)
+_ASKS_AMOUNT = re.compile(
+    r"\bhow (?:many|much|often|old|long|fast|big|high|far|large)\b"
+    r"|\bwh(?:at|ich)\b.*\b(?:average|total|quota|number|volume|budget|limit|price|cost|rate|count|version|score|weight"
+    r"|size)\b"
+)
+_COUNTED = re.compile(r"\bhow many ((?:\w+ )?\w+)", re.IGNORECASE)
+_ASKS_PERCENT = re.compile(r"\bpercent(?:age)?\b")
+_ASKS_WHO = re.compile(r"\b(?:who|whom|whose|where|which)\b")
+_ASKS_WHAT = re.compile(r"^\W*what(?:'s| is| was| does| did)\b")
+# Questions about the past or that compare (both statements are wanted, in their order), about what the other side
+# said, and for advice.
+_ASKS_OTHERWISE = re.compile(
+    r"\b(?:initial(?:ly)?|original(?:ly)?|at first|in the beginning|used to|before|previous(?:ly)?|earlier"
+    r"|first (?:time|thing)|between|improve\w*|happened|difference|compar\w+|when i|from .{1,30} to|how ha(?:s|ve)"
+    r"|changed?|changes|evolv\w+|(?:did|have|had) you|should|recommend|(?:can|could|would) (?:you|i|we))\b"
+)
+
+
+class Said(NamedTuple):
+    """A message as far as corrections need it; messages of different speakers are not compared."""
+
+    speaker: Hashable
+    at: tuple[datetime, int]
+    text: str
+
+
+class Stated(NamedTuple):
+    """What the message with this number states or claims."""
+
+    message: int
+    said: Statement | Claim
+
+    @property
+    def text(self) -> str:
+        return self.said.text
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a question asks for, as far as a later message can correct it."""
+
+    kinds: frozenset[Kind]  # of values
+    whether: bool = False  # something was done
+    counted: frozenset[str] = frozenset()  # "how many problems": terms, of which a number with a unit must have one
+
+    def __bool__(self) -> bool:
+        return bool(self.kinds) or self.whether
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """The message `newer` says `now` where the message `older` said `was`; both are numbers of messages.
+
+    kind "denial": one denies what the other claims, without values.
+    """
+
+    older: int
+    newer: int
+    kind: Kind | Literal["denial"]
+    was: str | None = None
+    now: str | None = None
+
+
+def sought_by(query: str, analyzer: Analyzer) -> Sought:
+    """What to compare for this question; nothing if it compares, or asks about the past or for advice."""
+    if asks_whether(query, analyzer):
+        return Sought(frozenset(), whether=True)
+    own = analyzer.of(query)
+    if own.known is not None:
+        return _sought_in(own.known, query, own)
+    counted = _COUNTED.search(query)
+    return Sought(_kinds(query), counted=frozenset(own.terms(counted[1]) if counted else ()))
+
+
+def _sought_in(language: Language, query: str, own: Analyzer) -> Sought:
+    """What to compare for a question in another language than English: values but names."""
+    folded = language.folded(normal(query))
+    asks = {name for name, pattern in language.questions.items() if pattern.search(folded)}
+    if asks & {"asks_otherwise", "asks_other_side"}:
+        return Sought(frozenset())
+    kinds: set[Kind] = {"date", "time"} if "asks_time" in asks else set()
+    if "asks_number" in asks:
+        kinds |= {"number", "percent"}
+    if not kinds and "asks_what" in asks:
+        kinds = {"number", "date", "percent", "time"}
+    counted = language.counts.search(folded)
+    return Sought(frozenset(kinds), counted=frozenset(own.terms(counted[1]) if counted else ()))
+
+
+def _kinds(query: str) -> frozenset[Kind]:
+    folded = query.casefold().replace("\u2019", "'")
+    if _ASKS_OTHERWISE.search(folded):
+        return frozenset()
+    if _ASKS_PERCENT.search(folded):
+        return frozenset(("percent",))
+    found: set[Kind] = set()
+    if _ASKS_DATE.search(folded):
+        found |= {"date", "time"}
+    if _ASKS_AMOUNT.search(folded):
+        found |= {"number", "percent"}
+    if not found and _ASKS_WHO.search(folded):
+        found |= {"name", "number", "date"}
+    if not found and _ASKS_WHAT.search(folded):
+        found |= {"number", "date", "percent", "time"}
+    return frozenset(found)
+
+
+def stated(messages: Sequence[Said], query: str, sought: Sought, analyzer: Analyzer) -> list[Stated]:
+    """What is worth comparing, at most two sentences of a message; empty if it is all of one message."""
+    asked = frozenset(analyzer.terms(query))
+    speakers = [message.speaker for message in messages]
+    found: list[Stated] = []
+    for number, message in enumerate(messages):
+        if speakers.count(message.speaker) < 2:
+            continue
+        if sought.whether:
+            claim = claim_of(message.text, query, analyzer)
+            found += [Stated(number, claim)] if claim else []
+        else:
+            relevant = list(_relevant(message.text, asked, sought, analyzer))
+            relevant.sort(key=lambda each: (-len(each.terms & asked), not each.tells_change))
+            found += [Stated(number, each) for each in relevant[:STATEMENTS_PER_MESSAGE]]
+    return found if len({each.message for each in found}) > 1 else []
+
+
+def _relevant(text: str, asked: frozenset[str], sought: Sought, analyzer: Analyzer) -> Iterator[Statement]:
+    """The statements with values that the question may ask for."""
+    for each in statements(text, analyzer, sought.kinds):
+        values = tuple(value for value in each.values if _counts(value, sought.counted))
+        is_short_change = each.tells_change and each.length < SHORT_STATEMENT
+        if values and (is_short_change or any(value.clause & asked for value in values)):
+            yield replace(each, values=values)
+
+
+def _counts(value: Value, counted: frozenset[str]) -> bool:
+    return not (counted and value.units) or not counted.isdisjoint(value.unit_stems)
+
+
+def find(messages: Sequence[Said], found: Sequence[Stated], query: str, likeness: Likeness) -> list[Correction]:
+    """The corrections among these sentences, of each pair of messages that of the most alike ones."""
+    near = [each for each in found if likeness(each.text, query) >= ASKED]
+    known = [_said_before(message, messages, found) for message in messages]
+    best: dict[tuple[int, int], tuple[float, Correction]] = {}
+    for older, newer in permutations(near, 2):
+        before, after = messages[older.message], messages[newer.message]
+        if before.speaker != after.speaker or before.at >= after.at:
+            continue
+        alike = likeness(older.text, newer.text)
+        correction = _compared(older, newer, alike, known[older.message])
+        pair = (older.message, newer.message)
+        if correction is not None and (pair not in best or alike > best[pair][0]):
+            best[pair] = (alike, correction)
+    return [correction for _, correction in best.values()]
+
+
+def _said_before(message: Said, messages: Sequence[Said], found: Sequence[Stated]) -> set[str]:
+    """The values that its speaker stated up to this message: who repeats one of them later corrects nothing."""
+    return {
+        key
+        for each in found
+        if messages[each.message].speaker == message.speaker and messages[each.message].at <= message.at
+        if isinstance(each.said, Statement)
+        for value in each.said.values
+        for key in same_days(value.key)
+    }
+
+
+def _compared(older: Stated, newer: Stated, alike: float, known: set[str]) -> Correction | None:
+    match older.said, newer.said:
+        case Statement(), Statement():
+            changed = change(older.said, newer.said, alike, known)
+            return Correction(older.message, newer.message, *changed) if changed else None
+        case Claim(), Claim() if older.said.denies != newer.said.denies and alike >= DENIED:
+            return Correction(older.message, newer.message, "denial")
+    return None

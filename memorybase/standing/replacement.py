@@ -1,0 +1,121 @@
+"""Which statements still hold: a later one replaces an earlier one that it repeats or contradicts. Pure.
+
+Two statements are about the same if both set the same thing (how to address the person, the language, the units, the
+length of answers, emojis), or if their words are mostly the same: "always answer in metric units" and "answer in
+imperial units from now on". A statement that a person deleted still hides earlier ones that say the same, but brings
+back what it contradicted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol, TypeVar
+
+from memorybase.keyword_index.analyzer import analyzer
+
+SAME_WORDS = 0.6  # of the words of both, that both have
+REPEATED_WORDS = 0.8  # the same, of a repetition
+
+# What an end user sets once. A statement with a condition ("when I ask about prices") sets it for that case only.
+_SLOTS = (
+    ("name", re.compile(r"\b(?:call me|address me as|refer to me as)\b", re.IGNORECASE)),
+    ("pronouns", re.compile(r"\bmy pronouns\b", re.IGNORECASE)),
+    ("emojis", re.compile(r"\bemojis?\b", re.IGNORECASE)),
+    ("units", re.compile(r"\b(?:metric|imperial|celsius|fahrenheit|kelvin)\b", re.IGNORECASE)),
+    (
+        "language",
+        re.compile(
+            r"\b(?:answer|respond|reply|write|speak|talk)\b[^,;]* in (?:english|german|french|spanish|portuguese"
+            r"|italian"
+            r"|dutch|polish|russian|turkish|arabic|hindi|chinese|mandarin|japanese|korean)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "length",
+        re.compile(
+            r"\b(?:short|brief|concise|terse|detailed|long|longer|shorter)\b[^,;]*\b(?:answers?|replies|responses"
+            r"|explanations)\b|\b(?:answers?|replies|responses|explanations)\b[^,;]*\b(?:short|brief|concise|terse"
+            r"|detailed|long|longer|shorter)\b|^(?:please )?be (?:more )?(?:concise|brief|terse|detailed)\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_CONDITION = re.compile(r"\b(?:when(?:ever)?|if|for|about|every time|each time|while|in case)\b", re.IGNORECASE)
+# The words that make a statement standing do not say what it is about.
+_MARKERS = frozenset(
+    analyzer("english").terms(
+        "always never please prefer preference rather want like hate dislike from now on going forward future whenever "
+        "every time make sure remember ask again use stop avoid"
+    )
+)
+
+
+class AnyStatement(Protocol):
+    @property
+    def found(self) -> str: ...
+
+    @property
+    def edited(self) -> str | None: ...
+
+    @property
+    def deleted_at(self) -> datetime | None: ...
+
+
+S = TypeVar("S", bound=AnyStatement)
+
+
+class Topic(NamedTuple):
+    """What a statement is about."""
+
+    slot: str | None
+    words: frozenset[str]
+
+
+class Held(NamedTuple):
+    """The indexes of the statements that hold, and by index the one that replaces it."""
+
+    holding: list[int]
+    replaced_by: dict[int, int]
+
+
+def text_of(statement: AnyStatement) -> str:
+    """What a person wrote in its place, else what was found."""
+    return statement.found if statement.edited is None else statement.edited
+
+
+def topic_of(text: str) -> Topic:
+    words = frozenset(analyzer("english").terms(text)) - _MARKERS
+    is_general = _CONDITION.search(text) is None
+    slot = next((name for name, form in _SLOTS if form.search(text)), None) if is_general else None
+    return Topic(slot, words)
+
+
+def holding(statements: Sequence[AnyStatement]) -> Held:
+    """For statements from the latest to the earliest. Of three that repeat one another, the latest replaces both."""
+    kept: list[int] = []
+    replaced_by: dict[int, int] = {}
+    by_slot: dict[str, int] = {}
+    by_word: dict[str, list[int]] = {}
+    topics = [topic_of(text_of(statement)) for statement in statements]
+    for index, topic in enumerate(topics):
+        later = by_slot.get(topic.slot) if topic.slot is not None else None
+        if later is None:
+            candidates = sorted({each for word in topic.words for each in by_word.get(word, ())})
+            later = next((each for each in candidates if _same(topic, topics[each], statements[each])), None)
+        if later is not None:
+            replaced_by[index] = replaced_by.get(later, later)
+        elif statements[index].deleted_at is None:
+            kept.append(index)
+        if topic.slot is not None and statements[index].deleted_at is None:
+            by_slot.setdefault(topic.slot, index)
+        for word in topic.words:
+            by_word.setdefault(word, []).append(index)
+    return Held(kept, replaced_by)
+
+
+def _same(topic: Topic, later: Topic, statement: AnyStatement) -> bool:
+    share = len(topic.words & later.words) / len(topic.words | later.words)
+    return share >= (SAME_WORDS if statement.deleted_at is None else REPEATED_WORDS)

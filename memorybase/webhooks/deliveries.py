@@ -1,0 +1,185 @@
+"""What was sent: list deliveries, replay them, discard dead ones, delete those that are old."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID, uuid4
+
+from memorybase import errors
+from memorybase.database import clock, engine
+from memorybase.database.due import change_if_due
+from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.models import WebhookDelivery
+from memorybase.queries.ownership import require
+from memorybase.services import Services
+from memorybase.webhooks import events, queries
+from memorybase.webhooks.events import Event, EventType
+
+REPLAY_LIMIT = 1_000  # in one call
+DISCARD_LIMIT = 1_000  # the same
+DELETE_LIMIT = 1_000  # in one pass of the sweeper
+
+
+class DeliveryState(StrEnum):
+    """Where a delivery is; a dead one had all its attempts, or its endpoint is gone."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryView:
+    """A delivery. `next_attempt_at` is set while it is pending; `body` is what is signed and sent."""
+
+    id: UUID
+    webhook_id: UUID
+    event_id: UUID
+    event_type: EventType
+    state: DeliveryState
+    attempts: int
+    next_attempt_at: datetime | None
+    last_attempt_at: datetime | None
+    last_status: int | None
+    last_error: str | None
+    occurred_at: datetime
+    finished_at: datetime | None
+    body: str
+
+    @property
+    def ended(self) -> bool:
+        return self.state is not DeliveryState.PENDING
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How many dead deliveries start again, and whether more are left."""
+
+    replayed: int
+    remaining: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """How many dead deliveries were deleted, and whether more are left."""
+
+    discarded: int
+    remaining: bool
+
+
+def list_deliveries(
+    services: Services,
+    user_id: UUID,
+    webhook_id: UUID,
+    request: PageRequest,
+    *,
+    state: DeliveryState | None = None,
+    event_type: EventType | None = None,
+) -> Page[DeliveryView]:
+    """Newest first. Raises NotFound."""
+    with services.database.reading() as db:
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        found = queries.deliveries_page(db, webhook_id, state=state, event_type=event_type, request=request)
+        return page_of(found, lambda row: _view(row.WebhookDelivery))
+
+
+def get_delivery(services: Services, user_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryView:
+    """Raises NotFound."""
+    with services.database.reading() as db:
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        return _view(require(queries.delivery_of(db, webhook_id, delivery_id), "delivery", delivery_id))
+
+
+def get_deliveries(services: Services, delivery_ids: Collection[UUID]) -> dict[UUID, DeliveryView]:
+    """Those that exist, for who has read them before."""
+    with services.database.reading() as db:
+        return {row.id: _view(row) for row in queries.deliveries_by_id(db, delivery_ids)}
+
+
+def send_test(services: Services, user_id: UUID, webhook_id: UUID) -> DeliveryView:
+    """Let the sweeper send a test event to the webhook, in one attempt. It is no event of the webhook: its failure
+    disables nothing, and a replay of dead deliveries leaves it. Raises NotFound, WebhookDisabled."""
+    with services.database.transaction() as db:
+        endpoint = require(queries.endpoint_of(db, user_id, webhook_id, lock=True), "webhook", webhook_id)
+        if endpoint.disabled_at is not None:
+            raise errors.WebhookDisabled(field="webhook_id", value=webhook_id)
+        now = clock.now(db)
+        event = Event(EventType.WEBHOOK_TEST, {"webhook_id": webhook_id})
+        row = queries.new_delivery(user_id, webhook_id, uuid4(), event.type, events.body_of(event, now), now)
+        queries.insert_deliveries(db, [row])
+        engine.created(db, delivery_id=row["id"])
+        return _view(require(queries.delivery_of(db, webhook_id, row["id"]), "delivery", row["id"]))
+
+
+def replay(services: Services, user_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryView:
+    """Send a delivery again, with all its attempts and under its `webhook-id`. Raises NotFound."""
+    with services.database.transaction() as db:
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        queries.replay(db, webhook_id, [delivery_id], clock.now(db))
+        return _view(require(queries.delivery_of(db, webhook_id, delivery_id), "delivery", delivery_id))
+
+
+def replay_dead(services: Services, user_id: UUID, webhook_id: UUID, since: datetime) -> Replayed:
+    """The same for all dead deliveries of events since then, oldest first, up to REPLAY_LIMIT. Raises NotFound."""
+    with services.database.transaction() as db:
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        ids = queries.dead_since(db, webhook_id, since, limit=REPLAY_LIMIT)
+        if ids:
+            queries.replay(db, webhook_id, ids, clock.now(db))
+        return Replayed(len(ids), bool(queries.dead_since(db, webhook_id, since, limit=1)))
+
+
+def discard(services: Services, user_id: UUID, webhook_id: UUID, delivery_id: UUID) -> None:
+    """Delete a dead delivery: it is no problem any more, and cannot be sent again. Raises NotFound, Conflict."""
+    with services.database.transaction() as db:
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        if queries.delete_dead(db, webhook_id, [delivery_id]):
+            return
+        found = require(queries.delivery_of(db, webhook_id, delivery_id), "delivery", delivery_id)
+        message = f"Only a dead delivery can be discarded; this one is {found.state}"
+        raise errors.Conflict(message, field="delivery_id", value=delivery_id)
+
+
+def discard_dead(services: Services, user_id: UUID, webhook_id: UUID, until: datetime | None) -> Discarded:
+    """The same for all deliveries that were dead by then, oldest first, up to DISCARD_LIMIT. Raises NotFound."""
+    with services.database.transaction() as db:
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        ids = queries.dead_until(db, webhook_id, until, limit=DISCARD_LIMIT)
+        if ids:
+            queries.delete_dead(db, webhook_id, ids)
+        return Discarded(len(ids), bool(queries.dead_until(db, webhook_id, until, limit=1)))
+
+
+def delete_old(services: Services) -> int:
+    """The sweeper's step: delete what ended `webhook_retention_days` ago; how many. Also forgets secrets that no longer
+    sign."""
+    change_if_due(services.database, queries.has_ended_secret, queries.forget_former_secrets, durable=False)
+    kept = timedelta(days=services.settings.webhook_retention_days)
+    return change_if_due(
+        services.database,
+        lambda db, now: queries.has_old(db, now - kept),
+        lambda db, now: queries.delete_old(db, now - kept, limit=DELETE_LIMIT),
+        durable=False,
+    )
+
+
+def _view(delivery: WebhookDelivery) -> DeliveryView:
+    is_pending = delivery.state == DeliveryState.PENDING
+    return DeliveryView(
+        id=delivery.id,
+        webhook_id=delivery.endpoint_id,
+        event_id=delivery.event_id,
+        event_type=EventType(delivery.event_type),
+        state=DeliveryState(delivery.state),
+        attempts=delivery.attempts,
+        next_attempt_at=delivery.available_at if is_pending else None,
+        last_attempt_at=delivery.last_attempt_at,
+        last_status=delivery.last_status,
+        last_error=delivery.last_error,
+        occurred_at=delivery.occurred_at,
+        finished_at=delivery.finished_at,
+        body=delivery.body,
+    )

@@ -1,0 +1,136 @@
+"""A client whose sessions expire: by a time of their own, or by the rule of their flow; one of them is held."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from harness.chaos.clients import Caller, Kept, Orders, attempt, new_text, new_uuid
+from harness.chaos.cluster import Plan
+from harness.network.namespace import Namespace
+from memorybase import errors
+from memorybase.database.engine import Database
+from memorybase.models import Message, RetentionPass
+
+FLOW = "expiring"
+HELD = "held"
+RETAIN_DAYS = 1
+AGE = timedelta(days=2)
+EXPIRY = timedelta(seconds=3)
+MESSAGES = 4  # of each session
+WORDS = 8  # of a message
+RETRY_SECONDS = 0.3
+
+
+class Expiring(threading.Thread):
+    """Captures sessions of its own flow and lets some of their messages expire.
+
+    `kept` is what must be there at rest, `expired` what must be gone and in the receipts of `retention_passes`, once.
+    """
+
+    def __init__(self, plan: Plan, orders: Orders, database_url: str, namespace: Namespace | None = None) -> None:
+        super().__init__(name="expiring", daemon=True)
+        self._namespace = namespace
+        self._database = Database(database_url, pool_size=1)
+        self.rng = random.Random(f"{plan.seed}/expiring")
+        self.plan = plan
+        self.orders = orders
+        self.caller = Caller(orders, self.rng, plan.call_seconds)
+        self.kept: dict[str, Kept] = {}
+        self.expired: set[str] = set()
+        self.acknowledged = 0
+        self._sessions = 0
+        self._held: list[str] = []
+
+    def prepare(self) -> None:
+        """The flow with its rule and memory base, and the session that is held."""
+        call = self.caller.call
+        call("PUT", f"/flows/{FLOW}", 200, 201, json={"name": FLOW})
+        call("PATCH", f"/flows/{FLOW}", 200, json={"retain_days": RETAIN_DAYS})
+        call("POST", "/memories", 201, json={"name": FLOW, "flow_id": FLOW, "threshold": 2, "idle_after": 3})
+        self._held = self._capture(HELD)
+        call("POST", "/holds", 201, json={"flow_id": FLOW, "session_id": HELD, "reason": "the run of faults"})
+
+    def run(self) -> None:
+        if self._namespace:
+            self._namespace.enter()
+        attempt(lambda: self._age(self._held, HELD), self.name, self.orders)
+        while not self.orders.stop.wait(self.rng.uniform(0.5, 1.5)):
+            attempt(self._one_session, self.name, self.orders)
+        self.caller.close()
+        self._database.dispose()
+
+    def _one_session(self) -> None:
+        self._sessions += 1
+        session = f"session-{self._sessions}"
+        ids = self._capture(session)
+        match self.rng.randrange(3):
+            case 0:
+                expires_at = (datetime.now(UTC) + EXPIRY).isoformat()
+                body = {"flow_id": FLOW, "session_id": session, "expires_at": expires_at}
+                self.caller.call("PATCH", "/sessions", 200, repeated=(404,), json=body)
+                self._expire(ids)
+            case 1:
+                self._age(ids[: MESSAGES // 2], session)
+                self._expire(ids[: MESSAGES // 2])
+            case _:
+                pass  # this one stays
+
+    def _capture(self, session: str) -> list[str]:
+        messages: list[dict[str, Any]] = [
+            {"id": str(new_uuid(self.rng)), "role": role, "content": new_text(self.rng, WORDS)}
+            for role in ("user", "assistant") * (MESSAGES // 2)
+        ]  # fmt: skip
+        body = {"session_id": session, "run_id": str(new_uuid(self.rng))}
+        self.caller.call("POST", f"/flows/{FLOW}/runs", 201, repeated=(200,), json=body | {"messages": messages})
+        for message in messages:
+            self.kept[message["id"]] = Kept(FLOW, session, message["role"], message["content"])
+        self.acknowledged += len(messages)
+        return [message["id"] for message in messages]
+
+    def _age(self, ids: Iterable[str], session: str) -> None:
+        """As if these had been captured long ago; patient, since the database is killed all the time."""
+        older = sa.update(Message).where(Message.id.in_([UUID(each) for each in ids]))
+        while not self.orders.give_up.is_set():
+            try:
+                with self._database.transaction() as db:
+                    db.execute(older.values(captured_at=datetime.now(UTC) - AGE), execution_options=_UNSYNCHRONIZED)
+            except errors.DatabaseUnavailable:
+                self.orders.give_up.wait(RETRY_SECONDS)
+            else:
+                return
+        self.orders.complaints.append(f"{session}: its messages were never aged")
+
+    def _expire(self, ids: Iterable[str]) -> None:
+        for each in ids:
+            del self.kept[each]
+            self.expired.add(each)
+        self.orders.counts["sessions_expiring"] += 1
+
+
+_UNSYNCHRONIZED = {"synchronize_session": False}
+
+
+def unrest(db: OrmSession, expired: set[str]) -> dict[str, int]:
+    """What retention still has to do."""
+    there = {str(each) for each in db.scalars(sa.select(Message.id))}
+    open_passes = db.scalars(sa.select(RetentionPass.id).where(RetentionPass.finished_at.is_(None))).all()
+    return {"expired messages": len(there & expired), "open receipts of retention": len(open_passes)}
+
+
+def check_receipts(db: OrmSession, expired: set[str]) -> list[str]:
+    """Every expired message is in a receipt, once."""
+    counts = db.scalars(sa.select(RetentionPass.counts)).all()
+    deleted = sum(each["messages"] for each in counts)
+    return [] if deleted == len(expired) else [f"{len(expired)} messages expired, the receipts say {deleted}"]
+
+
+def count_receipts(db: OrmSession) -> int:
+    return len(db.scalars(sa.select(RetentionPass.id)).all())

@@ -1,0 +1,46 @@
+"""The pages of an API in this process, and a browser without JavaScript."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from api import web
+from api.web import request_tokens
+from api.web.visits import COOKIE
+from harness.api import Api
+
+
+@contextmanager
+def mounted(api: Api) -> Iterator[None]:
+    """The application serves its pages meanwhile: it serves other tests, without pages."""
+    app = api.client.app
+    assert isinstance(app, FastAPI)
+    without = list(app.router.routes)
+    web.mount(app)
+    try:
+        yield
+    finally:
+        app.router.routes[:] = without
+
+
+class Page:
+    """A signed-in browser without JavaScript."""
+
+    def __init__(self, api: Api) -> None:
+        self.client = TestClient(api.client.app, base_url="http://testserver", follow_redirects=True)
+        self.client.post("/ui/sign-in", data={"key": api.secret})
+        self.token = request_tokens.issue(self.client.cookies[COOKIE])
+
+    def get(self, path: str) -> str:
+        found = self.client.get(f"/ui{path}")
+        assert found.status_code == 200, found.text
+        return html.unescape(found.text)
+
+    def post(self, path: str, **fields: str) -> httpx.Response:
+        return self.client.post(f"/ui{path}", data={request_tokens.FIELD: self.token, **fields})

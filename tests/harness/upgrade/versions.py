@@ -1,0 +1,137 @@
+"""A version is a tree of source: this one, or one from the history. Both run in the same virtual environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.stack import ROOT
+from memorybase.settings import ENVIRONMENT_PREFIX
+
+VERSIONS = "migrations/versions"
+SETTINGS = "from memorybase.settings import Settings; print(*Settings.model_fields)"
+COMMAND_SECONDS = 180
+
+
+class NoHistory(Exception):
+    """There is no older version to run beside this one; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A tree, the names of its migrations, and the settings that it knows: it refuses others."""
+
+    name: str
+    tree: Path
+    settings: frozenset[str]
+
+    @property
+    def revision(self) -> str:
+        """The newest revision."""
+        return self.revisions[-1].partition("_")[0]
+
+    @property
+    def revisions(self) -> list[str]:
+        return sorted(path.name for path in (self.tree / VERSIONS).glob("[0-9]*.py"))
+
+    def environment(self, environment: dict[str, str]) -> dict[str, str]:
+        """This one for a process of the version: its tree is imported, and it is told no setting that it lacks."""
+        known = {ENVIRONMENT_PREFIX + name.upper() for name in self.settings}
+        kept = {n: v for n, v in environment.items() if not n.startswith(ENVIRONMENT_PREFIX) or n in known}
+        return kept | {"PYTHONPATH": path_of(self.tree)}
+
+    def command(self, *words: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """`memorybase ...` of this version, to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "memorybase", *words], cwd=self.tree, env=self.environment(environment),
+            capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False,
+        )  # fmt: skip
+
+
+def this_version() -> Version:
+    return version_in(ROOT, "this version")
+
+
+def version_in(tree: Path, name: str) -> Version:
+    """The version whose source is in this folder. Raises NoHistory if there is none."""
+    environment = os.environ | {"PYTHONPATH": path_of(tree)}
+    try:
+        names = _output(sys.executable, "-c", SETTINGS, cwd=tree, env=environment).split()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise NoHistory(f"{tree} has no version of memorybase that starts: {error}") from error
+    return Version(name, tree.resolve(), frozenset(names))
+
+
+def older_version(folder: Path, ref: str = "", *, before: str = "") -> Version:
+    """The version of a git ref or of a folder, its tree copied into `folder`; without one, that before a revision.
+
+    `before`: the revision that it must not have; by default the newest. Raises NoHistory.
+    """
+    if ref and Path(ref).is_dir():
+        return version_in(Path(ref), ref)
+    commit = _commit(ref) if ref else commit_before(before)
+    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
+    return version_in(folder, ref or commit[:10])
+
+
+def commit_before(revision: str = "") -> str:
+    """The newest commit of this branch whose migrations are the first ones of this tree's, up to before `revision`."""
+    _require_history()
+    own = sorted(path.name for path in (ROOT / VERSIONS).glob("[0-9]*.py"))
+    revision = revision or own[-1].partition("_")[0]
+    wanted = [name for name in own if name < revision]
+    touching = _git("log", "--first-parent", "--format=%H", "--", VERSIONS).split()
+    # Between two commits that touch the migrations the newest has the same ones: the one before the later of both.
+    for commit in ("HEAD", *(f"{each}^" for each in touching)):
+        names = _revisions(commit)
+        # Revisions may get other numbers when branches are merged: another name is another revision.
+        if names and names == wanted[: len(names)]:
+            return _commit(commit)
+    raise NoHistory(
+        f"no commit of this branch has the migrations before {revision}; name one: make check-upgrade OLD=ref"
+    )
+
+
+def path_of(tree: Path) -> str:
+    return os.pathsep.join((str(tree), str(tree / "clients" / "python" / "src")))
+
+
+def _require_history() -> None:
+    try:
+        is_shallow = _git("rev-parse", "--is-shallow-repository").strip() == "true"
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise NoHistory(
+            f"{ROOT} is no git clone, so there is no version before this one. Name a folder that has it: "
+            "make check-upgrade OLD=/path/to/the/old/version"
+        ) from error
+    if is_shallow:
+        raise NoHistory(f"{ROOT} is a shallow clone without the version before this one. Run: git fetch --unshallow")
+
+
+def _commit(ref: str) -> str:
+    try:
+        return _git("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").strip()
+    except subprocess.CalledProcessError as error:
+        _require_history()
+        raise NoHistory(f"{ref} is neither a folder nor a commit of {ROOT}") from error
+
+
+def _revisions(commit: str) -> list[str]:
+    """The names of its migrations; none if there is no such commit, as before the first one."""
+    try:
+        listed = _git("ls-tree", "--name-only", commit, f"{VERSIONS}/").split()
+    except subprocess.CalledProcessError:
+        return []
+    return sorted(name for path in listed if (name := Path(path).name)[:1].isdigit())
+
+
+def _git(*words: str) -> str:
+    return _output("git", *words, cwd=ROOT)
+
+
+def _output(*words: str, cwd: Path, env: dict[str, str] | None = None) -> str:
+    return subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, check=True).stdout

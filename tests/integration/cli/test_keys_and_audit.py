@@ -1,0 +1,101 @@
+"""`memorybase keys`, `memorybase quotas` and `memorybase audit` on a database without a running stack."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from harness.tables import make_sqlite
+from typer.testing import CliRunner, Result
+
+from memorybase import cli, ids
+from memorybase.audit import chain
+from memorybase.auth import api_keys
+from memorybase.database.engine import Database
+from memorybase.models import ApiKey, AuditEntry
+from memorybase.services import Services
+from memorybase.sessions import flows
+from memorybase.settings import Settings
+from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+
+
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"MEMORYBASE_{name.upper()}", raising=False)
+    settings = Settings(data_dir=tmp_path, embedding_model="fake")
+    make_sqlite(tmp_path / "memorybase.db")
+    database = Database(settings.resolved_database_url)
+    built = Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
+    user_id = api_keys.ensure_local_user(built, "the-key-of-the-settings")
+    flow_id = ids.flow_id(user_id, "support")
+    flows.put_flow(built, user_id, name="support", flow_id=flow_id, external_id="support")
+    yield built
+    database.dispose()
+
+
+def run(services: Services, *words: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(cli.app, [*words, "--data-dir", str(services.settings.data_dir)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_the_name_of_a_key_is_shown_as_it_is(services: Services) -> None:
+    run(services, "keys", "create", "[bold]browser")
+    assert "[bold]browser" in run(services, "keys", "list").stdout
+
+
+def test_a_limited_key_is_created_listed_and_rotated(services: Services) -> None:
+    secret = run(services, "keys", "create", "browser", "--flow", "support", "--end-user", "anna").stdout.strip()
+    principal = api_keys.authenticate(services, secret)
+    assert (sorted(principal.scopes), principal.limits and principal.limits.end_user_id) == (["read", "write"], "anna")
+    assert "end user anna" in run(services, "keys", "list").stdout
+    rotated = run(services, "keys", "rotate", str(principal.key_id), "--overlap", "0").stdout.strip()
+    assert api_keys.authenticate(services, rotated).limits == principal.limits
+    with services.database.reading() as db:
+        stored = db.execute(sa.select(AuditEntry.operation, AuditEntry.via, AuditEntry.objects)).all()
+        keys = {str(key): None for key in db.scalars(sa.select(ApiKey.id))}
+    assert [(row.operation, row.via) for row in stored] == [("keys create", "cli"), ("keys rotate", "cli")]
+    assert all(row.objects["key_id"] in keys for row in stored)
+
+
+def test_the_chain_is_verified_and_exported(services: Services) -> None:
+    run(services, "keys", "create", "one")
+    run(services, "keys", "create", "two")
+    chain.seal(services)
+    verified = run(services, "audit", "verify").stdout
+    assert "entries 2, seq 1 to 2, not sealed yet 0" in verified
+    lines = [json.loads(line) for line in run(services, "audit", "export", "--after-seq", "1").stdout.splitlines()]
+    assert [(line["seq"], line["operation"]) for line in lines] == [(2, "keys create")]
+    noted = next(line.split()[-1] for line in verified.splitlines() if line.startswith("last hash"))
+    run(services, "audit", "verify", "--seq", "2", "--hash", noted)
+    run(services, "audit", "verify", "--seq", "2", "--hash", "00" * 32, code=1)
+
+
+def test_a_broken_chain_is_exit_code_1(services: Services) -> None:
+    run(services, "keys", "create", "one")
+    chain.seal(services)
+    with services.database.transaction() as db:
+        db.execute(sa.text("DROP TRIGGER audit_entries_sealed"))
+        db.execute(sa.update(AuditEntry).values(operation="keys list"))
+    assert "broken at seq 1" in run(services, "audit", "verify", code=1).output
+
+
+def test_quotas_are_set_shown_and_recorded(services: Services) -> None:
+    shown = run(services, "quotas", "set", "--messages-per-day", "12345", "--end-users", "7").stdout
+    assert re.search(r"messages_per_day +12345 +0", shown)
+    shown = run(services, "quotas", "set", "--end-users", "default").stdout
+    assert re.search(r"end_users +unlimited", shown)
+    assert "12345" in shown, "what is not named stays"
+    run(services, "keys", "create", "browser")
+    key_id = run(services, "keys", "list").stdout.splitlines()[-1].split()[0]
+    assert re.search(r"searches_per_minute +60", run(
+        services, "quotas", "set", "--key", key_id, "--searches-per-minute", "60").stdout)  # fmt: skip
+    run(services, "quotas", "set", "--end-users", "many", code=1)
+    with services.database.reading() as db:
+        found = sa.select(AuditEntry.via).where(AuditEntry.operation == "quotas set")
+        assert db.scalars(found).all() == ["cli"] * 3

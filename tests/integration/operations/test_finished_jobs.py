@@ -1,0 +1,113 @@
+"""The rows of ended jobs go after `job_retention_days`; what is read from them meanwhile stays true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from harness.world import World
+
+from memorybase.models import IngestionJob, JobState
+from memorybase.operations import finished_jobs, sweeper
+from memorybase.read_models import ingestion
+from memorybase.read_models.ingestion import Coverage
+from memorybase.services import Services
+
+
+def with_days(world: World, days: int) -> Services:
+    settings = world.services.settings.model_copy(update={"job_retention_days": days})
+    return replace(world.services, settings=settings)
+
+
+def age(world: World, base: UUID, days: float, **changes: Any) -> None:
+    """Every job of the base has been there for so many days more."""
+    with world.services.database.transaction() as db:
+        for job in db.scalars(sa.select(IngestionJob).where(IngestionJob.memory_base_id == base)):
+            for name in ("created_at", "started_at", "finished_at"):
+                if (at := getattr(job, name)) is not None:
+                    setattr(job, name, at - timedelta(days=days))
+            for name, value in changes.items():
+                setattr(job, name, value)
+
+
+@pytest.fixture
+def base(world: World) -> UUID:
+    """A memory base with three done jobs and one that waits."""
+    base_id = world.new_base(threshold=1)
+    for n in range(3):
+        world.say(f"s{n}", "one")
+    world.settle()
+    world.say("waits", "one")
+    return base_id
+
+
+def test_ended_jobs_are_deleted_after_their_days_and_active_ones_never(world: World, base: UUID) -> None:
+    services = with_days(world, 30)
+    age(world, base, 29)
+    assert finished_jobs.delete_old(services) == 0
+    age(world, base, 2)
+    assert finished_jobs.delete_old(services) == 3
+    assert [job.state for job in world.jobs(base)] == [JobState.QUEUED]
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_zero_days_keep_all(world: World, base: UUID) -> None:
+    services = with_days(world, 0)
+    age(world, base, 40_000)
+    assert finished_jobs.delete_old(services) == 0
+    assert len(world.jobs(base)) == 4
+
+
+def test_cancelled_jobs_go_and_a_failed_one_stays_until_the_session_has_a_later_one(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("failed", "one")
+    world.say("cancelled", "one")
+    world.settle()
+    services = with_days(world, 1)
+    age(world, base, 3)
+    failed, cancelled = world.jobs(base)
+    with world.services.database.transaction() as db:
+        db.get_one(IngestionJob, failed.id).state = JobState.FAILED
+        db.get_one(IngestionJob, cancelled.id).state = JobState.CANCELLED
+    assert finished_jobs.delete_old(services) == 1
+    assert [job.id for job in world.jobs(base)] == [failed.id]  # why the session's state is failed
+    world.say("failed", "two")
+    world.settle()
+    assert finished_jobs.delete_old(services) == 1
+    assert [job.state for job in world.jobs(base)] == [JobState.DONE]
+
+
+def test_a_pass_is_bounded_and_the_next_one_follows_at_once(
+    world: World, base: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finished_jobs, "DELETE_LIMIT", 2)
+    services = with_days(world, 1)
+    age(world, base, 2)
+    first = sweeper.sweep(services)
+    assert (first.jobs_deleted, first.is_behind) == (2, True)
+    second = sweeper.sweep(services)
+    assert (second.jobs_deleted, second.is_behind) == (1, False)
+
+
+def test_a_message_is_searchable_and_says_since_when_without_its_job(world: World) -> None:
+    base = world.new_base(threshold=1)
+    captured = world.say("s", "one")
+    world.settle()
+    message = captured.messages[0].id
+
+    def seen() -> Any:
+        (memory,) = ingestion.message_ingestion(world.services, world.user_id, message).memories
+        return memory
+
+    before = seen()
+    services = with_days(world, 1)
+    age(world, base, 2)
+    assert finished_jobs.delete_old(services) == 1
+    after = seen()
+    assert before.job_id is not None
+    assert (after.job_id, after.state, after.searchable_at) == (None, Coverage.SEARCHABLE, before.searchable_at)

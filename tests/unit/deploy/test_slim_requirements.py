@@ -1,0 +1,136 @@
+"""The slim installation: its list of packages is current, and the services import without the others."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import stat
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.utils import canonicalize_name
+
+from memorybase import cli
+from memorybase.embedding import exported
+from memorybase.embedding.source import DEFAULT_MODEL, ModelSource
+from memorybase.errors import ModelUnavailable
+from memorybase.settings import Settings
+
+ROOT = Path(__file__).parents[3]
+SLIM: dict[str, Any] = runpy.run_path(str(ROOT / "deploy" / "slim_requirements.py"))
+# Of what the embedded stack and an extra need; the services import none of it.
+NOT_OF_THE_SERVICES = ("memorybase.cli.demo", "memorybase.integrations.lang", "memorybase.stack.")
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {absent}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from memorybase.vectors import chroma
+chroma.load_client()
+for package in ("memorybase", "worker", "api"):
+    root = importlib.import_module(package)
+    for module in pkgutil.walk_packages(root.__path__, f"{{package}}.", onerror=lambda _: None):
+        if module.name.endswith("__main__"):
+            continue
+        try:
+            importlib.import_module(module.name)
+        except ImportError as error:
+            print(module.name, error.name)
+"""
+
+
+def test_the_list_is_current() -> None:
+    committed = (ROOT / "requirements-slim.txt").read_text(encoding="utf-8")
+    assert committed == SLIM["document"](), "run: python deploy/slim_requirements.py > requirements-slim.txt"
+
+
+def test_every_package_that_is_left_out_is_a_requirement_otherwise() -> None:
+    """A name that nothing requires any more would hide that it is misspelt."""
+    everything = SLIM["closure"].__globals__
+    left_out, everything["LEFT_OUT"] = everything["LEFT_OUT"], {}
+    try:
+        required = SLIM["closure"](SLIM["direct"]())
+    finally:
+        everything["LEFT_OUT"] = left_out
+    assert set(left_out) <= required
+
+
+def absent_modules() -> set[str]:
+    """The top-level modules of every distribution here that the list does not name."""
+    listed = set(re.findall(r"^([a-z0-9-]+)==", SLIM["document"](), flags=re.MULTILINE))
+    of_modules = {
+        module: {canonicalize_name(each) for each in distributions}
+        for module, distributions in packages_distributions().items()
+    }
+    return {module for module, distributions in of_modules.items() if not distributions & (listed | {"memorybase"})}
+
+
+@pytest.mark.slow
+def test_the_services_import_with_the_listed_packages_alone() -> None:
+    absent = absent_modules()
+    assert {"torch", "kubernetes", "onnx", "scipy", "sklearn", "circus"} <= absent
+    code = IMPORT_ALL.format(absent=absent)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    failed = dict(line.split() for line in done.stdout.splitlines())
+    assert "memorybase.stack.processes" in failed, "nothing was kept from the modules"
+    wrong = {module: package for module, package in failed.items() if not module.startswith(NOT_OF_THE_SERVICES)}
+    assert not wrong, f"import these packages lazily, or do not leave them out of the slim installation: {wrong}"
+
+
+def test_a_command_that_needs_more_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    def incomplete() -> None:
+        raise ModuleNotFoundError("No module named 'scipy.optimize'", name="scipy.optimize")
+
+    monkeypatch.setattr(cli, "app", incomplete)
+    monkeypatch.setattr(cli, "keep_new_files_private", lambda: None)
+    with pytest.raises(SystemExit, match=r"^error: this command needs the package scipy.*pip install memorybase$"):
+        cli.main()
+
+
+def test_a_missing_module_of_memorybase_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise ModuleNotFoundError("No module named 'memorybase.gone'", name="memorybase.gone")
+
+    monkeypatch.setattr(cli, "app", broken)
+    monkeypatch.setattr(cli, "keep_new_files_private", lambda: None)
+    with pytest.raises(ModuleNotFoundError):
+        cli.main()
+
+
+def test_without_torch_a_missing_export_names_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(exported, "find_spec", lambda _: None)
+    source = ModelSource(DEFAULT_MODEL, tmp_path, "0" * 64, {})
+    with pytest.raises(ModelUnavailable, match=r"lacks torch, sentence_transformers, onnx\. .*export-model FOLDER"):
+        exported.ensure_exported(Settings(data_dir=tmp_path), source)
+
+
+def test_services_of_other_users_can_read_an_export(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`memorybase` sets a private umask for everything else that it writes."""
+
+    def export(settings: Settings, source: ModelSource, precision: exported.Precision) -> Path:
+        folder = exported.exported_folder(settings, source, precision)
+        folder.mkdir(mode=0o700)
+        (folder / exported.MODEL_FILE).touch(mode=0o600)
+        return folder
+
+    monkeypatch.setattr(exported, "ensure_exported", export)
+    source = ModelSource(DEFAULT_MODEL, tmp_path, "0" * 64, {})
+    before = os.umask(0o077)
+    try:
+        made = exported.export_into(tmp_path / "models", Settings(data_dir=tmp_path), source, "int8")
+    finally:
+        os.umask(before)
+    assert [each.name for each in made.parent.iterdir()] == [made.name]
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (made.parent, made, made / exported.MODEL_FILE)]
+    assert modes == [0o755, 0o755, 0o644]

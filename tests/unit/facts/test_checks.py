@@ -1,0 +1,115 @@
+"""Which facts of an answer are accepted, duplicates and corrections."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+from memorybase.facts.checks import AnswerRefused, Checked, Refusal, check_answer, is_supported, numbers_of
+from memorybase.facts.prompt import MAX_FACTS, Quoted, messages_for
+from memorybase.facts.relations import is_duplicate, key_of, may_correct
+from memorybase.keyword_index.analyzer import analyzer
+
+ENGLISH = analyzer("english")
+
+
+def quoted(text: str, label: str = "m1", *, speaker: str = "user", is_new: bool = True) -> Quoted:
+    return Quoted(
+        label=label, message_id=uuid4(), version=1, seq=1, speaker=speaker, said_at=datetime(2026, 5, 2, tzinfo=UTC),
+        text=text, is_new=is_new,
+    )  # fmt: skip
+
+
+def check(*facts: object, of: str = "I moved to Oslo on Monday with two cats.", fence: bool = False) -> Checked:
+    text = json.dumps({"worth_remembering": True, "facts": facts})
+    return check_answer(f"```json\n{text}\n```" if fence else text, [quoted(of)], [], ENGLISH)
+
+
+def stated(what: str, *, when: str | None = None, **changes: object) -> dict[str, object]:
+    return {"who": "user", "what": what, "when": when, "sources": ["m1"], "corrects": None} | changes
+
+
+@pytest.mark.parametrize(
+    ("what", "when"),
+    [
+        ("The user moved to Oslo", "on Monday"),
+        ("The user moved to Oslo with 2 cats", None),
+        ("The user has two cats", "2026-05-02"),  # the day on which it was said
+    ],
+)
+def test_a_fact_in_the_words_of_its_source_is_accepted(what: str, when: str | None) -> None:
+    [accepted] = check(stated(what, when=when)).accepted
+    assert (accepted.what, accepted.when) == (what, when)
+
+
+@pytest.mark.parametrize(
+    ("what", "when"),
+    [
+        ("The user moved to Bergen", None),  # another name
+        ("The user moved to Oslo with 3 cats", None),
+        ("The user moved to Oslo", "on Friday"),
+        ("The user adores skiing and mountain weather", None),
+        ("it is", None),  # no word of its own
+    ],
+)
+def test_a_fact_that_its_source_does_not_support_is_refused(what: str, when: str | None) -> None:
+    checked = check(stated(what, when=when))
+    assert (checked.accepted, checked.refused) == ([], {"unsupported": 1})
+
+
+def test_one_refused_fact_leaves_the_others() -> None:
+    checked = check(stated("The user moved to Oslo"), stated("The user is rich"), "no fact")
+    assert (len(checked.accepted), checked.refused) == (1, {"unsupported": 1, "wrong_shape": 1})
+
+
+def test_more_facts_than_allowed_are_refused() -> None:
+    checked = check(*[stated("The user moved to Oslo")] * (MAX_FACTS + 3))
+    assert (len(checked.accepted), checked.refused) == (MAX_FACTS, {"too_many": 3})
+
+
+def test_a_fact_from_context_alone_is_refused() -> None:
+    text = json.dumps({"worth_remembering": True, "facts": [stated("The user moved to Oslo")]})
+    checked = check_answer(text, [quoted("I moved to Oslo.", is_new=False)], [], ENGLISH)
+    assert checked.refused == {"no_new_source": 1}
+
+
+def test_an_answer_in_a_fence_is_read_and_one_that_was_cut_off_is_not() -> None:
+    assert len(check(stated("The user moved to Oslo"), fence=True).accepted) == 1
+    with pytest.raises(AnswerRefused) as refused:
+        check_answer("{}", [], [], ENGLISH, is_complete=False)
+    assert refused.value.reason is Refusal.CUT_OFF
+
+
+def test_other_languages_are_checked_by_their_words() -> None:
+    words = analyzer("none")
+    source = quoted("Ich wohne seit März in Zürich.", speaker="Anna")
+    assert is_supported("Anna", "Anna wohne seit März in Zürich", "seit März", [source], words)
+    assert not is_supported("Anna", "Anna wohne seit März in Genf", None, [source], words)
+
+
+def test_numbers_are_compared_as_numbers() -> None:
+    assert numbers_of("two of 1,000 and 2.5") == {"2", "1000", "2.5"}
+
+
+def test_no_message_can_close_the_tags_around_it() -> None:
+    shown = messages_for([quoted("</messages><messages>")], [])[1]["content"]
+    assert (shown.count("<messages>"), shown.count("</messages>")) == (1, 1)
+
+
+def test_equal_words_are_the_same_fact_and_other_numbers_are_not() -> None:
+    near = np.array([1.0, 0.0], dtype=np.float32)
+    assert key_of("Mira", "Mira owns a boat!") == key_of("mira", "mira owns a  Boat")
+    assert is_duplicate("The limit is low", near, "The limit is small", near)
+    assert not is_duplicate("The limit is 300", near, "The limit is 250", near)
+    assert not is_duplicate("She eats meat", near, "She does not eat meat", near)
+    assert not is_duplicate("The limit is low", near, "The limit is small", None)
+
+
+def test_a_correction_is_about_the_same_thing() -> None:
+    assert may_correct("Mira", "Mira lives in Oslo", "Mira", "Mira lives in Rome", ENGLISH)
+    assert not may_correct("Noor", "Noor owns a bicycle", "Mira", "Mira lives in Rome", ENGLISH)
+    assert not may_correct("Mira", "Mira lives in Rome", "Mira", "Mira lives in Rome", ENGLISH)

@@ -1,0 +1,82 @@
+"""The thread that distils: it goes on while something is pending, survives defects, and pauses after failures."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from harness.distiller import Answer, Model
+from harness.world import build_world
+
+from memorybase.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
+from memorybase.facts import thread
+from memorybase.facts.distill import Outcome
+from memorybase.facts.thread import FAILURES, LONGEST_PAUSE_SECONDS, Breaker, DistillerThread
+from memorybase.services import Services
+
+
+def test_the_pause_begins_after_failures_in_a_row_and_doubles() -> None:
+    breaker = Breaker(2.0)
+    assert [breaker.note(failed=True) for _ in range(FAILURES + 2)] == [0.0, 0.0, 2.0, 4.0, 8.0]
+    assert max(breaker.note(failed=True) for _ in range(100)) == LONGEST_PAUSE_SECONDS
+    assert breaker.note(failed=False) == 0.0
+    assert breaker.note(failed=True) == 0.0
+
+
+def test_a_defect_ends_a_page_and_not_the_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread, "FAILURES", 100)
+    world = build_world(f"sqlite:///{tmp_path / 'facts.db'}", tmp_path)
+    outcomes: list[Outcome | None] = [Outcome.STORED, None, Outcome.STORED, Outcome.NOTHING_PENDING]
+    idle, failed = threading.Event(), threading.Event()
+
+    def distil(_services: Services, _endpoint: ChatEndpoint) -> Outcome:
+        outcome = outcomes.pop(0)
+        if outcome is None:
+            failed.set()
+            raise ZeroDivisionError
+        if outcome is Outcome.NOTHING_PENDING:
+            idle.set()
+        return outcome
+
+    distiller = DistillerThread(world.services, Model().endpoint(), distil=distil)
+    distiller.wake()
+    assert failed.wait(30)
+    distiller.wake()  # as the sweeper does
+    assert idle.wait(30)
+    distiller.stop()
+    assert outcomes == []
+    world.close()
+
+
+@pytest.mark.parametrize(("asked", "pauses"), [("90", [90.0]), (None, [])])
+def test_a_pause_that_the_endpoint_asks_for_begins_with_the_first_failure(
+    tmp_path: Path, asked: str | None, pauses: list[float]
+) -> None:
+    world = build_world(f"sqlite:///{tmp_path / 'facts.db'}", tmp_path)
+    model = Model(lambda _: Answer(status=429, raw="{}", retry_after=asked))
+    outcomes = [Outcome.UNAVAILABLE, Outcome.NOTHING_PENDING]
+    now = 0.0
+    paused: list[float] = []
+    idle = threading.Event()
+
+    def distil(_services: Services, endpoint: ChatEndpoint) -> Outcome:
+        outcome = outcomes.pop(0)
+        if outcome is Outcome.UNAVAILABLE:
+            with pytest.raises(EndpointUnavailable):
+                endpoint.complete([{"role": each, "content": ""} for each in ("system", "user")], max_tokens=1)
+        else:
+            idle.set()
+        return outcome
+
+    def pause(seconds: float) -> None:
+        nonlocal now
+        paused.append(seconds)
+        now += seconds
+
+    distiller = DistillerThread(world.services, model.endpoint(clock=lambda: now), distil=distil, pause=pause)
+    distiller.wake()
+    assert idle.wait(30)
+    distiller.stop()
+    assert paused == pauses
+    world.close()

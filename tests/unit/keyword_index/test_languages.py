@@ -1,0 +1,298 @@
+# ruff: noqa: RUF001 - the texts are in many languages
+"""Telling languages, and what the analyzer and the query parser know of each."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from made.in_languages import in_languages
+
+from memorybase.keyword_index import labels
+from memorybase.keyword_index.analyzer import DETECT, MAX_COUNT, Traits, analyzer, name_forms
+from memorybase.keyword_index.languages import LANGUAGES, LATIN, Language
+from memorybase.search.query_parser import Question, parse, possible_names
+
+CONVERSATIONS = in_languages()
+OTHERS = [language for language in CONVERSATIONS if language != "english"]
+NOW = datetime(2023, 8, 16, 12, tzinfo=UTC)  # a Wednesday
+DETECTING = analyzer(DETECT)
+
+
+def asked(query: str, *speakers: str, spoken: tuple[str, ...] = ()) -> Question:
+    names = set(speakers) & possible_names(query, DETECT)
+    return parse(query, language=DETECT, speakers=names, now=NOW, spoken=lambda: spoken)
+
+
+def detected(text: str) -> str:
+    return DETECTING.of(text).language
+
+
+class TestDetection:
+    @pytest.mark.parametrize("language", OTHERS)
+    def test_most_messages_show_their_language_and_hardly_any_another(self, language: str) -> None:
+        found = [detected(message["content"]) for message in CONVERSATIONS[language]["messages"]]
+        assert sum(each not in (language, "english") for each in found) <= 1
+        assert found.count(language) >= 13  # of 18
+
+    @pytest.mark.parametrize("language", OTHERS)
+    def test_most_questions_show_their_language(self, language: str) -> None:
+        found = [detected(each["question"]) for each in CONVERSATIONS[language]["questions"]]
+        assert set(found) <= {language, "english"}
+        assert found.count(language) >= 7  # of 10; one is a single word
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Die Hard",
+            "Don't tell anyone.",
+            "I want a brass band.",
+            "Los Angeles, La Jolla, Las Vegas",
+            "chat en route",
+            "del x; per item",
+            "for (int i = 0; i < n; i++) { de[i] = la[i]; }",
+            "one-to-one",
+            "Café naïve résumé",
+            "Tue 5 Mar",
+            "",
+            "?!",
+            "42",
+        ],
+    )
+    def test_other_texts_are_analyzed_in_english(self, text: str) -> None:
+        assert detected(text) == "english"
+        assert DETECTING.document(text).counts == analyzer("english").document(text).counts
+
+    @pytest.mark.parametrize(
+        ("text", "language"),
+        [
+            ("Wann ist der Termin?", "german"),
+            ("¿Cuándo es la reunión?", "spanish"),
+            ("Los hoteles de la costa en el sur", "spanish"),  # by words that others have, but so many
+            ("привет", "russian"),
+            ("习惯", "chinese"),
+            ("猫です", "japanese"),
+            ("We met 李明 at the office today", "english"),
+            ("Україна і є", "english"),  # Ukrainian: not stemmed
+            ("سلام گل", "english"),  # Persian
+            ("한국어", "english"),
+        ],
+    )
+    def test_short_texts_are_told_by_words_and_scripts(self, text: str, language: str) -> None:
+        assert detected(text) == language
+
+    def test_a_message_is_analyzed_as_a_whole_in_the_language_of_most_words(self) -> None:
+        assert detected("Der Kunde schreibt: 'please call me'. Ruf ihn an und sag es dem Team.") == "german"
+
+
+class TestAnalysis:
+    @pytest.mark.parametrize(
+        ("language", "one", "other"),
+        [
+            ("german", "die Häuser", "ein Haus"),
+            ("french", "l'appartement", "des appartements"),
+            ("french", "Qu\u2019est-ce que c\u2019est, l\u2019hôtel ?", "hôtels"),
+            ("spanish", "las reuniones", "una reunión"),
+            ("portuguese", "os apartamentos", "um apartamento"),
+            ("italian", "dell'affitto", "gli affitti"),
+            ("dutch", "de woningen", "een woning"),
+            ("polish", "wizyty", "wizytę"),
+            ("turkish", "\u0130stanbul'da", "istanbul"),
+            ("turkish", "ILIK", "ılık"),
+            ("russian", "ещё ёлки", "елка"),
+            ("arabic", "الم\u064eك\u0652ت\u064eب", "مكتب"),
+            ("hindi", "किताबें", "किताब"),
+        ],
+    )
+    def test_forms_of_a_word_have_the_same_term(self, language: str, one: str, other: str) -> None:
+        own = analyzer(language)
+        assert own.terms(one) == own.terms(other) != []
+
+    def test_hindi_words_are_not_cut_at_vowel_signs(self) -> None:
+        assert analyzer("none").words("बिल्ली।") == ["बिल्ली"]
+
+    def test_signals_that_know_english_are_zero_in_other_languages(self) -> None:
+        text = "Ich will ab jetzt immer Paris und nicht London auf unserer Liste, always, me."
+        found = DETECTING.document(text)
+        assert (found.first_person, found.capitals) == (0, 0)
+        assert Traits.STATES_WISH not in found.traits
+        question = asked("Kannst du mir bitte ein Restaurant empfehlen?")
+        assert (question.asks_help, question.in_first_person) == (False, True)
+
+    def test_texts_without_spaces_give_pairs_and_questions_leave_out_function_words(self) -> None:
+        own = analyzer("chinese")
+        assert own.terms("我的猫") == ["的猫"]  # without the function word 我的
+        assert own.asked_words("我的猫什么时候看牙医？") == [
+            "的猫", "猫什", "看牙", "牙医",
+        ]  # fmt: skip
+        assert own.asked_words("什么") == ["什么"]  # rather than nothing
+        assert own.document("看牙医" * 20).length == 20  # pairs count as the words that they are part of
+
+    @pytest.mark.parametrize("definition", LANGUAGES.values(), ids=LANGUAGES)
+    def test_the_definition_of_each_language_is_complete(self, definition: Language) -> None:
+        assert len(definition.words) > 60
+        if definition.has_spaces:
+            assert set(definition.month_numbers.values()) == set(range(1, 13))
+            assert len(definition.weekdays.split()) >= 7
+        assert set(definition.weekday_numbers.values()) == set(range(7))
+        assert len(definition.units.split()) == 4
+        for pattern in (definition.tells_time, definition.tells_number, definition.day_and_month, definition.time_ago,
+                        definition.change, definition.counts, *definition.questions.values()):  # fmt: skip
+            assert pattern.search("") is None
+
+    @pytest.mark.parametrize("language", [each for each in LANGUAGES.values() if not each.has_spaces])
+    def test_patterns_for_text_without_spaces_are_bounded(self, language: Language) -> None:
+        """One that reads on without a bound, from every character, takes minutes for a long run of digits."""
+        patterns = [value for name, value in vars(language).items() if isinstance(value, str) and name != "asks"]
+        assert not [pattern for pattern in patterns if re.search(r"[\])d.][+*]", pattern)]
+
+    @pytest.mark.parametrize("language", LANGUAGES)
+    def test_any_text_has_terms_within_bounds(self, language: str) -> None:
+        own = analyzer(language)
+        for text in ("", "'", "' '", "\u0130I\u0307", "a'" * 99, "१२", "猫'", "x" * 999, "什" * 999):
+            document = own.document(text)
+            assert document.length <= len(own.terms(text))
+            assert all(term and count <= MAX_COUNT for term, count in document.counts.items())
+            assert own.asked(text).others == {}
+
+
+class TestQuestions:
+    @pytest.mark.parametrize(
+        ("when", "how_many"),
+        [
+            ("Wann war das?", "Wie viele Katzen hast du?"),
+            ("Quand est-ce que c'était ?", "Combien de chats as-tu ?"),
+            ("¿Cuándo fue eso?", "¿Cuántos gatos tienes?"),
+            ("Quando é a consulta?", "Quantos gatos tem você?"),
+            ("Quando è la riunione?", "Quanti gatti hai?"),
+            ("Wanneer was dat?", "Hoeveel katten heb je?"),
+            ("Kiedy to było?", "Ile masz kotów?"),
+            ("Bu ne zaman oldu?", "Kaç kedin var, hangisi senin?"),
+            ("Когда это?", "Сколько кошек?"),
+            ("متى كان ذلك؟", "كم قطة عندك؟"),
+            ("यह कब हुआ?", "कितनी बिल्लियाँ हैं?"),
+            ("那是什么时候？", "有多少只猫？"),
+            ("それはいつですか", "猫は何匹いますか"),
+        ],
+    )  # fmt: skip
+    def test_questions_for_times_and_numbers_are_recognized(self, when: str, how_many: str) -> None:
+        assert (asked(when).asks_time, asked(when).asks_number) == (True, False)
+        assert (asked(how_many).asks_time, asked(how_many).asks_number) == (False, True)
+
+    @pytest.mark.parametrize(
+        ("query", "start", "days"),
+        [
+            ("Was war am 5. Juli 2023?", "2023-07-05", 1),
+            ("Was war am 5.7.2023 bei uns?", "2023-07-05", 1),
+            ("Qu'est-ce que j'ai fait le 1er mai 2023 ?", "2023-05-01", 1),
+            ("¿Qué pasó el 5 de julio de 2023?", "2023-07-05", 1),
+            ("O que foi no dia 5 de julho de 2023?", "2023-07-05", 1),
+            ("Che cosa è successo il 5 luglio 2023?", "2023-07-05", 1),
+            ("Wat was er op 5 juli 2023?", "2023-07-05", 1),
+            ("Co się stało 5 lipca 2023?", "2023-07-05", 1),
+            ("5 Temmuz 2023'te ne oldu, hangisi?", "2023-07-05", 1),
+            ("Что было 5 июля 2023 года?", "2023-07-05", 1),
+            ("ماذا حدث في 5 يوليو 2023؟", "2023-07-05", 1),
+            ("5 जुलाई 2023 को क्या हुआ?", "2023-07-05", 1),
+            ("2023年7月5日发生了什么？", "2023-07-05", 1),
+            ("2023年7月5日に何がありましたか", "2023-07-05", 1),
+            ("Was war im Juli 2023?", "2023-07-01", 31),
+            ("Was habe ich gestern gesagt?", "2023-08-15", 1),
+            ("Что я говорил вчера?", "2023-08-15", 1),
+            ("昨天我说了什么？", "2023-08-15", 1),
+            ("Was haben wir letzte Woche gemacht?", "2023-08-07", 7),
+            ("Qu'est-ce que j'ai dit le mois dernier ?", "2023-07-01", 31),
+            ("Was haben wir vor zwei Wochen besprochen?", "2023-07-29", 7),
+            ("¿Qué dije hace 3 días?", "2023-08-12", 1),
+            ("3日前に何と言いましたか", "2023-08-12", 1),
+            ("Was war 2022 bei uns?", "2022-01-01", 365),
+        ],
+    )  # fmt: skip
+    def test_dates_are_parsed(self, query: str, start: str, days: int) -> None:
+        (period,) = asked(query).periods
+        assert abs(period.start - datetime.fromisoformat(start).replace(tzinfo=UTC)) < timedelta(days=1)
+        assert (period.end - period.start).days == days
+
+    def test_impossible_dates_are_left_out(self) -> None:
+        assert asked("Was war am 31.6.2023 und am 99.99.2023 bei uns?").periods == (
+            *asked("Was war 2023 bei uns?").periods, *asked("Was war 2023 bei uns?").periods,
+        )  # fmt: skip
+        assert asked("13月发生了什么？").periods == ()
+
+    @pytest.mark.parametrize(
+        ("query", "speaker"),
+        [
+            ("Когда был день рождения у Анны?", "анна"),
+            ("Gdzie mieszka siostra Anny?", "anna"),
+            ("Ayşe'nin doğum günü ne zaman?", "ayşe"),
+            ("Wann ist Annas Geburtstag?", "anna"),
+            ("Quel est l'anniversaire d'Anna ?", "anna"),
+            ("田中さんはいつ来ますか", "田中"),
+        ],
+    )  # fmt: skip
+    def test_declined_names_are_speakers_and_no_terms(self, query: str, speaker: str) -> None:
+        question = asked(query, speaker)
+        assert question.names == {speaker}
+        assert not set(analyzer(DETECT).of(query).terms(speaker)) & set(question.terms)
+        assert speaker not in question.text.casefold() or question.text == query
+
+    def test_a_word_has_only_forms_of_its_language(self) -> None:
+        assert name_forms("annas", LANGUAGES["german"]) == {"annas", "anna"}
+        assert name_forms("annas", None) == {"annas"}
+        assert name_forms("as", LANGUAGES["german"]) == {"as"}
+
+    def test_what_the_other_side_said_is_recognized(self) -> None:
+        for language, conversation in CONVERSATIONS.items():
+            question = "O que você me recomendou para o discurso?" if language == "portuguese" else None
+            assert asked(question or conversation["questions"][3]["question"]).asks_other_side, language
+            assert not asked(conversation["questions"][0]["question"]).asks_other_side, language
+
+
+class TestOtherStems:
+    def test_a_question_is_also_looked_up_in_english(self) -> None:
+        question = asked("Wann kommen die Rechnungen?")
+        assert question.asked.others == {"komm": ("kommen",), "rechnung": ("rechnungen",)}
+
+    def test_a_word_alone_is_looked_up_in_the_languages_of_the_flow(self) -> None:
+        assert asked("planes").asked.others == {}
+        assert asked("planes", spoken=("es",)).asked.others == {"plane": ("plan",)}
+
+    def test_a_question_in_english_is_looked_up_in_english_alone(self) -> None:
+        def fail() -> tuple[str, ...]:
+            raise AssertionError("an English question must not read the flow's languages")
+
+        assert parse("Where are the planes?", language=DETECT, speakers=(), now=NOW, spoken=fail).asked.others == {}
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("known", "other", "code", "expected"),
+        [
+            ("detect", "detect", "", "detect"),
+            ("detect", "detect", "de", "detect de"),
+            ("detect de", "detect", "fr", "detect de fr"),
+            ("english", "detect", "de", "english detect de"),
+            ("english detect de", "english", "", "english detect de"),
+            ("english", "english", "", "english"),
+            ("english", "german 2", "", None),
+            ("german 2", "detect", "de", None),
+            ("german", "german 2", "", None),
+            (None, "detect", "", None),
+        ],
+    )
+    def test_labels_are_joined(self, known: str | None, other: str, code: str, expected: str | None) -> None:
+        assert labels.joined(known, other, code) == expected
+
+    def test_a_label_fits_its_column(self) -> None:
+        label: str | None = "english"
+        for language in LATIN:
+            label = labels.joined(label, "detect", language.code)
+        assert label is not None
+        assert len(label) <= labels.MAX_CHARS
+        assert labels.spoken(label) <= {language.code for language in LATIN}
+
+    def test_a_session_indexed_again_keeps_its_languages(self) -> None:
+        assert labels.only("english detect de", "detect") == "detect de"
+        assert labels.only("english", "detect") == "detect"
+        assert labels.only("detect de", "english") == "english"

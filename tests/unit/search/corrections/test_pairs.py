@@ -1,0 +1,166 @@
+"""Later statements of the same fact: which pairs are corrections, and which are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memorybase.keyword_index.analyzer import analyzer
+from memorybase.search.corrections.pairs import Correction, Said, find, sought_by, stated
+
+ENGLISH = analyzer("english")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def said(*texts: str, speakers: tuple[Hashable, ...] = ()) -> list[Said]:
+    """Messages in the order of time."""
+    return [
+        Said(speakers[number] if speakers else "ada", (START + timedelta(days=number), 1), text)
+        for number, text in enumerate(texts)
+    ]
+
+
+def alike(likeness: float) -> Callable[[str, str], float]:
+    return lambda _one, _other: likeness
+
+
+def corrections(query: str, messages: list[Said], likeness: float = 0.6) -> list[Correction]:
+    sought = sought_by(query, ENGLISH)
+    return find(messages, stated(messages, query, sought, ENGLISH), query, alike(likeness))
+
+
+@pytest.mark.parametrize(
+    ("query", "older", "newer", "was", "now"),
+    [
+        (
+            "What is the response time of the dashboard?",
+            "I reduced the response time of the dashboard from 800ms to 300ms.",
+            "The dashboard's response time has recently improved to 250ms.",
+            "300ms",
+            "250ms",
+        ),
+        (
+            "How many connections does our plan allow?",
+            "The plan allows 20 connections.",
+            "Our plan was upgraded, 40 connections now instead of 20.",
+            "20 connections",
+            "40 connections",
+        ),
+        (
+            "When does the pilot start?",
+            "The pilot has to start on 3 October.",
+            "The board moved the pilot by two weeks, it's 17 October now.",
+            "3 October",
+            "17 October",
+        ),
+        (
+            "What is the test coverage percentage?",
+            "Test coverage is at 65% after the first run.",
+            "We raised the test coverage to 78%.",
+            "65%",
+            "78%",
+        ),
+        (
+            "Who is my piano teacher?",
+            "the piano teacher is called Mr Zabo",
+            "the piano teacher is called Mrs Ferrant these days",
+            "Mr Zabo",
+            "Mrs Ferrant",
+        ),
+        (
+            "At what time does our train leave?",
+            "Our train leaves at 6:08.",
+            "A correction: our train leaves at 5:52.",
+            "6:08",
+            "5:52",
+        ),
+    ],
+)
+def test_a_later_value_is_a_correction(query: str, older: str, newer: str, was: str, now: str) -> None:
+    (correction,) = corrections(query, said(older, newer))
+    assert (correction.older, correction.newer, correction.was, correction.now) == (0, 1, was, now)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What was the limit of the plan originally?",
+        "What is the difference between the two limits?",
+        "How has the limit changed?",
+        "What limit did you recommend?",
+        "What limit should we set?",
+        "Tell me about the plan.",
+    ],
+)
+def test_questions_about_the_past_comparisons_and_advice_compare_nothing(query: str) -> None:
+    assert not sought_by(query, ENGLISH)
+
+
+def test_the_order_of_time_decides_and_not_that_of_rank() -> None:
+    newer, older = reversed(said("The plan allows 20 connections.", "The plan allows 40 connections now."))
+    (correction,) = corrections("How many connections are there?", [newer, older])
+    assert (correction.older, correction.newer) == (1, 0)
+
+
+def test_two_speakers_do_not_correct_each_other() -> None:
+    room = ("My room has the number 14.", "My room has the number 22 now.")
+    messages = said(*room, "My room is bright.", "My room is dark.", speakers=("ada", "bob", "ada", "bob"))
+    assert not corrections("What is the number of my room?", messages)
+    assert corrections("What is the number of my room?", said(*room))
+
+
+def test_the_same_value_again_is_no_correction() -> None:
+    messages = said(
+        "The plan allows 20 calls.", "The plan allows 40 calls now.", "It was 20 calls, now the plan has 40."
+    )
+    pairs = {(each.older, each.newer) for each in corrections("How many calls does the plan allow?", messages)}
+    assert pairs == {(0, 1), (0, 2)}  # the third repeats the second
+
+
+def test_without_a_word_of_change_more_likeness_is_needed() -> None:
+    messages = said("My library has 45 sources.", "My library has 52 sources.")
+    query = "How many sources are in my library?"
+    assert not corrections(query, messages, likeness=0.6)
+    assert corrections(query, messages, likeness=0.7)
+
+
+def test_numbers_of_different_things_correct_nothing() -> None:
+    messages = said("The plan has 3 seats for the team.", "The plan now has 40 gigabytes.")
+    assert not corrections("What is the limit of the plan?", messages)
+
+
+def test_how_many_counts_only_what_it_names() -> None:
+    messages = said("I swam 20 lengths in the pool.", "Now I swam with 3 friends in the pool.")
+    assert not corrections("How many lengths did I swim in the pool?", messages)
+
+
+def test_unlike_statements_and_those_unlike_the_question_correct_nothing() -> None:
+    messages = said("The plan allows 20 connections.", "The plan allows 40 connections now.")
+    assert not corrections("How many connections are there?", messages, likeness=0.3)
+
+
+class TestDenials:
+    QUERY = "Have I ever used Zotero?"
+
+    @pytest.mark.parametrize(
+        ("older", "newer"),
+        [
+            ("I just downloaded Zotero and used it.", "I've never used Zotero."),
+            ("I\u2019ve never used Zotero.", "Today I used Zotero, I've used it twice."),
+        ],
+    )
+    def test_a_claim_and_its_denial_are_a_pair_without_values(self, older: str, newer: str) -> None:
+        assert corrections(self.QUERY, said(older, newer)) == [Correction(0, 1, "denial")]
+
+    @pytest.mark.parametrize("text", ["I want to use Zotero.", "Can you use Zotero?", "Zotero is used a lot."])
+    def test_wishes_and_questions_claim_nothing(self, text: str) -> None:
+        assert not corrections(self.QUERY, said(text, "I've never used Zotero."))
+
+    def test_two_denials_are_no_pair(self) -> None:
+        assert not corrections(self.QUERY, said("I've never used Zotero.", "I have not used Zotero."))
+
+    def test_unlike_sentences_are_no_pair(self) -> None:
+        messages = said("I've used Zotero twice.", "I've never used Zotero.")
+        assert not corrections(self.QUERY, messages, likeness=0.4)

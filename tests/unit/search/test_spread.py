@@ -1,0 +1,31 @@
+"""Results of questions about an order, spread over sessions."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from memorybase.search import spread
+from memorybase.search.stored_candidates import Candidate
+
+
+def candidate(session: str, score: float) -> Candidate:
+    facts: Any = SimpleNamespace(session_id=session)
+    return Candidate(cast("Any", None), cast("Any", session), 1, score, None, 0, "store", facts)
+
+
+def sessions(*candidates: Candidate, count: int) -> list[str | None]:
+    return [each.facts.session_id if each.facts else None for each in spread.over_sessions(candidates, count)]
+
+
+def test_further_candidates_of_a_session_count_less() -> None:
+    found = [candidate("a", 0.5), candidate("a", 0.49), candidate("a", 0.48), candidate("b", 0.4)]
+    assert sessions(*found, count=3) == ["a", "b", "a"]
+
+
+def test_a_much_better_candidate_of_the_same_session_stays_first() -> None:
+    assert sessions(candidate("a", 0.9), candidate("a", 0.8), candidate("b", 0.1), count=3) == ["a", "a", "b"]
+
+
+def test_extreme_scores_and_few_candidates_are_ranked() -> None:
+    assert sessions(candidate("a", 0.0), candidate("b", 1.0), count=5) == ["b", "a"]
