@@ -40,6 +40,8 @@ LANGFLOW := .venv-langflow
 SLIM := .venv-slim
 DEPLOY := .venv-deploy
 BIN := $(VENV)/bin
+# For slow tests: a quarter of an hour until one counts as hanging.
+SLOW_PYTEST := $(BIN)/python -m pytest -o timeout=900 -o faulthandler_timeout=900
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 INSTALLED := $(VENV)/.installed
@@ -66,22 +68,22 @@ up: $(INSTALLED) ## run the whole stack on this machine until Ctrl-C
 doctor: $(INSTALLED) ## check every part; failed checks show the command that fixes them
 	$(BIN)/memorybase doctor --data-dir $(DATA_DIR)
 
-test: $(INSTALLED_DEV) ## run all tests except the slow ones, in about five minutes; T=tests/unit: all tests of that path
-	$(BIN)/python -m pytest $(if $(T),$(T),-m "not slow")
+test: $(INSTALLED_DEV) ## run all tests except the slow ones, in about four minutes; T=tests/unit: all tests of that path
+	$(if $(T),$(SLOW_PYTEST) $(T),$(BIN)/python -m pytest -m "not slow")
 
-test-slow: $(INSTALLED_DEV) ## run the slow tests, in about twenty minutes: faults in real processes, long property runs, fuzzing
-	$(BIN)/python -m pytest -m "slow and not tools" $(T)
+test-slow: $(INSTALLED_DEV) ## run the slow tests, in about twenty minutes: faults in real processes, random examples, fuzzing
+	$(SLOW_PYTEST) --hypothesis-profile=random -m "(slow or hypothesis) and not tools" $(T)
 
 check-pgbouncer: $(INSTALLED_DEV) ## run the tests of the flow on PostgreSQL through PgBouncer (needs pgbouncer; PGBOUNCER=path of another one)
-	$(BIN)/python -m pytest -n0 --pgbouncer -k "postgresql or pgvector or bouncer or both" tests/contract/test_vector_store.py \
+	$(SLOW_PYTEST) -n0 --pgbouncer -k "postgresql or pgvector or bouncer or both" tests/contract/test_vector_store.py \
 		tests/integration/database/test_engine.py tests/integration/database/test_pgbouncer.py \
 		tests/integration/ingestion tests/integration/sessions tests/integration/memory_bases
 
 check-generators: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## generate clients in TypeScript and Python and use them (needs npm of Node 20 or later)
-	$(BIN)/python -m pytest -n0 tests/acceptance/test_generators.py
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_generators.py
 
 check-mcp: $(INSTALLED_DEV) $(INSTALLED_MCP_CLIENTS) ## use the MCP server with TypeScript clients, Claude Code and the conformance suite (needs npm of Node 20 or later)
-	$(BIN)/python -m pytest -n0 tests/acceptance/test_mcp_clients.py
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_mcp_clients.py
 
 check-typescript: $(INSTALLED) ## build the TypeScript client and test it against the whole stack (needs npm of Node 20 or later)
 	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
@@ -89,13 +91,13 @@ check-typescript: $(INSTALLED) ## build the TypeScript client and test it agains
 	cd clients/typescript && MEMORYBASE_PYTHON=$(CURDIR)/$(BIN)/python npm test
 
 check-slim: $(INSTALLED_DEV) $(INSTALLED_SLIM) ## run API, worker and sweeper of an installation without torch (550 MB)
-	$(BIN)/python -m pytest -n0 tests/acceptance/test_slim_installation.py
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_slim_installation.py
 
 check-upgrade: $(INSTALLED_DEV) ## upgrade under load in five minutes, old and new processes beside each other, forward, back and forward: OLD="git ref or folder"
-	$(BIN)/python -m pytest -n0 tests/acceptance/test_upgrade.py $(if $(OLD),--old-version=$(OLD))
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_upgrade.py $(if $(OLD),--old-version=$(OLD))
 
 check-deploy: $(INSTALLED_DEV) $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## check distributions, Dockerfile, compose files, units and the Helm chart with their own tools
-	$(BIN)/python -m pytest -n0 tests/acceptance/test_deployment.py
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_deployment.py
 
 dist: $(INSTALLED_DEV) ## build the sdist and the wheel into dist/, the same bytes for the same commit
 	$(BIN)/python deploy/build.py dist
@@ -107,7 +109,7 @@ sbom: $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## list the packages of the slim ins
 check-dify: $(INSTALLED_DEV) ## test the Dify plugin with Dify's SDK, installed in a separate environment
 	$(BIN)/python -m venv $(DIFY)
 	$(DIFY)/bin/python -m pip install --quiet --disable-pip-version-check -r clients/dify/requirements.txt
-	$(BIN)/python -m pytest -n0 tests/integration/clients/test_dify_plugin.py --dify-python=$(DIFY)/bin/python
+	$(SLOW_PYTEST) -n0 tests/integration/clients/test_dify_plugin.py --dify-python=$(DIFY)/bin/python
 
 check-frameworks: $(INSTALLED_DEV) $(addprefix check-framework-,$(F)) ## test the adapters, each with its framework in a separate environment: F="openai-agents"
 
@@ -129,7 +131,7 @@ check-langflow: $(INSTALLED_DEV) ## test the components for Langflow with its ru
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is required; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(LANGFLOW)
 	$(LANGFLOW)/bin/python -m pip install --quiet --disable-pip-version-check -r clients/langflow/requirements.txt
-	$(BIN)/python -m pytest -n0 tests/integration/clients/test_langflow.py tests/acceptance/test_langflow.py \
+	$(SLOW_PYTEST) -n0 tests/integration/clients/test_langflow.py tests/acceptance/test_langflow.py \
 		--langflow-python=$(LANGFLOW)/bin/python
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7

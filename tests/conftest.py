@@ -1,7 +1,7 @@
 """Fixtures for every test: the real services, started when first asked for.
 
-Session services belong to one test process, so the tests may run in several processes at once. A test that kills,
-freezes or fills a service takes an `own_` one.
+PostgreSQL is one server for the whole run, with a database for each test; Redis and Chroma belong to one test process.
+A test that kills, freezes or fills a service takes an `own_` one.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ import hypothesis
 import pytest
 import redis
 from harness import ChromaServer, PostgresServer, RedisServer, Server
-from harness.model import MODEL_DIR
+from harness.model import MODEL_DIR, export_model
 from harness.pgbouncer import PgBouncerServer
 from harness.world import World, build_world
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 from memorybase.auth import api_keys
-from memorybase.embedding import Embedders
-from memorybase.settings import Settings
 
-# A busy machine is not a failed property.
-hypothesis.settings.register_profile("memorybase", deadline=None)
+# A busy machine is not a failed property, and `make test` tries the same examples in each run.
+hypothesis.settings.register_profile("memorybase", deadline=None, derandomize=True)
+# Other examples in each run: `make test-slow`. What it finds becomes an @example.
+hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 # Hours instead of seconds, for the state machine above all: pytest --hypothesis-profile=long
 hypothesis.settings.register_profile("long", deadline=None, max_examples=10_000, stateful_step_count=80)
 hypothesis.settings.load_profile("memorybase")
@@ -64,10 +65,23 @@ def _look_keys_up_each_time() -> Iterator[None]:
         yield
 
 
-def pytest_collection_finish() -> None:
-    """What was imported stays to the end: the collector need not look through it again and again."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepares what all tests share, before the first one is timed."""
+    if any(
+        "model_cache" in getattr(item, "fixturenames", ()) or "acceptance" in item.path.parts for item in session.items
+    ):
+        export_model()
+    # What was imported stays to the end: the collector need not look through it again and again.
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _leaks_are_found_in_their_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A socket or a connection that a slow test leaves open fails that test: the collector looks for it at its end."""
+    yield
+    if request.node.get_closest_marker("slow"):
+        gc.collect()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -76,6 +90,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     on_postgresql = variant is not None and any(str(value) == "postgresql" for value in variant.params.values())
     if on_postgresql and item.get_closest_marker("both_databases") is None:
         item.add_marker(pytest.mark.slow)
+    if item.get_closest_marker("slow") is None:
+        # Whichever test runs when the collector finds what another one left open is not at fault.
+        item.add_marker(pytest.mark.filterwarnings("default::pytest.PytestUnraisableExceptionWarning"))
 
 
 # Files that share what takes seconds to start: one process runs each group.
@@ -110,8 +127,20 @@ class ByGroup(LoadFileScheduling):
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: in every process some test waits for other processes."""
-    return (os.cpu_count() or 1) + 1
+    return os.cpu_count() or 1
+
+
+RUN_POSTGRES = pytest.StashKey[PostgresServer]()
+
+
+def pytest_configure_node(node: WorkerController) -> None:
+    """Starts the PostgreSQL of all test processes; the first one that needs it waits until it answers."""
+    if RUN_POSTGRES not in node.config.stash and not node.config.getoption("--pgbouncer"):
+        server = node.config.stash[RUN_POSTGRES] = PostgresServer()
+        node.config.add_cleanup(server.close)
+        server.launch()
+    if RUN_POSTGRES in node.config.stash:
+        node.workerinput["postgres"] = str(node.config.stash[RUN_POSTGRES].directory)
 
 
 AnyServer = TypeVar("AnyServer", bound=Server)
@@ -142,7 +171,10 @@ def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaSe
 
 @pytest.fixture(scope="session")
 def postgres_server(pytestconfig: pytest.Config) -> Iterator[PostgresServer]:
-    """A PostgreSQL for all tests of this process; see postgres_url."""
+    """A PostgreSQL for all tests of the run; see postgres_url."""
+    if shared := getattr(pytestconfig, "workerinput", {}).get("postgres"):
+        yield PostgresServer.of_another_process(Path(shared))
+        return
     with running(PostgresServer()) as server:
         if pytestconfig.getoption("--pgbouncer"):
             with running(PgBouncerServer(server)) as pgbouncer:
@@ -212,8 +244,7 @@ def own_postgres() -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def model_cache() -> Path:
     """A folder with the default model exported, for `model_dir`."""
-    MODEL_DIR.mkdir(mode=0o700, exist_ok=True)
-    Embedders(Settings(data_dir=MODEL_DIR, model_dir=MODEL_DIR)).get()
+    export_model()
     return MODEL_DIR
 
 

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from harness import PostgresServer, wait_until
+from harness.postgres import WAITING
 
 from memorybase.database import migrate
 from memorybase.errors import CollectionMissing, VectorRejected, VectorStoreUnavailable
@@ -120,8 +121,7 @@ class TestDeletion:
 
         with ThreadPoolExecutor(1) as threads:
             writing = threads.submit(store.upsert, ref, records(3))
-            waiting = b"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-            wait_until(lambda: connection.execute(waiting).fetchone() == (1,), 10, "the upsert waits for the lock")
+            wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), 10, "the upsert waits for the lock")
             connection.commit()
             with pytest.raises(CollectionMissing):
                 writing.result()

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from harness import wait_until
+from harness.postgres import WAITING
 from numpy.typing import NDArray
 from structlog.testing import capture_logs
 
@@ -245,7 +246,6 @@ class TestMove:
         other.count(ref)
         upsert, delete = (lambda: other.upsert(ref, changed)), (lambda: other.delete(ref, ["id0001"]))
         last = _Move._run
-        waiting = b"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 
         with ThreadPoolExecutor(1) as threads:
             writes = []
@@ -257,7 +257,7 @@ class TestMove:
                 if template == pgvector_indexes._DELETE_GONE and holds != (0,):
                     call = upsert if act == "upsert" else delete
                     writes.append(threads.submit(call))
-                    wait_until(lambda: connection.execute(waiting).fetchone() == (1,), 10, "the write waits")
+                    wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), 10, "the write waits")
                 return rows
 
             monkeypatch.setattr(_Move, "_run", write_after)
@@ -302,7 +302,6 @@ class TestMove:
         given = records(10)
         store.upsert(ref, given)
         collection = store._look_up(ref)
-        waiting = b"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
         late = [VectorRecord("late", vectors(1, seed=3)[0], "late", {"session_id": "s1"})]
 
         with ThreadPoolExecutor(2) as threads, other._engine.begin() as first:
@@ -311,9 +310,9 @@ class TestMove:
                 {**pgvector._parameters(given[:1]), **pgvector._place(collection)},
             )
             moving = threads.submit(store.index, ref)
-            wait_until(lambda: connection.execute(waiting).fetchone() == (1,), 10, "the move waits for the first write")
+            wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), 10, "the move waits for the first write")
             writing = threads.submit(other.upsert, ref, late)
-            wait_until(lambda: connection.execute(waiting).fetchone() == (2,), 10, "the second write waits too")
+            wait_until(lambda: connection.execute(WAITING).fetchone() == (2,), 10, "the second write waits too")
             first.commit()
             assert moving.result()
             writing.result()

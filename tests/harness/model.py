@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import cache
 from pathlib import Path
+
+from memorybase.embedding import Embedders
+from memorybase.settings import Settings
 
 # The export takes seconds. Its folder is named after the weights and the exporter, so an old one is never taken for
 # a new one, and several processes may export at once.
 MODEL_DIR = Path(tempfile.gettempdir(), f"memorybase-test-models-{os.getuid()}")
+
+
+@cache
+def export_model() -> None:
+    """Export it if nobody has done so yet."""
+    MODEL_DIR.mkdir(mode=0o700, exist_ok=True)
+    Embedders(Settings(data_dir=MODEL_DIR, model_dir=MODEL_DIR)).get()

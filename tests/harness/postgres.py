@@ -6,6 +6,7 @@ dead server.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pwd
 import shutil
@@ -25,6 +26,7 @@ import psycopg
 
 from harness.network.namespace import Namespace
 from harness.process import STOP_SECONDS, Server
+from harness.waiting import wait_until
 from memorybase.database import migrate
 from memorybase.models import Base
 
@@ -48,6 +50,8 @@ EMPTYING = "; ".join(
     ]
 )
 OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+# How many sessions of the database wait for a lock.
+WAITING = b"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 # On a network: what it holds for a client that a cut took away, it lets go of within seconds.
 ON_A_NETWORK = {
     "tcp_user_timeout": "3000",
@@ -57,6 +61,7 @@ ON_A_NETWORK = {
     "client_connection_check_interval": "1000",
 }
 KEPT_BYTES = 16_000_000  # twice what it has at first
+TEMPLATE = "template_memorybase"
 
 
 class PostgresServer(Server):
@@ -67,15 +72,26 @@ class PostgresServer(Server):
 
     def __init__(self, **settings: str) -> None:
         # Not below pytest's directory: that is closed to other accounts, and a socket's path may have 107 bytes.
-        super().__init__(Path(tempfile.mkdtemp(prefix="memorybase-pg-", dir="/tmp")))
+        self._use(Path(tempfile.mkdtemp(prefix="memorybase-pg-", dir="/tmp")))
         self.settings = SETTINGS | settings
-        self.url_through_pooler: Callable[[str], str] | None = None
-        self._empty: list[str] = []
         self.account = _account()
         if self.account is not None:
             os.chown(self.directory, self.account.pw_uid, self.account.pw_gid)
         self.bin = self._usable_binaries()
         self._make_cluster()
+
+    @classmethod
+    def of_another_process(cls, directory: Path) -> PostgresServer:
+        """The databases of a server that another process started there, and stops."""
+        server = cls.__new__(cls)
+        server._use(directory)
+        wait_until(server.answers, cls.start_seconds, "postgres answers")
+        return server
+
+    def _use(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.url_through_pooler: Callable[[str], str] | None = None
+        self._empty: list[str] = []
 
     def _make_cluster(self) -> None:
         self.run_program(
@@ -132,10 +148,14 @@ class PostgresServer(Server):
 
     @cached_property
     def template(self) -> str:
-        """A database with the tables that the migrations make, to which nobody stays connected."""
-        name = self.create_database()
-        migrate.upgrade(self.direct_url(name))
-        return name
+        """A database with the tables that the migrations make, to which nobody stays connected. Made once."""
+        with (self.directory / "template.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not self.execute(f"SELECT 1 FROM pg_database WHERE datname = '{TEMPLATE}'"):
+                made = self.create_database()
+                migrate.upgrade(self.direct_url(made))
+                self.execute(f'ALTER DATABASE "{made}" RENAME TO {TEMPLATE}')
+        return TEMPLATE
 
     def create_database(self, *, template: str = "template0") -> str:
         """Make a copy of the template, to which nobody may be connected, and return its name."""

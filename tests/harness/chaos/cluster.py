@@ -10,7 +10,7 @@ from typing import Literal
 
 from harness.chroma import ChromaServer
 from harness.clock import SteppedClock
-from harness.model import MODEL_DIR
+from harness.model import MODEL_DIR, export_model
 from harness.network.network import Network
 from harness.pieces import ApiServer, SweeperServer
 from harness.postgres import PostgresServer
@@ -21,7 +21,6 @@ from harness.worker import WorkerServer
 from memorybase import wiring
 from memorybase.auth import api_keys
 from memorybase.database import migrate
-from memorybase.embedding import Embedders
 from memorybase.settings import Settings, VectorStoreName, embedded
 
 KEY = "mb_key_of_the_chaos_run"
@@ -102,8 +101,7 @@ class Cluster:
         self.clocks: dict[str, SteppedClock] = {}
         self._cleanup = cleanup
         self.network = self._joined() if plan.network else None
-        MODEL_DIR.mkdir(mode=0o700, exist_ok=True)
-        Embedders(Settings(data_dir=MODEL_DIR, model_dir=MODEL_DIR)).get()
+        export_model()
         self.redis = RedisServer(self._folder("redis"))
         self.chroma = ChromaServer(self._folder("chroma")) if plan.vectors == "chroma" else None
         self.postgres = PostgresServer() if plan.database == "postgresql" else None
