@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from harness import chroma_cloud, wait_until
 from harness.chroma_cloud import TOKEN
+from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
@@ -218,7 +219,7 @@ class TestUpsert:
 
         assert store.count(ref) == 0
 
-    @pytest.mark.parametrize("text", ["", "a\0b", "line\nline", "日本語 🙂", "x" * 100_000])
+    @each_row("text", ["", "a\0b", "line\nline", "日本語 🙂", "x" * 100_000])
     def test_texts_are_stored_unchanged(
         self, store: VectorStore, ref: CollectionRef, text: str, request: pytest.FixtureRequest
     ) -> None:
@@ -265,7 +266,7 @@ BAD_RECORDS = {
 
 
 class TestRejected:
-    @pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
+    @each_row("bad", BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
     def test_a_bad_record_is_rejected_and_none_is_written(
         self, store: VectorStore, ref: CollectionRef, bad: VectorRecord
     ) -> None:
@@ -393,7 +394,7 @@ class TestQuery:
         [hit] = store.query(ref, unit(1, 1), 1)
         assert hit.score == pytest.approx(1.0, abs=1e-5)
 
-    @pytest.mark.parametrize(("limit", "found"), [(0, 0), (-1, 0), (2, 2), (1000, 3)])
+    @each_row(("limit", "found"), [(0, 0), (-1, 0), (2, 2), (1000, 3)])
     def test_limit(self, store: VectorStore, ref: CollectionRef, limit: int, found: int) -> None:
         store.upsert(ref, [record(id_) for id_ in "abc"])
 
@@ -402,7 +403,7 @@ class TestQuery:
     def test_an_empty_collection_gives_nothing(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.query(ref, unit(1), 5) == []
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("where", "expected"),
         [
             ({}, "abc"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import context
-import pytest
+from harness.rows import each_row
 from recalling.corpora import Conversation, Corpus, Question
 
 MESSAGES = [
@@ -33,7 +33,7 @@ def test_questions_that_nothing_answers_are_not_asked() -> None:
     assert [len(questions) for _, questions in context.questions_of(CORPUS, 2)] == [1]
 
 
-@pytest.mark.parametrize(("budget", "brought", "messages"), [(10, 0.75, 1), (400, 1.0, 1.5)])
+@each_row(("budget", "brought", "messages"), [(10, 0.75, 1), (400, 1.0, 1.5)])
 def test_the_naive_way_takes_the_first_words_of_what_fits(budget: int, brought: float, messages: float) -> None:
     measured = context.measure_naive(CORPUS, [budget], 1)[budget].as_dict()
     assert (measured["brought"], measured["messages"]) == (brought, messages)
