@@ -344,7 +344,7 @@ def test_a_key_with_characters_that_no_key_has_is_named_but_not_shown(chat: Chat
         assert "secret" not in status
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "why"),
     [
         ({"url": ""}, "Enter the address of memorybase in Address"),
