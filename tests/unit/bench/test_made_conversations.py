@@ -15,6 +15,8 @@ from harness.rows import each_row
 
 from memorybase.keyword_index.analyzer import analyzer
 
+pytestmark = pytest.mark.slow  # It tests a benchmark.
+
 CATEGORIES = {"fact", "you-said", "update", "temporal", "preference", "multi", "keyword", "abstention"}
 MESSAGE_KEYS = {"id", "session", "role", "sender_name", "content", "timestamp"}
 BY_HAND = {conversation["id"]: conversation for conversation in made.by_hand()}
