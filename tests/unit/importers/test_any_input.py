@@ -94,7 +94,7 @@ def test_a_changed_document_is_read_to_the_end(system: str, data: st.DataObject)
 
 
 @pytest.mark.slow
-@each_row("system", SYSTEMS)
+@pytest.mark.parametrize("system", SYSTEMS)  # seconds each
 @given(data=st.data())
 @settings(max_examples=500)
 def test_many_changed_documents_are_read_to_the_end(system: str, data: st.DataObject) -> None:
