@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.coding_agents import PATIENCE, Machine
+from harness.coding_agents import PATIENCE, Machine, machine_at
 from harness.rows import each_row
 from harness.served import Served
 from harness.waiting import wait_until
@@ -49,7 +49,7 @@ def others(name: str) -> str:
     return json.dumps({"theme": "dark", "version": 1, "hooks": {event: [entry], "Other": []}}, indent=7) + "\n\n"
 
 
-@each_row("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_fresh_installation_adds_each_hook_once_and_can_be_taken_back(name: str) -> None:
     settings = put(name)
     commands = [inner["command"] for each in settings["hooks"].values() for inner in each[0].get("hooks", each)]
@@ -73,7 +73,7 @@ def test_the_hooks_are_those_that_each_agent_knows() -> None:
     assert cursor["stop"][0].keys() == {"command", "timeout"}
 
 
-@each_row("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_hooks_of_others_stay_and_uninstalling_restores_the_file(name: str) -> None:
     path = settings_of(name)
     path.parent.mkdir()
@@ -92,7 +92,7 @@ def test_hooks_of_others_stay_and_uninstalling_restores_the_file(name: str) -> N
     assert path.stat().st_mode & 0o777 == 0o644
 
 
-@each_row("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_installing_twice_changes_nothing(name: str) -> None:
     once = put(name)
     path = settings_of(name)
@@ -104,7 +104,7 @@ def test_installing_twice_changes_nothing(name: str) -> None:
     assert path.read_text() == before
 
 
-@each_row("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_uninstalling_keeps_what_was_added_since(name: str) -> None:
     path = settings_of(name)
     path.parent.mkdir()
@@ -126,7 +126,7 @@ def test_a_hook_of_others_in_our_group_stays() -> None:
     assert json.loads(settings_of("claude-code").read_text()) == {"hooks": {"Stop": [{"hooks": [foreign]}]}}
 
 
-@each_row("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 @each_row(
     ("text", "reason"),
     [
@@ -139,17 +139,18 @@ def test_a_hook_of_others_in_our_group_stays() -> None:
         ('{"hooks": {"Stop": ["echo"]}}', "must have a list of objects in hooks.Stop"),
     ],
 )
-def test_settings_that_cannot_be_understood_are_not_touched(name: str, text: str, reason: str) -> None:
-    path = settings_of(name)
-    path.parent.mkdir()
-    path.write_text(text)
+def test_settings_that_cannot_be_understood_are_not_touched(tmp_path: Path, name: str, text: str, reason: str) -> None:
+    with machine_at(tmp_path):
+        path = settings_of(name)
+        path.parent.mkdir()
+        path.write_text(text)
 
-    with pytest.raises(errors.InvalidRequest, match=reason):
-        put(name)
-    with pytest.raises(errors.InvalidRequest, match=reason):
-        install.uninstall(install.find_agent(name))
-    assert path.read_text() == text
-    assert not install.config_file().exists()
+        with pytest.raises(errors.InvalidRequest, match=reason):
+            put(name)
+        with pytest.raises(errors.InvalidRequest, match=reason):
+            install.uninstall(install.find_agent(name))
+        assert path.read_text() == text
+        assert not install.config_file().exists()
 
 
 def test_an_empty_file_and_a_link_are_settings(machine: Machine) -> None:
