@@ -17,6 +17,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from harness import ChromaServer
+from harness.rows import each_row
 
 from memorybase.errors import (
     CollectionMissing,
@@ -205,7 +206,7 @@ class TestIterIds:
     def _small_pages(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(chroma, "ID_PAGE", 10)
 
-    @pytest.mark.parametrize("count", [9, 10, 11, 19, 20, 95])
+    @each_row("count", [9, 10, 11, 19, 20, 95])
     def test_pages_hold_every_id_once(self, chroma_url: str, make_store: MakeStore, count: int) -> None:
         store = make_store(chroma_url)
         ref = store.create_collection(fresh_name(), {})
@@ -332,7 +333,7 @@ def chroma_error(name: str, message: str) -> str:
     return f'{{"error": "{name}", "message": "{message}"}}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "body", "expected"),
     [
         (500, chroma_error("InternalError", "database is locked"), VectorStoreUnavailable),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from harness import chroma_cloud, wait_until
 from harness.chroma_cloud import TOKEN
+from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
@@ -126,13 +127,10 @@ class TestListCollections:
 
 
 class TestDeleteCollection:
-    def test_deletes_by_name(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_deletes_by_name_and_a_missing_collection_is_no_error(self, store: VectorStore, ref: CollectionRef) -> None:
         store.delete_collection(ref.name)
 
         assert not store.collection_exists(ref)
-
-    def test_a_missing_collection_is_no_error(self, store: VectorStore, ref: CollectionRef) -> None:
-        store.delete_collection(ref.name)
         store.delete_collection(ref.name)
 
 
@@ -178,6 +176,20 @@ class TestCollectionMissing:
         assert [store.count(each.ref) for each in store.list_collections() if each.ref.name == gone.name] in ([], [0])
 
 
+def test_no_records_and_no_ids_find_and_change_nothing(store: VectorStore, ref: CollectionRef) -> None:
+    for held in (0, 1):  # in an empty collection, and beside a record
+        store.upsert(ref, [])
+        store.delete(ref, [])
+        assert store.count(ref) == held
+        assert store.stored_ids(ref, []) == set()
+        assert store.reached_ids(ref, []) == set()
+        assert store.fetch(ref, []) == {}
+        if not held:
+            assert store.query(ref, unit(1), 5) == []
+            assert list(store.iter_ids(ref)) == []
+            store.upsert(ref, [record("a")])
+
+
 class TestNewestIds:
     def test_the_ids_added_last(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.newest_ids(ref, 3) == []
@@ -213,12 +225,7 @@ class TestUpsert:
         assert store.count(ref) == 777
         assert store.stored_ids(ref, ids) == set(ids)
 
-    def test_no_records(self, store: VectorStore, ref: CollectionRef) -> None:
-        store.upsert(ref, [])
-
-        assert store.count(ref) == 0
-
-    @pytest.mark.parametrize("text", ["", "a\0b", "line\nline", "日本語 🙂", "x" * 100_000])
+    @each_row("text", ["", "a\0b", "line\nline", "日本語 🙂", "x" * 100_000])
     def test_texts_are_stored_unchanged(
         self, store: VectorStore, ref: CollectionRef, text: str, request: pytest.FixtureRequest
     ) -> None:
@@ -243,6 +250,8 @@ class TestUpsert:
         with pytest.raises(DimensionMismatch) as raised:
             store.upsert(ref, [VectorRecord("b", np.ones(DIMENSION + 1, dtype=np.float32), "text", {"k": 1})])
         assert raised.value.details == {"expected": DIMENSION, "got": DIMENSION + 1}
+        with pytest.raises(DimensionMismatch):
+            store.query(ref, np.ones(DIMENSION + 1, dtype=np.float32), 1)
 
     def test_two_dimensions_in_one_upsert_are_a_mismatch(self, store: VectorStore, ref: CollectionRef) -> None:
         odd = VectorRecord("b", np.ones(DIMENSION + 1, dtype=np.float32), "text", {"k": 1})
@@ -265,7 +274,7 @@ BAD_RECORDS = {
 
 
 class TestRejected:
-    @pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
+    @each_row("bad", BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
     def test_a_bad_record_is_rejected_and_none_is_written(
         self, store: VectorStore, ref: CollectionRef, bad: VectorRecord
     ) -> None:
@@ -295,11 +304,6 @@ class TestStoredIds:
 
         assert store.stored_ids(ref, ["b", "missing", "a", "a"]) == {"a", "b"}
 
-    def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
-        store.upsert(ref, [record("a")])
-
-        assert store.stored_ids(ref, []) == set()
-
 
 class TestReachedIds:
     def test_ids_that_a_query_reaches_are_returned(self, store: VectorStore, ref: CollectionRef) -> None:
@@ -313,9 +317,6 @@ class TestReachedIds:
         store.upsert(ref, alike)
 
         assert store.reached_ids(ref, alike) == {each.id for each in alike}
-
-    def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
-        assert store.reached_ids(ref, []) == set()
 
     def test_ids_without_a_readable_vector_are_unreachable(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a"), record("b")])
@@ -343,9 +344,6 @@ class TestFetch:
         precision = 2**-11 if isinstance(store, PgVectorStore) else 1e-6
         np.testing.assert_allclose([found[record.id].vector for record in records], vectors, rtol=precision, atol=1e-6)
 
-    def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
-        assert store.fetch(ref, []) == {}
-
 
 class TestDelete:
     def test_only_the_given_ids_are_deleted(self, store: VectorStore, ref: CollectionRef) -> None:
@@ -353,12 +351,6 @@ class TestDelete:
         store.delete(ref, ["a", "never there", "c"])
 
         assert store.stored_ids(ref, list("abc")) == {"b"}
-
-    def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
-        store.upsert(ref, [record("a")])
-        store.delete(ref, [])
-
-        assert store.count(ref) == 1
 
 
 class TestIterIds:
@@ -373,9 +365,6 @@ class TestIterIds:
 
         assert list(store.iter_ids(ref, session_id="user/7 ü")) == [["a"]]
         assert list(store.iter_ids(ref, session_id="nobody's")) == []
-
-    def test_an_empty_collection_gives_nothing(self, store: VectorStore, ref: CollectionRef) -> None:
-        assert list(store.iter_ids(ref)) == []
 
 
 class TestQuery:
@@ -393,16 +382,13 @@ class TestQuery:
         [hit] = store.query(ref, unit(1, 1), 1)
         assert hit.score == pytest.approx(1.0, abs=1e-5)
 
-    @pytest.mark.parametrize(("limit", "found"), [(0, 0), (-1, 0), (2, 2), (1000, 3)])
+    @each_row(("limit", "found"), [(0, 0), (-1, 0), (2, 2), (1000, 3)])
     def test_limit(self, store: VectorStore, ref: CollectionRef, limit: int, found: int) -> None:
         store.upsert(ref, [record(id_) for id_ in "abc"])
 
         assert len(store.query(ref, unit(1), limit)) == found
 
-    def test_an_empty_collection_gives_nothing(self, store: VectorStore, ref: CollectionRef) -> None:
-        assert store.query(ref, unit(1), 5) == []
-
-    @pytest.mark.parametrize(
+    @each_row(
         ("where", "expected"),
         [
             ({}, "abc"),
@@ -438,12 +424,6 @@ class TestQuery:
 
         with pytest.raises(VectorRejected):
             store.query(ref, unit(1), 10, {"seq": {"$roughly": 2}})
-
-    def test_another_dimension_is_a_mismatch(self, store: VectorStore, ref: CollectionRef) -> None:
-        store.upsert(ref, [record("a")])
-
-        with pytest.raises(DimensionMismatch):
-            store.query(ref, np.ones(DIMENSION + 1, dtype=np.float32), 1)
 
     def test_a_vector_with_nan_is_rejected(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a")])

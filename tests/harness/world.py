@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -81,6 +81,11 @@ class World:
         with self.services.database.transaction() as db:
             db.add(User(id=user_id, name=str(user_id), created_at=datetime.now(UTC)))
         return user_id
+
+    def for_new_user(self) -> World:
+        """The same world for a user and a flow of its own."""
+        user_id = self.new_user()
+        return replace(self, user_id=user_id, flow_id=self.new_flow(user_id))
 
     def new_base(self, **changes: Any) -> UUID:
         new = {"name": f"base {uuid4()}", "flow_id": self.flow_id, "threshold": 1000, "capture": Capture.ALL} | changes

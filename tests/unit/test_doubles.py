@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -208,7 +209,7 @@ class TestFakeEmbedder:
             embedder.embed(["fine", "a poisoned text"])
         assert len(embedder.embed(["fine"])) == 1
 
-    @pytest.mark.parametrize("call", ["embed_query", "token_offsets"])
+    @each_row("call", ["embed_query", "token_offsets"])
     def test_a_lone_surrogate_is_rejected(self, call: str) -> None:
         with pytest.raises(TextRejected):
             getattr(FakeEmbedder(), call)("\ud800")

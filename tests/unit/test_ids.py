@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID, uuid4, uuid5
 
 import pytest
+from harness.rows import each_row
 
 from memorybase.errors import InvalidRequest
 from memorybase.ids import CallerId, IdKind, flow_id
@@ -20,7 +21,7 @@ def test_a_uuid_stands_for_itself() -> None:
     assert CallerId.of(USER, "flow", str(given).upper()).external_id is None
 
 
-@pytest.mark.parametrize("value", ["support-bot", "a/b c", "ünï", "0" * 128, "d41d8cd98f00b204e9800998ecf8427e"])
+@each_row("value", ["support-bot", "a/b c", "ünï", "0" * 128, "d41d8cd98f00b204e9800998ecf8427e"])
 def test_any_other_string_is_an_external_id(value: str) -> None:
     given = CallerId.of(USER, "flow", value)
     assert (given.own, given.external_id) == (uuid5(USER, f"flow:{value}"), value)
@@ -47,7 +48,7 @@ def test_a_uuid_keeps_its_row_id_unless_another_flow_has_it() -> None:
     assert given.external_id_of(second) == str(sent)
 
 
-@pytest.mark.parametrize("value", ["", "  ", "x" * 129, "a\x00b", "a\ud800"])
+@each_row("value", ["", "  ", "x" * 129, "a\x00b", "a\ud800"])
 def test_what_cannot_be_an_id_is_refused(value: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         CallerId.of(USER, "run", value)

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,7 +61,7 @@ class TestOpenAI:
     def test_developer_is_system(self) -> None:
         assert made(role="developer", content="be kind").role == "system"
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("role", "stated", "expected"),
         [
             ("assistant", None, True),
@@ -85,7 +86,7 @@ class TestOpenAI:
         assert message.content == "hi"
         assert refused(role="assistant", content="hi", refusal="no").field == "messages[3].refusal"
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("field", "value"),
         [
             ("role", "narrator"),
@@ -124,7 +125,7 @@ class TestOpenAI:
 
 
 class TestLangflow:
-    @pytest.mark.parametrize(
+    @each_row(
         ("sender", "role", "is_output"),
         [("User", "user", False), ("Machine", "assistant", True), ("AI", "assistant", True)],
     )
@@ -140,9 +141,7 @@ class TestLangflow:
 
 
 class TestLangChain:
-    @pytest.mark.parametrize(
-        ("kind", "role"), [("human", "user"), ("ai", "assistant"), ("system", "system"), ("tool", "tool")]
-    )
+    @each_row(("kind", "role"), [("human", "user"), ("ai", "assistant"), ("system", "system"), ("tool", "tool")])
     def test_types(self, kind: str, role: str) -> None:
         assert made(type=kind, content="hi").role == role
 
@@ -172,9 +171,7 @@ class TestLangChain:
 
 
 class TestWhatCannotBeStored:
-    @pytest.mark.parametrize(
-        "bad", ["a\x00b", "\ud800", {"k": "\x00"}, {"\x00": 1}, [["\udfff"]], float("nan"), float("inf")]
-    )
+    @each_row("bad", ["a\x00b", "\ud800", {"k": "\x00"}, {"\x00": 1}, [["\udfff"]], float("nan"), float("inf")])
     def test_is_refused_by_its_field(self, bad: Any) -> None:
         assert refused(role="user", content="x", metadata={"k": bad}).field == "messages[3].metadata"
 
@@ -228,7 +225,7 @@ class TestTextAndFingerprint:
         other = made(role="user", content=[{"text": "a", "type": "text"}], id="2", sender_name="Ada", status="failed")
         assert message_fingerprint(one) == message_fingerprint(other)
 
-    @pytest.mark.parametrize(
+    @each_row(
         "change",
         [
             {"role": "assistant"},
@@ -255,7 +252,7 @@ class TestChanges:
         changes = normalise_changes({"content": ["a"], "files": [], "metadata": {"k": 1}}, max_message_bytes=100)
         assert changes == {"content": [{"type": "text", "text": "a"}], "files": [], "metadata": {"k": 1}}
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("field", "value"),
         [
             ("role", "user"),

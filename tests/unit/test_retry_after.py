@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
+from harness.rows import each_row
 
 from memorybase.retry_after import seconds_in
 
 NOW = datetime(2026, 3, 2, 12, 0, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "seconds"),
     [
         ("7", 7.0),

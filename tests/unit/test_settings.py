@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.rows import each_row
 from pydantic import ValidationError
 
 from memorybase.operations import health
@@ -15,7 +16,7 @@ POSTGRES = "postgresql+psycopg://memorybase@db/memorybase"
 OTHER = "postgresql://memorybase@other/vectors"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "stores", "chroma", "pgvector"),
     [
         ({}, ("chroma",), LOCAL_CHROMA, ""),
@@ -49,7 +50,7 @@ def test_which_vector_stores_are_used_and_where(
     assert health.part_names(settings) == ("database", "redis", *stores, "worker", "sweeper")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "message"),
     [
         ({"vector_store": "pgvector"}, "vector_store=pgvector needs pgvector_url"),
@@ -76,8 +77,8 @@ def test_a_child_process_uses_the_same_stores(monkeypatch: pytest.MonkeyPatch) -
     assert (Settings().chroma_urls, Settings().chroma_closed) == (urls, ["chroma-east"])
 
 
-@pytest.mark.parametrize("name", ["database_url", "database_direct_url", "pgvector_url"])
-@pytest.mark.parametrize("parameter", ["pooler=session", "prepared_statements=no"])
+@each_row("name", ["database_url", "database_direct_url", "pgvector_url"])
+@each_row("parameter", ["pooler=session", "prepared_statements=no"])
 def test_a_url_names_a_pooler_that_is_known(name: str, parameter: str) -> None:
     with pytest.raises(ValidationError, match=f"{parameter} in the URL must be"):
         Settings(**{name: f"postgresql://u@db/memorybase?{parameter}"})
@@ -94,7 +95,7 @@ def test_a_sqlite_is_migrated_where_it_is(tmp_path: Path) -> None:
     assert settings.migration_url == settings.resolved_database_url
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         {"database_read_url": "postgresql://u@db2/memorybase"},

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from harness.rows import each_row
 from harness.spans import recorded_spans
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
@@ -31,7 +32,7 @@ def test_while_traces_are_off_nothing_begins() -> None:
     assert tracing.span("capture") is tracing.span("embed")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "header",
     [
         "", "nonsense", f"00-{TRACE}-{SPAN}", f"00-{TRACE.upper()}-{SPAN}-01", f"00-{'0' * 32}-{SPAN}-01",
@@ -115,7 +116,7 @@ def test_a_collector_that_hangs_does_not_keep_a_process_from_ending(monkeypatch:
         tracing.use(None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "url"),
     [
         ({}, ""),

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness.rows import each_row
 
 from memorybase import wiring
 from memorybase.settings import Settings
@@ -24,7 +25,7 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-@pytest.mark.parametrize("role", list(wiring.POOL_SIZES))
+@each_row("role", list(wiring.POOL_SIZES))
 def test_building_connects_to_nothing_and_writes_nothing(settings: Settings, role: wiring.Role) -> None:
     services = wiring.build(settings, role=role)
 

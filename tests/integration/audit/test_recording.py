@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from harness.api import Api, open_api, settings_in
+from harness.rows import each_row
 from harness.statements import recorded
 
 from api import web
@@ -326,7 +327,7 @@ def test_the_person_whom_a_trusted_proxy_names_is_recorded(pages: Api) -> None:
 
 
 @pytest.mark.parametrize("pages", [PROXIED], indirect=True)
-@pytest.mark.parametrize(
+@each_row(
     ("address", "headers"),
     [
         ("203.0.113.9", [("X-Forwarded-User", "mallory")]),  # past the proxy

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import capture_cost
+import pytest
 
 
+@pytest.mark.slow
 def test_every_part_of_a_job_is_measured() -> None:
     costs = capture_cost.measure_here("", capture_cost.RUNS_IN_SESSION)
     assert set(costs) == {"authenticate", "capture", "recorded", "limited", "claim", "advance"}

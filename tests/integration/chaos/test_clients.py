@@ -20,6 +20,8 @@ from harness.chaos.cluster import Plan
 from harness.waiting import wait_until
 from harness.world import World
 
+pytestmark = pytest.mark.slow  # It tests the clients of `make chaos`.
+
 Answers = Callable[[str, str, Any], tuple[int, Any]]
 Api = Callable[[Answers], Orders]
 MakeClient = Callable[[Answers], Client]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,13 +15,16 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 from harness.chaos import expiring, webhooks
+from harness.chaos.rest import FILE
 from harness.chaos.webhooks import Got
 from harness.expiring import keep, receipts_of, sweep_all
 from harness.hooks import deliver, subscribe
 from harness.receiver import Received
+from harness.rows import each_row
 from harness.world import World, build_world
 from standardwebhooks import Webhook
 
+from memorybase.database.engine import Database
 from memorybase.memory_bases import regenerate
 from memorybase.models import IngestionJob, Message, RetentionPass, WebhookDelivery
 from memorybase.sessions import edits
@@ -60,6 +66,20 @@ class Run:
             "webhook-signature": self._hook.sign(event, now, delivery.body),
         }  # fmt: skip
         return Received("/hook", headers, delivery.body)
+
+    @contextmanager
+    def copied(self, folder: Path) -> Iterator[Run]:
+        """The same again, to tamper with."""
+        services = self.world.services
+        services.database.dispose()  # all of it is in the file then
+        shutil.copy(services.settings.data_dir / FILE, folder / FILE)
+        run = copy.copy(self)
+        database = Database(f"sqlite:///{folder / FILE}")
+        run.world = replace(self.world, services=replace(services, database=database))
+        run.expired = set(self.expired)
+        run.got = replace(self.got, requests=list(self.got.requests), accepted=set(self.got.accepted))
+        yield run
+        database.dispose()
 
     def check(self) -> list[str]:
         with self.world.services.database.reading() as db:
@@ -143,11 +163,16 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("finished")
+    return Run(build_world(f"sqlite:///{folder / FILE}", folder))
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
-    world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
-    yield Run(world)
-    world.close()
+def run(finished: Run, tmp_path: Path) -> Iterator[Run]:
+    with finished.copied(tmp_path) as copied:
+        yield copied
 
 
 def test_a_run_without_faults_is_exact(run: Run) -> None:
@@ -161,11 +186,12 @@ def test_a_run_without_faults_is_exact(run: Run) -> None:
         assert db.scalars(sa.select(IngestionJob.id)).all()
 
 
-@pytest.mark.parametrize("name", TAMPERED)
-def test_what_is_tampered_with_is_found(run: Run, name: str) -> None:
+@each_row("name", TAMPERED)
+def test_what_is_tampered_with_is_found(finished: Run, tmp_path: Path, name: str) -> None:
     tamper, expected = TAMPERED[name]
-    tamper(run)
-    found = run.check()
+    with finished.copied(tmp_path) as run:
+        tamper(run)
+        found = run.check()
     assert len(found) == len(expected), found
     for violation, wanted in zip(found, expected, strict=True):
         assert wanted in violation

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from harness.chaos.history import Entry, History, check_history, read_history
+from harness.rows import each_row
 
 SESSION = {"flow": "f", "session": "own-0-1", "life": 0}
 
@@ -40,7 +40,7 @@ def test_calls_that_overlap_may_have_either_order() -> None:
 Change = Callable[[list[Entry]], object]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "expected"),
     [
         (lambda entries: entries[1].update(began=1.5, seqs=[0]), "session own-0-1: position 0 was given after 2"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from harness import ChromaServer
 from harness.chaos.clients import Kept
 from harness.chaos.invariants import OF_A_BASE, Chroma, Findings, Sampler, check, unrest
 from harness.chaos.rest import FILE, LONG, SYSTEM, Rest
+from harness.rows import each_row
 from harness.waiting import wait_until
 from harness.world import build_world
 
@@ -35,11 +37,17 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Rest:
     return Rest(build_world(f"sqlite:///{folder / FILE}", folder))
 
 
-@pytest.fixture
-def rest(settled: Rest, tmp_path: Path) -> Iterator[Rest]:
-    copied = settled.copied(tmp_path)
+@contextmanager
+def copy_of(settled: Rest, folder: Path) -> Iterator[Rest]:
+    copied = settled.copied(folder)
     yield copied
     copied.world.services.database.dispose()
+
+
+@pytest.fixture
+def rest(settled: Rest, tmp_path: Path) -> Iterator[Rest]:
+    with copy_of(settled, tmp_path) as copied:
+        yield copied
 
 
 Tamper = Callable[[Rest], object]
@@ -234,11 +242,12 @@ class TestAtRest:
         assert findings == Findings(dead_letters=1, in_ledgers=5, chunks=7)
         assert unrest(rest.world.services.database) == []
 
-    @pytest.mark.parametrize("name", TAMPERED)
-    def test_what_is_tampered_with_is_found(self, rest: Rest, name: str) -> None:
+    @each_row("name", TAMPERED)
+    def test_what_is_tampered_with_is_found(self, settled: Rest, tmp_path: Path, name: str) -> None:
         tamper, expected, lost, doubled = TAMPERED[name]
-        tamper(rest)
-        findings = rest.check(GONE)
+        with copy_of(settled, tmp_path) as rest:
+            tamper(rest)
+            findings = rest.check(GONE)
         assert len(findings.violations) == len(expected), findings.violations
         for found, wanted in zip(findings.violations, expected, strict=True):
             assert wanted in found
@@ -265,7 +274,7 @@ class TestAtRest:
         assert OF_A_BASE.keys() == (tables - outliving) | {"memory_bases"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tamper", "expected"),
     [
         (lambda rest: rest.update("session_progress", "target_seq = cursor_seq + 1"), "1 sessions with pending work"),
@@ -283,41 +292,62 @@ class TestAtRest:
         (lambda rest: rest.update("sessions", "deleted_at = created_at"), "1 deleted sessions"),
     ],
 )
-def test_each_kind_of_unrest_is_seen(rest: Rest, tamper: Tamper, expected: str) -> None:
-    tamper(rest)
-    assert unrest(rest.world.services.database) == [expected]
+def test_each_kind_of_unrest_is_seen(settled: Rest, tmp_path: Path, tamper: Tamper, expected: str) -> None:
+    with copy_of(settled, tmp_path) as rest:
+        tamper(rest)
+        assert unrest(rest.world.services.database) == [expected]
 
 
-@pytest.fixture
-def sampler(rest: Rest) -> Iterator[Sampler]:
-    """One that has looked at a session with an active job."""
+@contextmanager
+def sampling(rest: Rest) -> Iterator[Sampler]:
+    """A sampler that has looked at a session with an active job."""
     rest.update("ingestion_jobs", "state = 'queued'")
     made = Sampler(str(rest.world.services.database.url))
     made.look()
     made.look()
     assert (made.violations, made.samples) == ([], 2)
-    yield made
-    made._database.dispose()
+    try:
+        yield made
+    finally:
+        made._database.dispose()
 
 
 class TestSampler:
-    @pytest.mark.parametrize(
-        ("change", "expected"),
-        [
-            ("cursor_seq = cursor_seq - 1", "(cursor, epoch) went from"),
-            ("epoch = epoch - 1", "(cursor, epoch) went from"),
-            ("cursor_seq = cursor_seq + 1, epoch = epoch - 1", "(cursor, epoch) went from"),
-        ],
+    @each_row(
+        "change",
+        ["cursor_seq = cursor_seq - 1", "epoch = epoch - 1", "cursor_seq = cursor_seq + 1, epoch = epoch - 1"],
     )
-    def test_cursors_and_epochs_never_decrease(self, rest: Rest, sampler: Sampler, change: str, expected: str) -> None:
-        rest.update("session_progress", "cursor_seq = cursor_seq + 5, epoch = epoch + 5")
-        sampler.look()
-        assert sampler.violations == []
-        rest.update("session_progress", change)
-        sampler.look()
-        sampler.look()
-        assert len(sampler.violations) == 1
-        assert expected in sampler.violations[0]
+    def test_cursors_and_epochs_never_decrease(self, settled: Rest, tmp_path: Path, change: str) -> None:
+        with copy_of(settled, tmp_path) as rest, sampling(rest) as sampler:
+            rest.update("session_progress", "cursor_seq = cursor_seq + 5, epoch = epoch + 5")
+            sampler.look()
+            assert sampler.violations == []
+            rest.update("session_progress", change)
+            sampler.look()
+            sampler.look()
+            (found,) = sampler.violations
+        assert "(cursor, epoch) went from" in found
+
+    @each_row(
+        "change",
+        [
+            "progress_id = '0123456789abcdef0123456789abcdef'", "memory_base_id = '0123456789abcdef0123456789abcdef'",
+            "kind = 'ingest'", "generation = 9", "from_seq = from_seq - 1", "to_seq = to_seq + 1",
+            "cursor_id = '0123456789abcdef0123456789abcdef'", "embedder = 'other'", "chunker = 'other'",
+            "session_id = 'two'",
+        ],
+    )  # fmt: skip
+    def test_the_arguments_of_a_job_stay(self, settled: Rest, tmp_path: Path, change: str) -> None:
+        with copy_of(settled, tmp_path) as rest, sampling(rest) as sampler:
+            rest.execute(f"UPDATE ingestion_jobs SET {change} WHERE state = 'queued'")
+            sampler.look()
+            (found,) = sampler.violations
+        assert found.startswith("the arguments of job ")
+
+    @pytest.fixture
+    def sampler(self, rest: Rest) -> Iterator[Sampler]:
+        with sampling(rest) as made:
+            yield made
 
     def test_one_active_job_a_session(self, rest: Rest, sampler: Sampler) -> None:
         rest.execute("UPDATE ingestion_jobs SET state = 'queued' WHERE rowid IN "
@@ -330,21 +360,6 @@ class TestSampler:
         rest.copy("ingestion_jobs", id=uuid4().hex, state="running", session_id="one")
         sampler.look()
         assert sampler.violations == [f"2 active jobs of {(rest.base, 'one')}"]
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            "progress_id = '0123456789abcdef0123456789abcdef'", "memory_base_id = '0123456789abcdef0123456789abcdef'",
-            "kind = 'ingest'", "generation = 9", "from_seq = from_seq - 1", "to_seq = to_seq + 1",
-            "cursor_id = '0123456789abcdef0123456789abcdef'", "embedder = 'other'", "chunker = 'other'",
-            "session_id = 'two'",
-        ],
-    )  # fmt: skip
-    def test_the_arguments_of_a_job_stay(self, rest: Rest, sampler: Sampler, change: str) -> None:
-        rest.execute(f"UPDATE ingestion_jobs SET {change} WHERE state = 'queued'")
-        sampler.look()
-        (found,) = sampler.violations
-        assert found.startswith("the arguments of job ")
 
     def test_it_looks_all_the_time(self, rest: Rest) -> None:
         sampler = Sampler(str(rest.world.services.database.url))

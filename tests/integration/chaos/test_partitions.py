@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from harness.chaos.cluster import OBSERVER, Plan
 from harness.chaos.partitions import Partitions
+from harness.rows import each_row
+
+pytestmark = pytest.mark.slow  # It tests the harness's faults.
 
 PLAN = Plan(seed=1, seconds=1, database="postgresql", apis=2, workers=3, network=True)
 
@@ -23,7 +26,7 @@ def cluster() -> Any:
 KINDS = tuple(Partitions(cluster(), random.Random(0)).kinds)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_every_fault_breaks_some_links_and_none_of_the_observer(kind: str) -> None:
     make, weight = Partitions(cluster(), random.Random(kind)).kinds[kind]
     assert weight > 0

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 import httpx
 import pytest
 from harness.chaos.readiness import Readiness
+from harness.rows import each_row
 
 from memorybase.operations.health import CHECK_SECONDS
+
+pytestmark = pytest.mark.slow  # It tests the harness's own check of readiness, which `make chaos` uses.
 
 STALE = 5.0
 LONG = STALE + CHECK_SECONDS + 1
@@ -37,7 +40,7 @@ def looked(readiness: Readiness, status: int = 200) -> list[str]:
     return [violation.partition(" for ")[0] for violation in readiness.violations]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cut", "down", "expected"),
     [
         ({"a_redis": LONG}, {}, "without redis"),
@@ -59,7 +62,7 @@ def test_ready_although_something_was_broken_for_long(
     assert (refused.looks, refused.not_ready, refused.certain) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cut", "down"),
     [
         ({}, {}),

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 from harness.network.switch import Rule, Switch
 
+pytestmark = pytest.mark.slow  # It tests the harness's network, with real sockets.
+
 A, B, C = "10.77.0.1", "10.77.0.2", "10.77.0.3"
 CUT = Rule(loss=1.0)
 

@@ -9,6 +9,8 @@ import pytest
 from harness.upgrade import versions
 from harness.upgrade.versions import NoHistory, Version, commit_before, older_version, this_version
 
+pytestmark = pytest.mark.slow  # It tests how `make check-upgrade` finds an older version, with git.
+
 
 def git(tree: Path, *words: str) -> str:
     identity = ("-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false")

@@ -10,6 +10,7 @@ from click.testing import Result
 from harness.api import Api
 from harness.clients import client_of
 from harness.hooks import FAILED, GONE, deliver
+from harness.rows import each_row
 from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
 
@@ -88,7 +89,7 @@ def test_deliveries_are_replayed_by_id_and_all(
     assert api.get(f"/webhooks/{hook}")["dead"] == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words", [("discard",), ("replay",), ("discard", "--all", str(UUID(int=1))), ("discard", ""),
               ("discard", "--all", "--older-than", "1h"), ("discard", "--older-than", "soon")]
 )  # fmt: skip

@@ -21,6 +21,7 @@ import yaml
 from harness.api import Api
 from harness.clients import http_answer, scripted
 from harness.dify_plugin import PLUGIN, Asker, Plugin, Said, stand_in, with_sdk
+from harness.rows import each_row
 from harness.served import Door, serve_app
 from harness.waiting import wait_until
 
@@ -188,7 +189,7 @@ def test_calls_at_the_same_time_store_each_run_once(dify: Dify) -> None:
     assert sorted(each["content"] for each in dify.api.get("/messages")["items"]) == sorted(texts)
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "nonsense", "", "http://[", "http://127.0.0.1:99999"])
+@each_row("url", ["http://127.0.0.1:9", "nonsense", "", "http://[", "http://127.0.0.1:99999"])
 def test_no_address_makes_a_tool_fail(plugin: Plugin, url: str) -> None:
     credentials = {"url": url, "api_key": "k"}
     assert "memorybase does not answer" in plugin.invoke("recall", credentials, {"query": "x"}, Asker()).json["error"]

@@ -37,6 +37,7 @@ from harness.langflow import (
     with_lfx,
 )
 from harness.process import claim_port
+from harness.rows import each_row
 from harness.served import Door, serve_app
 from harness.waiting import wait_until
 
@@ -343,7 +344,7 @@ def test_a_key_with_characters_that_no_key_has_is_named_but_not_shown(chat: Chat
         assert "secret" not in status
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "why"),
     [
         ({"url": ""}, "Enter the address of memorybase in Address"),
@@ -489,7 +490,7 @@ def test_the_part_that_both_files_share_is_the_same() -> None:
     assert shared("recall") == shared("remember")
 
 
-@pytest.mark.parametrize("name", ["recall", "remember"])
+@each_row("name", ["recall", "remember"])
 def test_each_file_works_alone_and_needs_only_httpx_and_langflow(name: str) -> None:
     tree = ast.parse(code_of(name, {}), feature_version=(3, 10))
     modules = {
@@ -509,7 +510,7 @@ def _imported(node: ast.AST) -> list[str]:
     return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
 
 
-@pytest.mark.parametrize(("kind", "name"), [(RECALL, "recall"), (REMEMBER, "remember")])
+@each_row(("kind", "name"), [(RECALL, "recall"), (REMEMBER, "remember")])
 def test_the_template_has_the_components_as_they_are(kind: str, name: str) -> None:
     node = node_of(template(), kind)
     code = (CLIENT / f"{name}.py").read_text(encoding="utf-8")

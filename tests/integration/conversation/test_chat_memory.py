@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase import errors
@@ -38,8 +38,7 @@ VARIABLES = {"start": {"chat_id": "c", "text": "hello"}}
 @pytest.fixture
 def world(databases: World) -> World:
     """A user and a flow of its own."""
-    mine = replace(databases, user_id=databases.new_user())
-    return replace(mine, flow_id=mine.new_flow())
+    return databases.for_new_user()
 
 
 class Notes:
@@ -128,7 +127,7 @@ def test_a_memory_has_the_default_configuration(world: World) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "left"),
     [
         ({"max_messages": 6}, "m5 m6 m7 m8 m9 m10"),
@@ -152,6 +151,7 @@ def test_a_memory_has_the_default_configuration(world: World) -> None:
     ],
 )
 def test_a_view_respects_its_limit_and_the_log_keeps_everything(world: World, fields: Any, left: str) -> None:
+    world = world.for_new_user()
     node = memory(world, **fields)
     posted = node.add(m(*range(1, 11)), chat_id="c")
     assert seen(node) == left.split()
@@ -214,8 +214,9 @@ class Broken(Notes):
         return self.answer  # type: ignore[return-value]  # that is the fault
 
 
-@pytest.mark.parametrize("answer", [ZeroDivisionError("secret"), errors.InvalidRequest("no"), None, "", 7])
+@each_row("answer", [ZeroDivisionError("secret"), errors.InvalidRequest("no"), None, "", 7])
 def test_a_summarizer_that_fails_in_its_own_way_does_not_fail_the_write(world: World, answer: object) -> None:
+    world = world.for_new_user()
     node = memory(world, max_messages=2, enable_summarization=True, summarizer=Broken(answer))
 
     node.add(m(*range(1, 13)), chat_id="c")
@@ -234,13 +235,14 @@ def test_a_summary_on_request_says_that_the_summarizer_failed(world: World) -> N
         node.summarize("c")
 
 
-@pytest.mark.parametrize("wrong", [
+@each_row("wrong", [
     {"mode": "by_latest"}, {"mode": "ALL"}, {"roles": ("users",)}, {"roles": ("user", "users")}, {"roles": "user"},
     {"roles": ()},
 ])  # fmt: skip
 def test_a_deletion_with_an_unknown_mode_or_role_is_refused_and_deletes_nothing(
     world: World, wrong: dict[str, Any]
 ) -> None:
+    world = world.for_new_user()
     node = memory(world)
     node.add(m(1, 2), chat_id="c")
     asked = {"mode": "latest_request", "roles": ("user", "assistant")} | wrong
@@ -266,10 +268,11 @@ def test_a_threshold_does_not_cut_before_the_run_has_answered(world: World) -> N
     assert seen(node) == ["m4"]
 
 
-@pytest.mark.parametrize("strategy", ["drop_oldest", "drop_middle"])
-@pytest.mark.parametrize("pin", [False, True])
+@each_row("strategy", ["drop_oldest", "drop_middle"])
+@each_row("pin", [False, True])
 def test_a_stored_cut_equals_one_computed_from_the_whole_log(world: World, strategy: Any, pin: bool) -> None:
     """After each write, a threshold over what the last cut kept equals one over the whole log."""
+    world = world.for_new_user()
     predefined = [{"role": "user", "content": f"p{n}"} for n in (1, 2)]
     node = memory(
         world, trim_mode="threshold", threshold_trigger=7, threshold_target=4, trim_strategy=strategy,
@@ -347,10 +350,11 @@ def test_templates_make_the_chat_id_and_the_users_message(world: World) -> None:
     assert seen(plain) == ['{"chat_id": "c", "text": "hello"}']
 
 
-@pytest.mark.parametrize(
+@each_row(
     "start", [{}, {"chat_id": ""}, {"chat_id": " "}, {"chat_id": None}, {"chat_id": "x" * 129}, {"chat_id": "a\0"}]
 )
 def test_variables_that_make_no_chat_id_are_rejected(world: World, start: dict[str, Any]) -> None:
+    world = world.for_new_user()
     with pytest.raises(InvalidRequest):
         memory(world).add(m(1), variables={"start": start})
     assert chat_row(world) is None
@@ -390,7 +394,7 @@ def test_a_repeated_post_adds_nothing_and_different_content_conflicts(world: Wor
     assert len(log_of(node)) == 5
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "field"),
     [
         ({"role": "user", "content": ""}, "messages[0].content"),
@@ -402,6 +406,7 @@ def test_a_repeated_post_adds_nothing_and_different_content_conflicts(world: Wor
     ],
 )
 def test_an_empty_message_is_rejected(world: World, message: dict[str, Any], field: str) -> None:
+    world = world.for_new_user()
     with pytest.raises(InvalidRequest) as caught:
         memory(world).add([message], chat_id="c")
     assert caught.value.field == field
@@ -652,7 +657,7 @@ def test_a_message_deleted_during_summarization_is_in_no_summary(world: World) -
 # Reading and deleting.
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("page", "items", "next_offset"),
     [
         ({"limit": 2}, "m4 m5", None), ({"limit": 2, "offset": 0}, "m1 m2", 2), ({"limit": 2, "offset": 2}, "m3 m4", 4),
@@ -661,6 +666,7 @@ def test_a_message_deleted_during_summarization_is_in_no_summary(world: World) -
     ],
 )  # fmt: skip
 def test_get_memory_data(world: World, page: dict[str, Any], items: str, next_offset: int | None) -> None:
+    world = world.for_new_user()
     node = memory(world)
     node.add(m(*range(1, 6)), chat_id="c")
     found = message_log.read_messages(node.services, node.key, "c", **page)
@@ -698,7 +704,7 @@ def two_runs(node: ChatMemory) -> None:
     node.add(new_messages, chat_id="c", run_id="r2")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mode", "roles", "left"),
     [
         ("latest_request", "user assistant", "m1 m2"),
@@ -710,6 +716,7 @@ def two_runs(node: ChatMemory) -> None:
     ],
 )
 def test_delete_memory(world: World, mode: Any, roles: str, left: str) -> None:
+    world = world.for_new_user()
     node = memory(world)
     two_runs(node)
     before = message_log.read_messages(node.services, node.key, "c").items

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from harness.random_threads import random_log
 from harness.records import Flat
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase.conversation import Limits, Record, Summary, View, ViewOptions, build_view
@@ -29,10 +30,11 @@ def stored(world: World, session_id: str = "s") -> list[Record]:
     return [session_reader.as_record(message) for message in world.messages(session_id)]
 
 
-@pytest.mark.parametrize(("seed", "linked"), [(0, 0), (1, 0.1), (2, 0.1), (3, 0.6), (4, 0.6)])
+@each_row(("seed", "linked"), [(0, 0), (1, 0.1), (2, 0.1), (3, 0.6), (4, 0.6)])
 def test_a_thread_in_the_database_matches_that_of_the_records_in_memory(
     world: World, monkeypatch: pytest.MonkeyPatch, seed: int, linked: float
 ) -> None:
+    world = world.for_new_user()
     monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
     chance = random.Random(seed)
     random_log(world, chance, linked)
@@ -48,10 +50,11 @@ def test_a_thread_in_the_database_matches_that_of_the_records_in_memory(
         assert found.report.flags == expected.flags
 
 
-@pytest.mark.parametrize("max_tokens", [0, 10, 95, 250, 100_000])
+@each_row("max_tokens", [0, 10, 95, 250, 100_000])
 def test_a_view_of_a_tail_matches_that_of_the_whole_thread(
     world: World, monkeypatch: pytest.MonkeyPatch, max_tokens: int
 ) -> None:
+    world = world.for_new_user()
     monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
     for turn in range(12):
         call = {"id": f"t{turn}", "type": "function", "function": {"name": "f", "arguments": "{}"}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase.conversation import View
@@ -58,13 +59,14 @@ def test_they_are_one_marked_message_that_names_its_sources(world: World) -> Non
     assert METRIC in view.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("include", "flow_says", "contains"),
     [(None, False, False), (None, True, True), (True, False, True), (False, True, False)],
 )
 def test_the_call_decides_and_else_the_flow(
     world: World, include: bool | None, flow_says: bool, contains: bool
 ) -> None:
+    world = world.for_new_user()
     tell(world, METRIC)
     flows.update_flow(world.services, world.user_id, world.flow_id, {"standing": flow_says})
     assert said(context(world, include=include)) == ([METRIC] if contains else [])
@@ -107,9 +109,10 @@ def test_a_persons_own_words_are_said_beside_the_message(world: World) -> None:
     assert [each.own_words for each in report(view).standing] == [True]
 
 
-@pytest.mark.parametrize("preset", [TOKEN_BUFFER, WINDOW, FLOWX_5, FLOWX_6], ids=lambda preset: preset.name)
-@pytest.mark.parametrize("budget", [60, 150, 400, 1_500])
+@each_row("preset", [TOKEN_BUFFER, WINDOW, FLOWX_5, FLOWX_6])
+@each_row("budget", [60, 150, 400, 1_500])
 def test_the_budget_holds_and_their_share_too(world: World, preset: Any, budget: int) -> None:
+    world = world.for_new_user()
     for number in range(12):
         tell(world, f"Always mention tool{number} before harbor{number}.", session=f"old {number}")
     world.say("now", *({"role": role, "content": f"turn {number} {'x' * 80}"}  # type: ignore[arg-type]

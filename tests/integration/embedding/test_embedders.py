@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.embedding import Embedder, Embedders, export, is_prepared, once, registry
@@ -335,7 +336,7 @@ def test_other_models_of_the_same_architecture_are_exported(make_model: Make, tm
 # Prompts.
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompts", "default", "expected"),
     [
         ({}, None, NO_PROMPTS),
@@ -356,7 +357,7 @@ def test_prompts_are_read_from_the_models_configuration(
     assert prompts_in(tmp_path) == expected
 
 
-@pytest.mark.parametrize("config", ["{", "[]", '{"prompts": {"query": 1}}', '{"prompts": ["query"]}'])
+@each_row("config", ["{", "[]", '{"prompts": {"query": 1}}', '{"prompts": ["query"]}'])
 def test_unreadable_prompts_are_an_error(tmp_path: Path, config: str) -> None:
     assert prompts_in(tmp_path) == NO_PROMPTS
     (tmp_path / "config_sentence_transformers.json").write_text(config)

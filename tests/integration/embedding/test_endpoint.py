@@ -11,6 +11,7 @@ import httpx
 import numpy as np
 import pytest
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, Fault, as_base64, busy, failing, serving_embeddings
+from harness.rows import each_row
 
 from memorybase.embedding import Embedders, endpoint_client, is_prepared, usage
 from memorybase.embedding.circuit import FAILURES, Circuit
@@ -169,7 +170,7 @@ def test_a_circuit_lets_one_caller_try_after_its_pause() -> None:
     assert circuit.seconds_to_wait() == 0
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 302])
+@each_row("status", [401, 403, 404, 302])
 def test_a_wrong_key_or_address_is_not_repeated(endpoint: EmbeddingEndpoint, loaded: Load, status: int) -> None:
     embedder = loaded()
     endpoint.requests.clear()
@@ -197,7 +198,7 @@ def test_an_endpoint_that_refuses_every_text_is_an_outage(endpoint: EmbeddingEnd
         embedder.embed(["a", "b"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "problem"),
     [
         (lambda answer: answer | {"data": answer["data"][1:]}, "sent 1 vectors for 2 texts"),
@@ -210,10 +211,14 @@ def test_an_endpoint_that_refuses_every_text_is_an_outage(endpoint: EmbeddingEnd
     ],
 )
 def test_a_malformed_answer_is_an_outage(
-    endpoint: EmbeddingEndpoint, loaded: Load, change: Callable[[Any], Any], problem: str
+    endpoint: EmbeddingEndpoint,
+    loaded: Load,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Any], Any],
+    problem: str,
 ) -> None:
     embedder = loaded()
-    endpoint.change = change
+    monkeypatch.setattr(endpoint, "change", change)
     with pytest.raises(ModelUnavailable, match=problem):
         embedder.embed(["a", "b"])
 

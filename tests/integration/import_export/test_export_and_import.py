@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api
 from harness.clients import client_of
+from harness.rows import each_row
 from harness.world import World
 from memorybase_client import _lines
 from typer.testing import CliRunner
@@ -383,7 +384,7 @@ class TestImport:
         away.work()
         assert away.get(f"/memories/{base}")["total_processed"] == 8
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("line", "field"),
         [
             ("{", "line 2"),

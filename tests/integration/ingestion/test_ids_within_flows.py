@@ -9,6 +9,7 @@ from uuid import UUID, uuid4, uuid5
 
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.world import World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -47,9 +48,10 @@ def texts(world: World, flow_id: UUID) -> list[str]:
         return list(db.scalars(sa.select(Message.content).where(Message.flow_id == flow_id).order_by(Message.seq)))
 
 
-@pytest.mark.parametrize("sent", SENT)
+@each_row("sent", SENT)
 class TestTwoFlows:
     def test_the_same_id_names_another_message_in_each_flow(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         other = world.new_flow()
         first, second = said(world, sent, "here"), said(world, sent, "there", flow_id=other)
 
@@ -63,6 +65,7 @@ class TestTwoFlows:
         assert said(world, sent, "there", flow_id=other).id == second.id
 
     def test_one_id_with_two_contents_in_one_flow_is_a_conflict(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         other = world.new_flow()
         said(world, sent, "here")
         said(world, sent, "there", flow_id=other)
@@ -74,6 +77,7 @@ class TestTwoFlows:
                 assert caught.value.value == sent
 
     def test_a_conflict_may_update_the_message_of_its_own_flow_only(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         other = world.new_flow()
         said(world, sent, "here")
         said(world, sent, "there", flow_id=other)
@@ -82,6 +86,7 @@ class TestTwoFlows:
         assert (texts(world, world.flow_id), texts(world, other)) == (["here"], ["changed"])
 
     def test_a_deleted_id_stays_deleted_in_its_flow_only(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         other = world.new_flow()
         first = said(world, sent, "here")
         second = said(world, sent, "there", flow_id=other)
@@ -96,6 +101,7 @@ class TestTwoFlows:
         assert pairs >= {(world.flow_id, first.id), (other, second.id)}
 
     def test_the_same_run_id_is_another_run_in_each_flow(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         other = world.new_flow()
         runs = [
             world.say("s", f"text {flow_id}", run_id=CallerId.of(world.user_id, "run", sent), flow_id=flow_id)
@@ -109,6 +115,7 @@ class TestTwoFlows:
             world.say("s", "changed", run_id=CallerId.of(world.user_id, "run", sent), flow_id=other)
 
     def test_another_users_id_is_no_obstacle(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         said(world, sent, "mine")
         stranger = world.new_user()
         flow_id = world.new_flow(stranger)
@@ -121,6 +128,7 @@ class TestTwoFlows:
         assert texts(world, world.flow_id) == ["mine"]
 
     def test_a_reply_follows_the_message_of_its_own_flow(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         other = world.new_flow()
         said(world, sent, "question here")
         parent = said(world, sent, "question there", flow_id=other)
@@ -129,6 +137,7 @@ class TestTwoFlows:
         assert row(world, reply.id).parent_message_id == parent.id
 
     def test_a_reply_that_comes_before_its_message_follows_it_all_the_same(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         other = world.new_flow()
         said(world, sent, "question here")
         reply = said(world, "reply", "answer", flow_id=other, parent_message_id=sent)
@@ -137,6 +146,7 @@ class TestTwoFlows:
         assert row(world, reply.id).parent_message_id == parent.id
 
     def test_ids_find_nothing_ambiguous_while_one_flow_has_them(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         given = CallerId.of(world.user_id, "message", sent)
         first = said(world, sent, "here")
         assert caller_ids.find(world.services, given) == first.id
@@ -152,6 +162,7 @@ class TestTwoFlows:
             caller_ids.find(world.services, given, world.new_flow())
 
     def test_the_same_ids_at_the_same_time_in_two_flows_are_stored_in_both(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         flow_ids = [world.flow_id, world.new_flow()]
         ids = [sent, *(str(uuid5(UUID(SENT[1]), str(n))) for n in range(6))]
         start = Barrier(4)
@@ -170,6 +181,7 @@ class TestTwoFlows:
         assert [sorted(texts(world, flow_id)) for flow_id in flow_ids] == [expected, expected]
 
     def test_the_same_id_at_the_same_time_in_two_sessions_is_stored_once(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
         said(world, sent, "of another flow", flow_id=world.new_flow())
         start = Barrier(4)
 

@@ -10,6 +10,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase import errors
@@ -197,7 +198,7 @@ def test_a_regenerate_replaces_lost_and_damaged_vectors(world: World) -> None:
 Spoil = Callable[[StoredVector], StoredVector]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "spoil",
     [
         lambda one: StoredVector(one.vector, one.text + " "),
@@ -211,6 +212,7 @@ Spoil = Callable[[StoredVector], StoredVector]
     ids=["another text", "no text", "dimension", "shape", "nan", "inf", "zeros"],
 )
 def test_a_vector_of_other_text_is_not_copied(world: World, monkeypatch: pytest.MonkeyPatch, spoil: Spoil) -> None:
+    world = world.for_new_user()
     filled(world, "one", "two")
     fetch = world.vectors.fetch
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from harness.clients import http_answer, scripted
+from harness.rows import each_row
 from memorybase_client import Client
 
 from memorybase import errors
@@ -24,7 +25,7 @@ def failed(status: str, code: str, *, retryable: bool = False) -> bytes:
     return http_answer(status, json.dumps({"error": error}).encode())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "kind", "away"),
     [
         (failed("404 Not Found", "not_found"), errors.NotFound, False),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from harness.api import Api
 from harness.graphs import captured, says, spy
+from harness.rows import each_row
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
@@ -60,8 +61,8 @@ def shown(prompt: list[BaseMessage]) -> list[tuple[str, Any]]:
     return [(message.type, message.content) for message in prompt]
 
 
-@pytest.mark.parametrize("prompt", [None, "{{ messages[-1].content }} Be exact.", "{{ messages[0].content }}"])
-@pytest.mark.parametrize("remembers", ["session", "node"])
+@each_row("prompt", [None, "{{ messages[-1].content }} Be exact.", "{{ messages[0].content }}"])
+@each_row("remembers", ["session", "node"])
 def test_a_tool_loop_sees_its_question_its_calls_and_their_results(
     memory: FlowMemory, remembers: Any, prompt: str | None
 ) -> None:
@@ -69,7 +70,7 @@ def test_a_tool_loop_sees_its_question_its_calls_and_their_results(
     asked = {} if prompt is None else {"prompt": prompt}
     agent = Agent(model=model, node_id="agent", memory=memory, use_memory=True, remembers=remembers, **asked)
 
-    tool_loop(agent).invoke({"messages": [("user", "1 + 2 + 4?")]}, RunHook(memory).config("s1"))
+    tool_loop(agent).invoke({"messages": [("user", "1 + 2 + 4?")]}, RunHook(memory).config(f"{remembers}: {prompt}"))
 
     question = "1 + 2 + 4? Be exact." if prompt is not None and "exact" in prompt else "1 + 2 + 4?"
     last = [("human", question), ("ai", ""), ("tool", "3"), ("ai", ""), ("tool", "7")]

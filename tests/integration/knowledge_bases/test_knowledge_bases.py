@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.statements import recorded
 from harness.tables import give_back, lend
 from harness.world import build_world
@@ -187,7 +188,7 @@ def test_a_refused_registration_leaves_the_transaction_usable(desk: Desk) -> Non
         assert db.get(Flow, flow_id) is not None
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\x00b", "\ud800"])
+@each_row("name", ["", "  ", "x" * 201, "a\x00b", "\ud800"])
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_an_invalid_name_is_rejected(desk: Desk, name: str) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
@@ -524,7 +525,7 @@ def test_chunks_without_a_document_are_not_found(desk: Desk) -> None:
     assert [hit.id for hit in desk.search("zebra 30")] == ["other"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("documents", "named"),
     [
         ([], "documents"),
@@ -540,14 +541,15 @@ def test_chunks_without_a_document_are_not_found(desk: Desk) -> None:
 )
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_invalid_documents_are_rejected_with_their_field(desk: Desk, documents: list[NewDocument], named: str) -> None:
-    desk.create()
+    if not desk.listed():
+        desk.create()
     with pytest.raises(errors.InvalidRequest) as caught:
         desk.add(*documents)
     assert caught.value.field == named
     assert desk.rows() == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "named"),
     [
         ({"query": ""}, "query"),
@@ -560,7 +562,8 @@ def test_invalid_documents_are_rejected_with_their_field(desk: Desk, documents: 
 )
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_an_invalid_query_is_rejected_with_its_field(desk: Desk, wanted: dict[str, Any], named: str) -> None:
-    desk.create()
+    if not desk.listed():
+        desk.create()
     with pytest.raises(errors.InvalidRequest) as caught:
         desk.search(**({"query": "zebra"} | wanted))
     assert caught.value.field == named

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from harness.api import Api, open_api
 from harness.clients import client_of
+from harness.rows import each_row
 from typer.testing import CliRunner
 
 from memorybase import cli
@@ -85,7 +86,7 @@ class TestMarks:
         (label,) = home.get("/labels")["items"]
         assert (label["message_version"], label["current_version"]) == (1, 2)
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("changes", "field", "status"),
         [({"message_id": "m404"}, "message_id", 404), ({"query": " "}, "query", 422),
          ({"query": 8_001 * "x"}, "query", 422), ({"settings": {"x": 8_001 * "y"}}, "settings", 422),

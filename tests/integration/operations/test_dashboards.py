@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from harness.api import Api
 from harness.dashboards import ALERTS, DASHBOARDS, ROOT, Expression, expressions, panel_expressions, panels, rules
+from harness.rows import each_row
 from prometheus_client.parser import text_string_to_metric_families
 
 from memorybase import metrics
@@ -80,7 +81,7 @@ def test_each_panel_and_alert_names_what_there_is(exposed: dict[str, dict[str, s
     assert [problem for each in expressions() for problem in wrong(each, exposed)] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "max(memorybase_pending_mesages)",
@@ -102,7 +103,7 @@ def test_each_metric_is_on_a_dashboard_or_in_an_alert(exposed: dict[str, dict[st
     assert missing == []
 
 
-@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
+@each_row("path", DASHBOARDS)
 def test_panels_say_what_they_show_and_do_not_overlap(path: Path) -> None:
     taken: dict[tuple[int, int], str] = {}
     for panel in panels(path):
@@ -217,7 +218,7 @@ FIRES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 
 
 @needs_promtool
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+@each_row("rule", rules(), ids=[str(rule["alert"]) for rule in rules()])
 def test_each_alert_fires_when_it_should_and_only_then(rule: dict[str, Any], tmp_path: Path) -> None:
     """By promtool's own tests: whether the rule's expression holds, at the end, for as long as it waits."""
     fires, rests = FIRES[rule["alert"]]

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from harness.acts import edit
 from harness.api import Api
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase import errors
@@ -65,7 +66,7 @@ class TestBuckets:
         assert (first.bucket_seconds, len(first.buckets)) == (60, 11)
         assert first.buckets == later.buckets
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("window", "field"),
         [
             ({"buckets": 0}, "buckets"),

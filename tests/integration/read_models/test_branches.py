@@ -7,8 +7,8 @@ from collections import Counter
 from typing import Any
 from uuid import UUID, uuid4
 
-import pytest
 from harness.random_threads import random_log
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase.conversation import UUID_NIL
@@ -95,8 +95,9 @@ def test_an_empty_page_has_no_branches(world: World) -> None:
     assert branches.branches(world.services, world.user_id, world.flow_id, "none", []) == {}
 
 
-@pytest.mark.parametrize(("seed", "linked"), [(0, 0), (1, 0.1), (2, 0.3), (3, 0.6), (4, 0.6)])
+@each_row(("seed", "linked"), [(0, 0), (1, 0.1), (2, 0.3), (3, 0.6), (4, 0.6)])
 def test_branches_match_those_of_the_records_in_memory(world: World, seed: int, linked: float) -> None:
+    world = world.for_new_user()
     random_log(world, random.Random(seed), linked)
     log = [as_record(message) for message in world.messages("s")]
     parents = inferred_parents(log)

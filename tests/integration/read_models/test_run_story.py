@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.world import WorkerKilled, World, crash_after
 
 from memorybase.conversation import context
@@ -104,7 +105,7 @@ def test_deleting_the_question_redacts_what_was_looked_for(world: World, quoted:
     assert given(world, run_id).query == quoted.replace(QUESTION, "[deleted]")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "scores", "verdict"),
     [
         (None, [], "not_asked"),

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from harness.index import assert_index_exact
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase import errors
@@ -322,7 +323,7 @@ class TestKeywords:
         world.capture("s", [world.message(said("Ann", content)) for content in self.SAID])
         return base
 
-    @pytest.mark.parametrize(("query", "expected"), [("boat", 0), ("boats", 0), ("old lighthouse", 0), ("cake", 4)])
+    @each_row(("query", "expected"), [("boat", 0), ("boats", 0), ("old lighthouse", 0), ("cake", 4)])
     def test_one_to_three_words_find_the_message_that_has_them(
         self, world: World, base: UUID, query: str, expected: int
     ) -> None:

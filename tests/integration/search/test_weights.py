@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from harness.api import Api, open_api
+from harness.rows import each_row
 
 from memorybase.search.scoring import SETS, WITHOUT_TOKENS
 from memorybase.settings import Settings
@@ -80,7 +81,7 @@ class TestStored:
             home.delete(path)
         assert home.get(path)["previous"] == of(DENSE)
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("body", "field"),
         [
             ({"sets": {}}, "sets"),
@@ -93,11 +94,9 @@ class TestStored:
             (DENSE | {"gain": 1}, "gain"),
         ],
     )
-    def test_what_cannot_be_weights_is_refused_by_name(self, api: Api, body: Json, field: str) -> None:
-        api.flow()
-        base = api.memory()["id"]
-        assert api.refused("PUT", f"/memories/{base}/weights", 422, json=body)["field"] == field
-        assert api.get(f"/memories/{base}/weights")["stored"] is None
+    def test_what_cannot_be_weights_is_refused_by_name(self, home: Api, base: str, body: Json, field: str) -> None:
+        assert home.refused("PUT", f"/memories/{base}/weights", 422, json=body)["field"] == field
+        assert home.get(f"/memories/{base}/weights")["stored"] is None
 
     def test_no_number_that_is_none_gets_in(self, api: Api) -> None:
         api.flow()

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from harness.random_threads import random_log
+from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import World
 
@@ -62,9 +63,10 @@ def linked(world: World, parents: str, *, count: int = 4) -> None:
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("parents", ["a", "q"])
-@pytest.mark.parametrize("deleted", [("a2",), ("q2",), ("q2", "a2"), ("a2", "q2"), ("q1", "a1"), ("a1", "a3", "q3")])
+@each_row("parents", ["a", "q"])
+@each_row("deleted", [("a2",), ("q2",), ("q2", "a2"), ("a2", "q2"), ("q1", "a1"), ("a1", "a3", "q3")])
 def test_deleting_messages_does_not_cut_the_thread(world: World, parents: str, deleted: tuple[str, ...]) -> None:
+    world = world.for_new_user()
     linked(world, parents)
 
     delete(world, *deleted)
@@ -176,8 +178,18 @@ def test_a_question_that_names_a_deleted_one_later_follows_its_answer(world: Wor
     assert thread(world) == "q1 a1 a2 q3 a3"
 
 
-@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 24))])
+@each_row("seed", range(6))
 def test_deletions_in_random_sessions_take_nothing_else_from_any_thread(world: World, seed: int) -> None:
+    delete_at_random(world.for_new_user(), seed)
+
+
+@pytest.mark.slow
+@each_row("seed", range(6, 24))
+def test_deletions_in_more_random_sessions_take_nothing_else_from_any_thread(world: World, seed: int) -> None:
+    delete_at_random(world.for_new_user(), seed)
+
+
+def delete_at_random(world: World, seed: int) -> None:
     chance = random.Random(seed)
     random_log(world, chance, linked=0.5)
     names = {message.id: message.seq for message in world.messages(S)}
@@ -221,12 +233,13 @@ def test_deleted_messages_are_read_together_however_many_followed_the_restored_o
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("parents", ["a", "q"])
-@pytest.mark.parametrize("gone", [("a2",), ("q2",), ("q2", "a2"), ("a2", "q2"), ("q1", "a1"), ("a2", "q3", "a3")])
-@pytest.mark.parametrize("backwards", [False, True])
+@each_row("parents", ["a", "q"])
+@each_row("gone", [("a2",), ("q2",), ("q2", "a2"), ("a2", "q2"), ("q1", "a1"), ("a2", "q3", "a3")])
+@each_row("backwards", [False, True])
 def test_a_restored_message_takes_its_place_in_the_thread(
     world: World, parents: str, gone: tuple[str, ...], backwards: bool
 ) -> None:
+    world = world.for_new_user()
     linked(world, parents)
     before = thread(world)
     ids = [said(world, content) for content in gone]
@@ -249,10 +262,18 @@ def test_what_was_captured_after_a_deletion_keeps_its_place(world: World) -> Non
 
 
 # The first two need what was changed twice by deletions: parents of deleted messages, and rules beside parents.
-@pytest.mark.parametrize(
-    "seed", [177, 372, *range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 60))]
-)
+@each_row("seed", [177, 372, *range(6)])
 def test_restoring_in_any_order_leads_every_thread_as_before(world: World, seed: int) -> None:
+    restore_at_random(world.for_new_user(), seed)
+
+
+@pytest.mark.slow
+@each_row("seed", range(6, 60))
+def test_restoring_in_any_order_in_more_sessions_leads_every_thread_as_before(world: World, seed: int) -> None:
+    restore_at_random(world.for_new_user(), seed)
+
+
+def restore_at_random(world: World, seed: int) -> None:
     chance = random.Random(seed)
     random_log(world, chance, linked=0.5)
     names = {message.id: message.seq for message in world.messages(S)}

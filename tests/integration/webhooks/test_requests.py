@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from harness.receiver import Received, Receiver, receiving
+from harness.rows import each_row
 from standardwebhooks import Webhook
 
 from memorybase.webhooks import requests, signatures
@@ -71,8 +72,9 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_the_name_is_not
     assert receiver.requests[0].headers["host"] == f"hooks.example.com:{port}"
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@each_row("status", [301, 302, 307, 308])
 def test_a_redirect_is_a_failure_and_is_not_followed(receiver: Receiver, status: int) -> None:
+    receiver.requests.clear()
     receiver.headers = {"Location": receiver.url}
     receiver.answer = lambda _request, _socket: status
     assert post(receiver.url) == Attempt(status=status, error=f"status {status}")
@@ -85,7 +87,7 @@ def test_a_status_of_success_is_a_success(receiver: Receiver, status: int) -> No
     assert post(receiver.url).delivered
 
 
-@pytest.mark.parametrize("status", [400, 404, 410, 429, 500, 503])
+@each_row("status", [400, 404, 410, 429, 500, 503])
 def test_any_other_status_is_a_failure(receiver: Receiver, status: int) -> None:
     receiver.answer = lambda _request, _socket: status
     receiver.headers = {"Retry-After": "120"}

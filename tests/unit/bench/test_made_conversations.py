@@ -11,8 +11,11 @@ from typing import Any
 
 import made
 import pytest
+from harness.rows import each_row
 
 from memorybase.keyword_index.analyzer import analyzer
+
+pytestmark = pytest.mark.slow  # It tests a benchmark.
 
 CATEGORIES = {"fact", "you-said", "update", "temporal", "preference", "multi", "keyword", "abstention"}
 MESSAGE_KEYS = {"id", "session", "role", "sender_name", "content", "timestamp"}
@@ -26,7 +29,7 @@ def roles_of(conversation: Mapping[str, Any]) -> dict[str, str]:
 
 
 class TestConversations:
-    @pytest.mark.parametrize("name", ALL)
+    @each_row("name", ALL)
     def test_messages_are_valid_and_in_order_of_time(self, name: str) -> None:
         messages: Sequence[Mapping[str, Any]] = ALL[name]["messages"]
         assert len(roles_of(ALL[name])) == len(messages) > 40
@@ -39,7 +42,7 @@ class TestConversations:
         sessions = [session for session, _ in groupby(messages, key=lambda message: message["session"])]
         assert len(sessions) == len(set(sessions)) > 1
 
-    @pytest.mark.parametrize("name", ALL)
+    @each_row("name", ALL)
     def test_questions_name_messages_that_exist(self, name: str) -> None:
         roles = roles_of(ALL[name])
         questions = ALL[name]["questions"]
@@ -61,7 +64,7 @@ class TestConversations:
         files = list(made.FOLDER.glob("*.json"))
         assert {file.stem for file in files} == set(BY_HAND) >= {"team", "short-sessions"}
 
-    @pytest.mark.parametrize("name", ["team", "short-sessions"])
+    @each_row("name", ["team", "short-sessions"])
     def test_a_file_has_questions_of_all_categories(self, name: str) -> None:
         counts = Counter(each["category"] for each in BY_HAND[name]["questions"])
         assert set(counts) == CATEGORIES
@@ -69,7 +72,7 @@ class TestConversations:
 
 
 class TestByRule:
-    @pytest.mark.parametrize("kind", made.KINDS_BY_RULE)
+    @each_row("kind", made.KINDS_BY_RULE)
     def test_a_seed_always_makes_the_same_conversation(self, kind: str) -> None:
         random.seed(5)
         first = json.dumps(made.by_rule(7, kind))
@@ -81,7 +84,7 @@ class TestByRule:
         with pytest.raises(ValueError, match="kind must be one of"):
             made.by_rule(1, "monologue")
 
-    @pytest.mark.parametrize("seed", [1, 2, 3])
+    @each_row("seed", [1, 2, 3])
     def test_users_ask_briefly_and_the_assistant_answers_at_length(self, seed: int) -> None:
         made_one = BY_RULE[f"{made.LONG_ANSWERS} {seed}"]
         assert len(made_one["messages"]) == 120
@@ -91,7 +94,7 @@ class TestByRule:
             assert "{" not in message["content"]
         assert {each["category"] for each in made_one["questions"]} == {"fact", "you-said", "update", "abstention"}
 
-    @pytest.mark.parametrize("seed", [1, 2, 3])
+    @each_row("seed", [1, 2, 3])
     def test_two_people_take_turns(self, seed: int) -> None:
         made_one = BY_RULE[f"{made.TWO_PEOPLE} {seed}"]
         assert len(made_one["messages"]) == 300
@@ -103,8 +106,8 @@ class TestByRule:
 
 
 class TestKnownItems:
-    @pytest.mark.parametrize("name", ALL)
-    @pytest.mark.parametrize("role", ["assistant", "user"])
+    @each_row("name", ALL)
+    @each_row("role", ["assistant", "user"])
     def test_a_question_holds_half_of_the_words_of_one_sentence(self, name: str, role: str) -> None:
         messages = ALL[name]["messages"]
         texts = {message["id"]: message["content"] for message in messages}

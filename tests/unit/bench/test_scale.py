@@ -15,6 +15,8 @@ from scaling.long_runs import imported_lines
 from scaling.rows import session_lengths
 from scaling.texts import TOPICS, Vocabulary, turns
 
+pytestmark = pytest.mark.slow  # It tests a benchmark.
+
 
 @pytest.fixture(scope="module")
 def vocabulary() -> Vocabulary:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import httpx
 import pytest
+from harness.rows import each_row
 from memorybase_client import Client, errors, models
 from memorybase_client._calls import Call, encoded, error_of, json_of, key_of, pause_before_retry, segment, url_of
 from memorybase_client._ids import with_message_ids, with_run_id
@@ -20,7 +21,7 @@ def pause(error: errors.MemorybaseError, attempt: int = 1) -> Any:
     return pause_before_retry(error, attempt=attempt, tries=5)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "path"),
     [("a/b", "a%2Fb"), ("ü?#", "%C3%BC%3F%23"), ("..", "%2E%2E"), (".", "%2E"), ("a.b", "a.b"), (UUID(int=1), None)],
 )
@@ -81,7 +82,7 @@ def test_a_retryable_answer_is_repeated_after_what_it_asks_for() -> None:
     assert 2.5 <= pause(errors.DatabaseUnavailable("", status=503, retryable=True), attempt=4) * 8 <= 6.4
 
 
-@pytest.mark.parametrize(
+@each_row(
     "error",
     [
         errors.CollectionMissing("", status=503, retryable=False, retry_after=5),
@@ -128,7 +129,7 @@ def test_an_error_is_one_of_its_codes_class_with_all_its_fields() -> None:
     assert (type(again), str(again), vars(again)) == (type(error), "taken", vars(error))
 
 
-@pytest.mark.parametrize(("status", "kind"), [(418, errors.CallerError), (507, errors.ServerFailure)])
+@each_row(("status", "kind"), [(418, errors.CallerError), (507, errors.ServerFailure)])
 def test_a_code_of_a_newer_server_keeps_its_name(status: int, kind: type[Exception]) -> None:
     body = {"code": "of_the_future", "message": "m", "retryable": True}
     error = error_of(answer(status, {"error": body}, **{"Retry-After": "7"}))
@@ -136,7 +137,7 @@ def test_a_code_of_a_newer_server_keeps_its_name(status: int, kind: type[Excepti
     assert kind.code != "of_the_future"
 
 
-@pytest.mark.parametrize(("status", "retryable"), [(502, True), (504, True), (500, False), (404, False), (302, False)])
+@each_row(("status", "retryable"), [(502, True), (504, True), (500, False), (404, False), (302, False)])
 def test_an_answer_of_something_else_says_so(status: int, retryable: bool) -> None:
     error = error_of(httpx.Response(status, text="<html>"))
     assert (type(error), error.retryable) == (errors.UnexpectedAnswer, retryable)
@@ -182,7 +183,7 @@ def test_an_import_is_sent_in_parts_of_whole_lines() -> None:
     assert [before for before, _ in parts_of(["x" * 600_000, "y" * 600_000, "z"])] == [0, 1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "options", "mode"),
     [
         ("https://memory.example", {}, ssl.CERT_REQUIRED),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import pytest
+from harness.rows import each_row
 from memorybase_client import models
 from memorybase_client._corrections import correction_metadata, correction_of
 from memorybase_client.integrations._recall import quoted
@@ -26,7 +26,7 @@ def hit(**fields: Any) -> models.Hit:
     return models.Hit.model_validate(values | fields)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "text"),
     [
         ({}, None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from harness.rows import each_row
 
 from memorybase.conversation.summarizers.chat_completions import (
     LONGEST_RETRY_AFTER_SECONDS,
@@ -19,8 +20,8 @@ class Clock:
         return self.now
 
 
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize(
+@each_row("status", [429, 503])
+@each_row(
     ("asked", "seconds"),
     [
         ({"Retry-After": "20"}, 20.0),

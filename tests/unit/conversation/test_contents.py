@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from harness.records import ids, log, numbered, record
+from harness.rows import each_row
 
 from memorybase.conversation import ESTIMATE, Clearing, FileRef, Record, TextCounter
 from memorybase.conversation.view.files import read_files, remote_images, url_label
@@ -27,7 +28,7 @@ def image(name: str, **more: Any) -> dict[str, Any]:
 # Files
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "ref", "kind", "label"),
     [
         ({"type": "image", "transfer_method": "local_file", "upload_file_id": "f1"}, "local:f1", "image", "f1"),
@@ -56,7 +57,7 @@ def test_a_file_is_read_in_both_shapes_and_converted_back(raw: dict[str, Any], r
     assert (restored.transfer_method, restored.pointer) == (file.transfer_method, file.pointer)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "field"),
     [
         ({"type": "image", "transfer_method": "local_file"}, "files.upload_file_id"),
@@ -110,7 +111,7 @@ def test_files_precede_the_text_and_a_missing_one_becomes_a_stub() -> None:
 # Images
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("budget", "left"),
     [(9, "1a 1b 3a 5a"), (3, "1b 3a 5a"), (2, "3a 5a"), (1, "5a"), (0, "")],
 )
@@ -133,7 +134,7 @@ def test_the_newest_images_are_kept_and_no_message_is_dropped(budget: int, left:
         assert f"[image: {name}]" in everything
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "label"),
     [
         ("https://x.org/a/cat.png?key=1#top", "cat.png"),
@@ -168,7 +169,7 @@ def test_tool_results_are_cleared_and_their_calls_stay() -> None:
     assert shown[:2] == records[:2]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("clearing", "cleared"),
     [
         (Clearing(), "T1 T2"),
@@ -190,7 +191,7 @@ def test_an_unfinished_turn_keeps_its_tool_results(clearing: Clearing, cleared: 
 # Tokens
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "tokens"),
     [
         ({"content": "two words"}, 3 + 2),
@@ -209,7 +210,7 @@ def test_everything_that_is_sent_counts(changed: dict[str, Any], tokens: int) ->
     assert WORDS.count(replace(plain, **changed)) == tokens
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "tokens"), [("", 0), ("a", 1), ("word", 1), ("two words", 2), ("\u4f60", 1), ("\u4f60\u597d\u4e16", 2)]
 )
 def test_the_estimate_needs_no_model(text: str, tokens: int) -> None:
@@ -226,7 +227,7 @@ def test_the_tokenizer_of_the_bundled_model_counts() -> None:
     assert counter.count(record("u1", 1).with_content(long)) == 3 + 1000
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "error"),
     [
         ("words", InvalidRequest),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from harness.records import ids, log, record
+from harness.rows import each_row
 
 from memorybase.conversation.view.turns import drop_unpaired_tool_messages, groups_of, open_question, turns_of
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "expected"),
     [
         ("u1 a1", [(0,), (1,)]),
@@ -34,7 +34,7 @@ def test_turns_start_with_a_user_message() -> None:
     assert turns_of(records, groups_of(records)) == [[(0,), (1,)], [(2,), (3, 4), (5,)], [(6,)]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "expected"),
     [
         ("u1 a1", None),
@@ -50,7 +50,7 @@ def test_a_question_is_open_until_an_answer_without_calls(words: str, expected: 
     assert open_question(log(words)) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "left", "removed"),
     [
         ("u1 A1[t1,t2] T1 T2 a1", "u1 A1 T1 T2 a1", []),

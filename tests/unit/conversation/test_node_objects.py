@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from harness.records import Flat
+from harness.rows import each_row
 
 from memorybase.conversation import FileRef
 from memorybase.conversation.node_object_memory import append_log, erasure, node_memory
@@ -113,7 +114,7 @@ def test_the_documents_own_example_is_continued(tmp_path: Path, parent: str) -> 
     assert history_text(mine, "msg-005") == "q1 a1 q2 a2 q3 a3"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "document",
     [{"version": 1, "messages": None}, {"version": 1}, {"version": 1, "turns": {"r1": {}}}, {"messages": []},
      {"version": "1", "messages": []}, {"version": True, "messages": []}, {"version": None, "messages": []}],
@@ -309,7 +310,7 @@ def test_an_append_with_a_reused_number_is_appended_again(tmp_path: Path, monkey
     assert stored == ["quick", "quick:assistant", "slow", "slow:assistant"]
 
 
-@pytest.mark.parametrize("damage", [b"{", b"[]", b"", b"\x1f\x8bnot zipped", b"\xff\xfe"])
+@each_row("damage", [b"{", b"[]", b"", b"\x1f\x8bnot zipped", b"\xff\xfe"])
 def test_a_damaged_document_is_quarantined_and_nothing_is_lost(tmp_path: Path, damage: bytes) -> None:
     mine = memory(tmp_path)
     fill(mine)

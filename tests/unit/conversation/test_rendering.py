@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from harness.records import ids, log, numbered, record, tool_call
+from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, convert_to_messages
@@ -27,7 +27,7 @@ def records_of(*pairs: tuple[Any, str]) -> list[Record]:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("how", "words", "left", "removed"),
     [
         ("none", "a1 u1 A1[t1]", "a1 u1 A1", []),
@@ -85,7 +85,7 @@ def test_messages_render_in_both_shapes() -> None:
     assert to_openai(Record.from_openai(to_openai(call), id="A1", seq=1)) == to_openai(call)
 
 
-@pytest.mark.parametrize("call", [
+@each_row("call", [
     {"id": "t1", "type": "function", "function": {"name": "now"}},
     {"id": "t1", "function": {"name": "now", "arguments": None}},
     {"id": "t1", "type": "function", "function": {"name": "now", "arguments": ""}},
@@ -103,7 +103,7 @@ def test_a_tool_call_without_arguments_has_none_in_both_shapes(call: dict[str, A
     assert to_langchain(calling)["tool_calls"][0]["args"] == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("records", "expected"),
     [
         (records_of(("user", "Hello"), ("assistant", "World")), "H: Hello\nA: World"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-import pytest
+from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -114,7 +114,7 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize(("preset", "turn", "given_pairs", "summarised", "console"), VECTORS)
+@each_row(("preset", "turn", "given_pairs", "summarised", "console"), VECTORS)
 def test_pairs_summary_and_console_before_each_turn(
     preset: SessionPreset, turn: int, given_pairs: tuple[int, ...], summarised: int, console: list[int]
 ) -> None:
@@ -136,7 +136,7 @@ def test_pairs_summary_and_console_before_each_turn(
     assert GAP not in memory.view.report.flags
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("style", "first", "text"),
     [
         ("line", False, "user: q2\nagent: a2\nSummary of previous replies: of 1-1"),

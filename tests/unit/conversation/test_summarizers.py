@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from harness.rows import each_row
 
 from memorybase.conversation import Record
 from memorybase.conversation.summarizers.job import pause_after
@@ -189,7 +190,7 @@ def not_answering(_request: httpx.Request) -> httpx.Response:
     raise httpx.ConnectError(f"refused, with {KEY}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer", [refusing(500), refusing(401), refusing(400), refusing(200, "no JSON"), refusing(200), not_answering]
 )
 def test_a_failing_endpoint_is_unavailable_and_its_key_stays_secret(

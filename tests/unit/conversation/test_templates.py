@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from harness.rows import each_row
 
 from memorybase.conversation.chat_memory.template_work import MAX_DEPTH, MAX_NODES, MAX_STEPS, MAX_TEXT
 from memorybase.conversation.chat_memory.templates import MAX_RENDERED_CHARS, MAX_TEMPLATE_CHARS, check_template, render
@@ -18,7 +19,7 @@ START: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "rendered"),
     [
         ("user-{{ start.user_id }}-{{ start['n'] }}", "user-u1-3"),
@@ -37,9 +38,7 @@ def test_a_template_renders(source: str, rendered: str) -> None:
     assert render(source, START, field="f") == rendered
 
 
-@pytest.mark.parametrize(
-    "source", ["{{ nope }}", "{{ nope.x }}", "{{ start.nope }}", "{{ start.null }}", "{{ nope | json }}"]
-)
+@each_row("source", ["{{ nope }}", "{{ nope.x }}", "{{ start.nope }}", "{{ start.null }}", "{{ nope | json }}"])
 def test_a_missing_value_is_an_error(source: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         render(source, START, field="variables")
@@ -53,7 +52,7 @@ def test_without_blanks_no_value_is_empty() -> None:
             render(source, START, field="f", blanks=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     [
         "{{", "{{ start.text.upper() }}", "{{ range(9) }}", "{{ 'a' * 9 }}", "{{ 2 ** 9 }}", "{{ start ~ start }}",
@@ -70,7 +69,7 @@ def test_disallowed_expressions_are_rejected_before_rendering(source: str) -> No
     assert caught.value.field == "chat_id"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     ["{{ start.text.__class__ }}", "{{ start.__init__ }}", "{{ start['__class__'] }}", "{{ self }}",
      "{{ start.text.upper }}", "{{ start.items.append }}", "{{ loop.index }}", "{{ start[start.secret] }}"],
@@ -81,7 +80,7 @@ def test_python_attributes_are_unreachable_and_errors_show_no_value(source: str)
     assert "s3cret" not in caught.value.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "variables"),
     [
         ("{% for one in l %}{{ one }}{% endfor %}", {"l": ["x" * 1000] * 2000}),
@@ -100,7 +99,7 @@ FIFTY_FILTERS = " | upper" * 50
 LOOP = "{{% for one in l %}}{{% if {} %}}{{% endif %}}{{% endfor %}}x"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "variables", "limit"),
     [
         (LOOP.format("one" + FIFTY_FILTERS), {"l": ["a"] * 1000}, MAX_STEPS),
@@ -143,7 +142,7 @@ def test_a_loop_is_refused_before_its_first_item() -> None:
     assert Counted.uppered == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "limit"),
     [
         ("{% for one in l %}{% endfor %}" * 260, MAX_NODES),

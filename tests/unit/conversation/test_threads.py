@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from harness.records import ids, log, numbered
+from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize(("drawing", "dify", "right", "flags"), VECTORS)
+@each_row(("drawing", "dify", "right", "flags"), VECTORS)
 def test_threads_and_those_that_dify_finds(drawing: str, dify: str, right: str, flags: tuple[str, ...]) -> None:
     found = thread(rows(drawing))
 
@@ -111,7 +112,7 @@ def test_a_log_without_parents_is_one_thread() -> None:
     assert ids(followed(numbered(4))) == "m1 m2 m3 m4"
 
 
-@pytest.mark.parametrize("named", ["u1", "a1"])  # a runtime may name the turn by its question or by its answer
+@each_row("named", ["u1", "a1"])  # a runtime may name the turn by its question or by its answer
 def test_regenerating_the_first_answer_starts_a_thread(named: str) -> None:
     messages = [
         *run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2", named), *run(log("u3 a3"), "r3"),
@@ -133,7 +134,7 @@ def test_a_regenerated_answer_leaves_out_the_answer_before_it() -> None:
     assert ids(followed(line)) == "u1 a3 u4 a4"
 
 
-@pytest.mark.parametrize(("start", "expected"), [(None, "u1 a1 u2 a2 u3 a3"), ("linked", "u2 a2 u3 a3")])
+@each_row(("start", "expected"), [(None, "u1 a1 u2 a2 u3 a3"), ("linked", "u2 a2 u3 a3")])
 def test_a_null_parent_begins_a_thread_once_the_session_names_parents(start: str | None, expected: str) -> None:
     again = [replace(each, parent_rule=start if each.id == "u2" else None) for each in run(log("u2 a2"), "r2")]
     messages = [*run(log("u1 a1"), "r1"), *again, *run(log("u3 a3"), "r3", "a2")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from harness.rows import each_row
 from made.token_texts import CLOSE, texts_by_kind
 
 from memorybase.conversation import ESTIMATE, Record
@@ -21,20 +22,20 @@ def exact_tokens(text: str, counter: str = "openai:o200k_base") -> int:
     return exact.count(empty.with_content(text)) - exact.count(empty)
 
 
-@pytest.mark.parametrize("kind", TEXTS)
+@each_row("kind", TEXTS)
 def test_a_budget_in_estimated_tokens_is_never_far_exceeded(kind: str) -> None:
     ratio = estimated_tokens(TEXTS[kind]) / exact_tokens(TEXTS[kind])
     assert 0.9 <= ratio <= (1.1 if kind in CLOSE else 1.4), f"the estimate is {ratio:.2f} of the tokens"
 
 
-@pytest.mark.parametrize("kind", CLOSE)
+@each_row("kind", CLOSE)
 def test_a_part_of_a_text_is_estimated_like_the_whole(kind: str) -> None:
     parts = [TEXTS[kind][start : start + 2_000] for start in range(0, 20_000, 2_000)]
     for part in parts:
         assert 0.85 <= estimated_tokens(part) / exact_tokens(part) <= 1.2
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["", " ", "\n\n", "a", "\ud800", "\x00", "a" * 100_000, "A" * 100_000, " " * 100_000, "-" * 100_000, "字" * 50_000,
      "\u0301" * 1_000, "👨‍👩‍👧‍👦" * 100, "=\n" * 10_000, "aB" * 50_000],
@@ -51,7 +52,7 @@ def test_exact_counts_accept_texts_of_any_length_and_characters() -> None:
     assert exact_tokens("你好世界", "openai:cl100k_base") > exact_tokens("你好世界")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "name"),
     [
         (None, "openai:o200k_base"),

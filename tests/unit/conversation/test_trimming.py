@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from harness.records import Flat, ids, log, numbered, record
+from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,14 +30,12 @@ def last(count: int, total: int = 10) -> str:
     return ids(numbered(total)[total - count :])
 
 
-@pytest.mark.parametrize(
-    ("limit", "expected"), [(6, last(6)), (3, last(3)), (1, last(1)), (0, ""), (10, last(10)), (99, last(10))]
-)
+@each_row(("limit", "expected"), [(6, last(6)), (3, last(3)), (1, last(1)), (0, ""), (10, last(10)), (99, last(10))])
 def test_drop_oldest_keeps_the_newest(limit: int, expected: str) -> None:
     assert kept(numbered(10), Limits(max_messages=limit)) == (expected, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limit", "expected"),
     [
         (6, "m1 m2 m7 m8 m9 m10"),
@@ -52,7 +51,7 @@ def test_drop_middle_keeps_the_first_and_the_newest(limit: int, expected: str) -
     assert kept(numbered(10), Limits(max_messages=limit, strategy="drop_middle")) == (expected, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("strategy", "limit", "expected"),
     [
         ("drop_oldest", 7, "u1 A1 T1 T2 a1 u2 a2"),
@@ -72,7 +71,7 @@ def test_a_call_and_its_results_stay_together(strategy: Any, limit: int, expecte
     assert kept(log(TOOLS), Limits(max_messages=limit, strategy=strategy)) == (expected, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limit", "minimum", "expected", "over"),
     [
         (25, 0, "m5 m6", False),
@@ -86,7 +85,7 @@ def test_a_minimum_of_messages_overrides_the_tokens(limit: int, minimum: int, ex
     assert kept(numbered(6), Limits(max_tokens=limit, min_messages=minimum)) == (expected, over)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limit", "by_message", "by_turn"),
     [
         *[(limit, TURNS, TURNS) for limit in (41, 40)],
@@ -148,7 +147,7 @@ def test_a_threshold_never_cuts_a_group_larger_than_its_target() -> None:
     assert kept(log("u1 A1[t1,t2] T1 T2"), limits)[0] == "A1 T1 T2"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "field", "value", "limit"),
     [
         ({"max_messages": -1}, "max_messages", -1, 0),
@@ -182,7 +181,7 @@ def test_max_turns_does_not_count_an_unfinished_turn() -> None:
     assert kept(under_way, Limits(max_turns=0, prune="turn"))[0] == "u3"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limit", "expected"),
     [(10, "u2"), (29, "u2"), (30, "u2 A2 T2"), (49, "u2 A2 T2"), (50, "u1 a1 u2 A2 T2")],
 )

@@ -7,8 +7,8 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from harness.records import Flat, ids, log, numbered, record
+from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -135,7 +135,7 @@ def test_a_summary_precedes_what_the_limits_keep_even_if_it_covers_more() -> Non
     assert beyond.overflow == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("turn", "latest", "pairs", "summarised"),
     [(1, 3, [], 0), (4, 3, [1, 2, 3], 0), (5, 3, [2, 3, 4], 1), (10, 3, [7, 8, 9], 6), (4, 2, [2, 3], 1)],
 )
@@ -164,7 +164,7 @@ def test_a_summary_of_the_middle_is_placed_there() -> None:
     assert ids(behind.overflow) == "m7"
 
 
-@pytest.mark.parametrize(("limit", "summary"), [(10, None), (10, covering(1, 4)), (99, covering(1, 8))])
+@each_row(("limit", "summary"), [(10, None), (10, covering(1, 4)), (99, covering(1, 8))])
 def test_a_conversation_that_fits_completely_gets_no_summary(limit: int, summary: Summary | None) -> None:
     seen = view(numbered(10), limits=Limits(max_messages=limit), summary=summary)
 
@@ -217,7 +217,7 @@ def test_a_view_with_threshold_and_summary_grows_after_the_summary() -> None:
 # Predefined messages, inserts, budget
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "expected"),
     [
         ({}, "m1 m2 m3 m4 m5"),
@@ -249,7 +249,7 @@ def test_inserts_use_the_reserved_tokens_and_precede_the_history() -> None:
     assert "x" not in after.report.kept
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limits", "clip", "expected", "over"),
     [
         (Limits(max_tokens=25, prune="turn"), False, "m9 m10", False),
@@ -286,7 +286,7 @@ def test_clip_edge_truncates_the_next_older_turn_into_the_remaining_room() -> No
     assert cut.overflow[-1].text == "word " * 3000, "the next summary needs all of it"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "limits",
     [
         Limits(max_tokens=60, prune="turn"),  # too little is left to say anything
@@ -302,7 +302,7 @@ def test_clip_edge_applies_only_if_tokens_are_the_reason_and_enough_remain(limit
     assert seen.report.flags == ()
 
 
-@pytest.mark.parametrize("to_seq", [2, 4])
+@each_row("to_seq", [2, 4])
 def test_clip_edge_adds_a_part_of_a_turn_whether_a_summary_covers_it_or_not(to_seq: int) -> None:
     options = ViewOptions(limits=Limits(max_tokens=200, prune="turn"), clip_edge=True)
 
@@ -395,7 +395,7 @@ def test_a_view_renders_for_langchain_with_alignment() -> None:
 LANGCHAIN = "u1 a1 u2 A2[t2] T2 a2 u3"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limit", "plain", "user_first", "with_system"),
     [
         # LangChain's trim_messages gives the same but where noted.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 
 from memorybase.database.postgresql import connect_arguments
 
@@ -32,12 +32,12 @@ def test_parameters_of_the_url_win() -> None:
     assert str(given["options"]).endswith("-c timezone=UTC -c work_mem=1MB")
 
 
-@pytest.mark.parametrize("url", SEVERAL)
+@each_row("url", SEVERAL)
 def test_of_several_hosts_the_one_that_takes_writes_is_used(url: str) -> None:
     assert arguments(url)["target_session_attrs"] == "read-write"
 
 
-@pytest.mark.parametrize("url", [ONE, f"{ONE}?host=a", f"{SEVERAL[1]}&target_session_attrs=any"])
+@each_row("url", [ONE, f"{ONE}?host=a", f"{SEVERAL[1]}&target_session_attrs=any"])
 def test_a_single_host_or_the_url_decides_itself(url: str) -> None:
     assert "target_session_attrs" not in arguments(url)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from harness.rows import each_row
 
 from memorybase.embedding.card import E5_PREFIXES, licence_of, named_prefixes
 from memorybase.embedding.prompts import NO_PROMPTS
 from memorybase.embedding.source import DEFAULT_MODEL, find_source
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("files", "licence"),
     [
         ({"README.md": "---\nlanguage: en\nlicense: apache-2.0\n---\nlicense: wrong\n"}, "apache-2.0"),
@@ -35,7 +35,7 @@ def test_the_default_models_card_is_read() -> None:
     assert named_prefixes(folder, DEFAULT_MODEL) == NO_PROMPTS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "card", "is_named"),
     [
         ("intfloat/e5-small-v2", "", True),

@@ -5,6 +5,7 @@ from itertools import pairwise
 from uuid import UUID, uuid4
 
 import pytest
+from harness.rows import each_row
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -102,7 +103,7 @@ def test_a_text_that_fits_is_one_chunk_without_the_splitter(monkeypatch: pytest.
         split_text(text, words, max_tokens=5, overlap=2)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t\u2028\u3000\x1c"])
+@each_row("text", ["", " ", "\n\t\u2028\u3000\x1c"])
 def test_blank_text_has_no_chunks(text: str) -> None:
     assert split_text(text, words, max_tokens=16, overlap=4) == []
 
@@ -168,7 +169,7 @@ def test_chunk_ids_are_in_order() -> None:
     assert chunk_ids(base, message, 3, 0) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -190,8 +191,8 @@ def test_the_chunker_identity_has_its_bounds() -> None:
     assert Chunker(254, 32, offsets=lambda _: []).identity == "sentence-tokens/254/32"
 
 
-@pytest.mark.parametrize("offsets", [words, letters, pieces_of_words])
-@pytest.mark.parametrize("text", ["One short sentence. And 2 more, in a line.\n" * 100, HEBREW * 200, "漢字。" * 500])
+@each_row("offsets", [words, letters, pieces_of_words])
+@each_row("text", ["One short sentence. And 2 more, in a line.\n" * 100, HEBREW * 200, "漢字。" * 500])
 def test_a_long_text_is_tokenized_in_parts_and_has_the_same_chunks(
     monkeypatch: pytest.MonkeyPatch, offsets: chunking.Offsets, text: str
 ) -> None:

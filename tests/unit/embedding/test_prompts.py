@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from harness.rows import each_row
 
 from memorybase.embedding.prompts import Prompts, without_passage_prompt
 
 
-@pytest.mark.parametrize("model", ["onnx-fp32/all-MiniLM-L6-v2/12345678", "onnx-fp32/owner/model/12345678"])
+@each_row("model", ["onnx-fp32/all-MiniLM-L6-v2/12345678", "onnx-fp32/owner/model/12345678"])
 def test_a_custom_prompt_is_a_suffix_of_model_and_revision(model: str) -> None:
     suffix = Prompts(passage="passage: ").suffix(Prompts())
     assert suffix

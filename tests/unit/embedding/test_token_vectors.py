@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def test_other_numbers_give_another_published_encoding(tmp_path: Path) -> None:
     assert names["one"] == names["again"] != names["other"]
 
 
-@pytest.mark.parametrize("dimensions", [2, 96])
+@each_row("dimensions", [2, 96])
 def test_no_vectors_pack_to_no_bytes(dimensions: int) -> None:
     vectors, lengths = unpack(pack(np.empty((0, dimensions), dtype=np.float32)), dimensions)
     assert (vectors.shape, lengths.shape) == ((0, dimensions), (0,))

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,7 +124,7 @@ class TestQuestions:
             Question(3, "none?\u2028", (), "uncategorized"),
         ]
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("line", "said"),
         [
             ("who?", 'it must be a JSON object (got "who?")'),
@@ -257,7 +258,7 @@ class TestFewQuestions:
         assert {len({parts[q] for q in groups if groups[q] == s}) for s in set(groups.values())} == {1}
         assert set(parts.values()) == set(range(5))
 
-    @pytest.mark.parametrize("sessions", [["s"] * 30, [f"s{max(0, n - 20)}" for n in range(30)]])
+    @each_row("sessions", [["s"] * 30, [f"s{max(0, n - 20)}" for n in range(30)]])
     def test_questions_of_few_sessions_are_split_individually(self, sessions: list[str]) -> None:
         parts, together = tuning.split({f"q{n}": session for n, session in enumerate(sessions)})
         assert not together

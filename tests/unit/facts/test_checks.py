@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from harness.rows import each_row
 
 from memorybase.facts.checks import AnswerRefused, Checked, Refusal, check_answer, is_supported, numbers_of
 from memorybase.facts.prompt import MAX_FACTS, Quoted, messages_for
@@ -33,7 +34,7 @@ def stated(what: str, *, when: str | None = None, **changes: object) -> dict[str
     return {"who": "user", "what": what, "when": when, "sources": ["m1"], "corrects": None} | changes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("what", "when"),
     [
         ("The user moved to Oslo", "on Monday"),
@@ -46,7 +47,7 @@ def test_a_fact_in_the_words_of_its_source_is_accepted(what: str, when: str | No
     assert (accepted.what, accepted.when) == (what, when)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("what", "when"),
     [
         ("The user moved to Bergen", None),  # another name

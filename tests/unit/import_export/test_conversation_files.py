@@ -5,6 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,7 +75,7 @@ class TestJsonLines:
         (run,) = read_runs(text, namespace="f")
         assert contents(run) == ["one\u2028two"]
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("text", "index"),
         [
             ('{"session_id": "s1"}\n{not json\n', "line 2"),
@@ -155,7 +156,7 @@ class TestLocomo:
         with pytest.raises(errors.InvalidRequest, match=r"session_1\[0\]"):
             read_runs(locomo(session_1=[{"speaker": "Ann", "dia_id": "D1:1"}]), namespace="x")
 
-    @pytest.mark.parametrize("text", ["[1, 2]", '[{"a": 1}]', "[", "17"])
+    @each_row("text", ["[1, 2]", '[{"a": 1}]', "[", "17"])
     def test_another_document_is_refused(self, text: str) -> None:
         with pytest.raises(errors.InvalidRequest):
             read_runs(text, namespace="x")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from harness import exports
+from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,7 +86,7 @@ def read_changed_documents(system: str, data: st.DataObject) -> None:
         normalise_all(part.messages, user_id=NOBODY, max_messages=1_000, max_message_bytes=MAX_MESSAGE_BYTES)
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@each_row("system", SYSTEMS)
 @given(data=st.data())
 @settings(max_examples=40)
 def test_a_changed_document_is_read_to_the_end(system: str, data: st.DataObject) -> None:
@@ -93,7 +94,7 @@ def test_a_changed_document_is_read_to_the_end(system: str, data: st.DataObject)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", SYSTEMS)  # seconds each
 @given(data=st.data())
 @settings(max_examples=500)
 def test_many_changed_documents_are_read_to_the_end(system: str, data: st.DataObject) -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from harness.exports import Json, chatgpt, chatgpt_conversation, chatgpt_node
+from harness.rows import each_row
 
 from memorybase.importers import chatgpt as importer
 from memorybase.importers.records import Record, Report
@@ -98,7 +98,7 @@ class TestMessages:
         first["mapping"]["a2"]["message"]["create_time"] = None
         assert messages_of(first)["a2"]["timestamp"] == 1700000000.5
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("content", "text"),
         [
             ({"content_type": "tether_quote", "title": "Title", "text": "Quoted"}, "Title\nQuoted"),
@@ -112,7 +112,7 @@ class TestMessages:
         (message,) = messages_of(chatgpt_conversation(chatgpt_node("n", "root", "tool", content=content))).values()
         assert message["content"] == text
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("node", "value"),
         [
             (chatgpt_node("n", "root", "critic", "words"), "critic"),
@@ -131,14 +131,14 @@ class TestMessages:
         assert (problem.kind, problem.where) == ("skipped", "conversations.json[0].mapping.n")
         assert problem.value == value
 
-    @pytest.mark.parametrize("message", [None, {}, {"content": None}, {"author": None, "content": {}}])
+    @each_row("message", [None, {}, {"content": None}, {"author": None, "content": {}}])
     def test_an_empty_node_is_no_problem(self, message: Any) -> None:
         report = Report()
         node = {"id": "n", "parent": "root", "children": [], "message": message}
         assert messages_of(chatgpt_conversation(node), report=report) == {}
         assert report.counts == {}
 
-    @pytest.mark.parametrize("conversation", [None, [], "x", {}, {"id": "c"}, {"id": "c", "mapping": []}])
+    @each_row("conversation", [None, [], "x", {}, {"id": "c"}, {"id": "c", "mapping": []}])
     def test_other_records_are_reported(self, conversation: Any) -> None:
         report = Report()
         assert messages_of(conversation, chatgpt()[1], report=report).keys() == {"q1", "a1"}

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from harness.exports import Json, claude, claude_message
+from harness.rows import each_row
 
 from memorybase.importers import claude as importer
 from memorybase.importers.records import Record, Report
@@ -61,9 +61,7 @@ class TestMessages:
         messages_of(claude()[0], report=report)
         assert report.counts == {("skipped", "content of the type thinking is not imported"): 1}
 
-    @pytest.mark.parametrize(
-        "message", [None, "x", {}, claude_message("m", "robot"), {"sender": "human", "text": "no id"}]
-    )
+    @each_row("message", [None, "x", {}, claude_message("m", "robot"), {"sender": "human", "text": "no id"}])
     def test_other_messages_are_reported_and_the_rest_is_kept(self, message: Any) -> None:
         report = Report()
         kept = claude_message("kept", "human", {"type": "text", "text": "hello"})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ class TestFormats:
 
 
 class TestBrokenFiles:
-    @pytest.mark.parametrize("broken", [b"{1}", b"nul", b'{"a": "\xff"}', b"[" * 100_000 + b"]" * 100_000])
+    @each_row("broken", [b"{1}", b"nul", b'{"a": "\xff"}', b"[" * 100_000 + b"]" * 100_000])
     def test_a_broken_record_does_not_hide_the_others(self, broken: bytes) -> None:
         report = Report()
         assert read(b"[1," + broken + b",3]", report) == [("f.json[0]", 1), ("f.json[2]", 3)]

@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from harness.exports import Json, langchain_messages
+from harness.rows import each_row
 
 from memorybase.importers import langchain as importer
 from memorybase.importers.records import Record, Report
@@ -39,7 +39,7 @@ def test_fields_of_later_versions_are_left_out() -> None:
     assert message == {"type": "human", "content": "x", "id": "s:7"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         None,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from harness.exports import Json, langflow_rows
+from harness.rows import each_row
 
 from memorybase.importers import langflow as importer
 from memorybase.importers.records import Record, Report
@@ -41,7 +41,7 @@ def test_formatting_is_left_out() -> None:
     assert message["metadata"] == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "row",
     [
         None,

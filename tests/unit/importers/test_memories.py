@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from harness import exports
 from harness.exports import Json
+from harness.rows import each_row
 
 from memorybase.importers import agent_memory_server, letta, mem0, zep
 from memorybase.importers.records import Record, Report
@@ -45,7 +45,7 @@ class TestMem0:
             for part in parts_of(mem0, exports.mem0())
         ]  # fmt: skip
 
-    @pytest.mark.parametrize("memory", [None, {}, {"id": "m"}, {"id": "m", "memory": " "}, {"id": 3, "memory": "x"}])
+    @each_row("memory", [None, {}, {"id": "m"}, {"id": "m", "memory": " "}, {"id": 3, "memory": "x"}])
     def test_an_odd_memory_is_reported_and_the_others_are_kept(self, memory: Any) -> None:
         report = Report()
         kept = {"id": "kept", "memory": "x", "created_at": "never"}
@@ -99,17 +99,13 @@ class TestLetta:
         assert (result["status"], result["content"]) == ("failed", "no money")
         assert report.total("skipped") == 1
 
-    @pytest.mark.parametrize(
-        "document", [None, {}, {"agents": 3}, {"agents": [{}]}, {"agents": [None]}, {"messages": [], "name": ""}]
-    )
+    @each_row("document", [None, {}, {"agents": 3}, {"agents": [{}]}, {"agents": [None]}, {"messages": [], "name": ""}])
     def test_an_odd_file_is_reported(self, document: Any) -> None:
         report = Report()
         assert len(messages_of(letta, document, exports.letta(), report=report)) == 7
         assert report.total("skipped") == 2  # with the heartbeat of the sample
 
-    @pytest.mark.parametrize(
-        "message", [None, {}, {"role": "summary", "content": "x"}, {"role": "user", "content": []}]
-    )
+    @each_row("message", [None, {}, {"role": "summary", "content": "x"}, {"role": "user", "content": []}])
     def test_an_odd_message_is_reported(self, message: Any) -> None:
         report = Report()
         kept = {"role": "user", "content": "kept"}
@@ -129,7 +125,7 @@ class TestZep:
         ]  # fmt: skip
         assert sessions == ["f", "t", "f", "t2"]
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("fields", "role", "name"),
         [
             ({"role": "user", "name": "Ada"}, "user", "Ada"),
@@ -143,7 +139,7 @@ class TestZep:
         (message,) = messages_of(zep, {"items": [{"uuid": "u", "content": "x", **fields}]})
         assert (message["role"], message.get("sender_name")) == (role, name)
 
-    @pytest.mark.parametrize(
+    @each_row(
         "item", [None, {}, {"uuid": "u", "role": "user"}, {"uuid": "u", "content": "x"},
                  {"uuid": "u", "content": "x", "role": "judge"}, {"uuid": "u", "content": "x", "role": 3}],
     )  # fmt: skip
@@ -155,13 +151,13 @@ class TestZep:
 
 
 class TestAgentMemoryServer:
-    @pytest.mark.parametrize("document", [None, {}, {"sessions": 1, "total": 1}, {"messages": 3}])
+    @each_row("document", [None, {}, {"sessions": 1, "total": 1}, {"messages": 3}])
     def test_other_answers_are_reported(self, document: Any) -> None:
         report = Report()
         assert parts_of(agent_memory_server, document, report=report) == []
         assert report.total("skipped") == 1
 
-    @pytest.mark.parametrize(
+    @each_row(
         "document",
         [
             {"messages": [None, {"id": "kept", "role": "user", "content": "x"}]},

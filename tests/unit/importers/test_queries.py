@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from harness.exports import langchain
+from harness.rows import each_row
 
 from memorybase import errors
 from memorybase.importers.queries import Table, is_database, read_rows
@@ -69,7 +70,7 @@ def test_a_damaged_database_gives_what_comes_before(tmp_path: Path) -> None:
     assert "could not be read to the end" in str(report.broken)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url", ["mysql+nothing://me:secret@host/db", "nonsense://me:secret@host", "postgresql://me:secret@127.0.0.1:1/db"]
 )
 def test_an_error_never_shows_the_password(url: str) -> None:

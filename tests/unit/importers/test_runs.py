@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from harness.exports import Json
+from harness.rows import each_row
 
 from memorybase.importers import runs
 from memorybase.importers.records import EXAMPLES, MAX_PROBLEMS, Found, Problem, Report
@@ -69,7 +70,7 @@ class TestRuns:
 
 
 class TestOddMessages:
-    @pytest.mark.parametrize(
+    @each_row(
         ("odd", "field"),
         [
             (found(content=None), "content"),
@@ -103,7 +104,7 @@ class TestOddMessages:
         assert len(parts_of(found("1", content="", files=[{"name": "a.png"}]))) == 1
         assert len(parts_of(found("2", "assistant", None, tool_calls=calls))) == 1
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("odd", "field", "kept"),
         [
             ({"timestamp": "yesterday"}, "timestamp", None),

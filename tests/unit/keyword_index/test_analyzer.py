@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ from memorybase.keyword_index.analyzer import (
 ENGLISH = analyzer("english")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "terms"),
     [
         ("The cats were running", ["cat", "run"]),
@@ -64,7 +64,7 @@ def test_terms_of_any_text_are_within_bounds(text: str) -> None:
     assert ENGLISH.document(text).length == len(ENGLISH.terms(text))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "traits"),
     [
         ("Do you like it?", Traits.ASKS | Traits.ENDS_IN_QUESTION),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from harness.rows import each_row
 from made.in_languages import in_languages
 
 from memorybase.keyword_index import labels
@@ -30,19 +30,19 @@ def detected(text: str) -> str:
 
 
 class TestDetection:
-    @pytest.mark.parametrize("language", OTHERS)
+    @each_row("language", OTHERS)
     def test_most_messages_show_their_language_and_hardly_any_another(self, language: str) -> None:
         found = [detected(message["content"]) for message in CONVERSATIONS[language]["messages"]]
         assert sum(each not in (language, "english") for each in found) <= 1
         assert found.count(language) >= 13  # of 18
 
-    @pytest.mark.parametrize("language", OTHERS)
+    @each_row("language", OTHERS)
     def test_most_questions_show_their_language(self, language: str) -> None:
         found = [detected(each["question"]) for each in CONVERSATIONS[language]["questions"]]
         assert set(found) <= {language, "english"}
         assert found.count(language) >= 7  # of 10; one is a single word
 
-    @pytest.mark.parametrize(
+    @each_row(
         "text",
         [
             "Die Hard",
@@ -64,7 +64,7 @@ class TestDetection:
         assert detected(text) == "english"
         assert DETECTING.document(text).counts == analyzer("english").document(text).counts
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("text", "language"),
         [
             ("Wann ist der Termin?", "german"),
@@ -87,7 +87,7 @@ class TestDetection:
 
 
 class TestAnalysis:
-    @pytest.mark.parametrize(
+    @each_row(
         ("language", "one", "other"),
         [
             ("german", "die Häuser", "ein Haus"),
@@ -129,7 +129,7 @@ class TestAnalysis:
         assert own.asked_words("什么") == ["什么"]  # rather than nothing
         assert own.document("看牙医" * 20).length == 20  # pairs count as the words that they are part of
 
-    @pytest.mark.parametrize("definition", LANGUAGES.values(), ids=LANGUAGES)
+    @each_row("definition", LANGUAGES.values(), ids=LANGUAGES)
     def test_the_definition_of_each_language_is_complete(self, definition: Language) -> None:
         assert len(definition.words) > 60
         if definition.has_spaces:
@@ -141,13 +141,13 @@ class TestAnalysis:
                         definition.change, definition.counts, *definition.questions.values()):  # fmt: skip
             assert pattern.search("") is None
 
-    @pytest.mark.parametrize("language", [each for each in LANGUAGES.values() if not each.has_spaces])
+    @each_row("language", [each for each in LANGUAGES.values() if not each.has_spaces])
     def test_patterns_for_text_without_spaces_are_bounded(self, language: Language) -> None:
         """One that reads on without a bound, from every character, takes minutes for a long run of digits."""
         patterns = [value for name, value in vars(language).items() if isinstance(value, str) and name != "asks"]
         assert not [pattern for pattern in patterns if re.search(r"[\])d.][+*]", pattern)]
 
-    @pytest.mark.parametrize("language", LANGUAGES)
+    @each_row("language", LANGUAGES)
     def test_any_text_has_terms_within_bounds(self, language: str) -> None:
         own = analyzer(language)
         for text in ("", "'", "' '", "\u0130I\u0307", "a'" * 99, "१२", "猫'", "x" * 999, "什" * 999):
@@ -158,7 +158,7 @@ class TestAnalysis:
 
 
 class TestQuestions:
-    @pytest.mark.parametrize(
+    @each_row(
         ("when", "how_many"),
         [
             ("Wann war das?", "Wie viele Katzen hast du?"),
@@ -180,7 +180,7 @@ class TestQuestions:
         assert (asked(when).asks_time, asked(when).asks_number) == (True, False)
         assert (asked(how_many).asks_time, asked(how_many).asks_number) == (False, True)
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("query", "start", "days"),
         [
             ("Was war am 5. Juli 2023?", "2023-07-05", 1),
@@ -220,7 +220,7 @@ class TestQuestions:
         )  # fmt: skip
         assert asked("13月发生了什么？").periods == ()
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("query", "speaker"),
         [
             ("Когда был день рождения у Анны?", "анна"),
@@ -266,7 +266,7 @@ class TestOtherStems:
 
 
 class TestLabels:
-    @pytest.mark.parametrize(
+    @each_row(
         ("known", "other", "code", "expected"),
         [
             ("detect", "detect", "", "detect"),

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.memory_map import clusters, projection
@@ -22,7 +23,7 @@ def vectors(count: int, dimension: int, *, seed: int = 1) -> NDArray[np.float32]
     return (np.random.default_rng(seed).standard_normal((count, dimension)) * scale + 3).astype(np.float32)
 
 
-@pytest.mark.parametrize(("count", "dimension"), [(300, 8), (300, 200), (20, 400), (3, 3), (2, 1)])
+@each_row(("count", "dimension"), [(300, 8), (300, 200), (20, 400), (3, 3), (2, 1)])
 def test_the_components_are_those_of_an_exact_decomposition(count: int, dimension: int) -> None:
     points = vectors(count, dimension)
     fitted = projection.fit(points)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import pytest
+from harness.rows import each_row
 
 from memorybase.read_models.thread_ranges import Jump, thread_ranges
 
@@ -26,7 +26,7 @@ def walked(jumps: list[Jump], newest: int, through: int | None) -> list[int]:
     return next(found for leaf in leaves if through in {None, *(found := thread(leaf))})
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_row("seed", range(60))
 def test_ranges_are_the_thread(seed: int) -> None:
     rng = random.Random(seed)
     newest = rng.randint(1, 30)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from harness.rows import each_row
 
 from memorybase.search.bands import BANDS, FAIR, GOOD, STRONG, WEAK, Band, band_of, nothing_fits
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("score", "band"),
     [(1.0, STRONG), (0.5, STRONG), (0.4999, GOOD), (0.2, GOOD), (0.1999, FAIR), (0.05, FAIR), (0.0499, WEAK),
      (0.0, WEAK), (-0.1, WEAK)],

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from harness.rows import each_row
 
 from memorybase.errors import InvalidRequest
 from memorybase.search.conditions import NEGATIONS, OPERATORS, Conditions, checked_condition
@@ -108,7 +109,7 @@ UNFIT = [
 EMPTY = ["nothing", "blank", "no_tags", "no_object", "missing", "sender_name", "metadata.missing"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("operator", "name", "fits", "other"),
     [(operator, *case) for operator, cases in FITTING.items() for case in cases],
 )
@@ -118,19 +119,19 @@ def test_an_operator_and_its_opposite_tell_what_fits(operator: str, name: str, f
         assert (holds(name, negated, fits), holds(name, negated, other)) == (False, True)
 
 
-@pytest.mark.parametrize(("name", "operator", "value"), UNFIT)
+@each_row(("name", "operator", "value"), UNFIT)
 def test_types_that_do_not_compare_do_not_fit(name: str, operator: str, value: Any) -> None:
     assert not holds(name, operator, value)
 
 
-@pytest.mark.parametrize("name", EMPTY)
+@each_row("name", EMPTY)
 def test_an_empty_field_fits_only_empty_and_the_negated_operators(name: str) -> None:
     values: dict[str, Any] = {"in": ["x"], "not in": ["x"], "before": 5, "after": 5}
     fitting = {each for each in OPERATORS if holds(name, each, values.get(each, "5"))}
     assert fitting == {"empty", "not contains", "is not", "≠", "not in"}
 
 
-@pytest.mark.parametrize("name", sorted(METADATA.keys() - set(EMPTY)))
+@each_row("name", sorted(METADATA.keys() - set(EMPTY)))
 def test_a_field_with_any_value_is_not_empty(name: str) -> None:
     assert (holds(name, "not empty"), holds(name, "empty")) == (True, False)
 
@@ -139,7 +140,7 @@ def test_every_operator_is_tested() -> None:
     assert {*FITTING, *NEGATIONS, "empty"} == set(OPERATORS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spelling", "operator"),
     [("!=", "≠"), (">=", "≥"), ("<=", "≤"), ("null", "empty"), ("not null", "not empty")],
 )
@@ -161,7 +162,7 @@ def test_and_needs_all_conditions_and_or_one() -> None:
     assert not Conditions(both[1:], "or").hold(facts())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "operator", "value", "field", "said"),
     [
         ("a", "like", "x", "comparison_operator", "must be one of contains, not contains"),
@@ -215,7 +216,7 @@ def test_conditions_narrow_a_search_to_what_indexes_know() -> None:
     assert found.since < datetime(2026, 11, 22, tzinfo=UTC) < datetime(2026, 11, 23, tzinfo=UTC) < found.until
 
 
-@pytest.mark.parametrize(
+@each_row(
     "asked",
     [
         request(("session_id", "is", "anna-1"), ("role", "is", "user"), logical="or"),
@@ -224,14 +225,13 @@ def test_conditions_narrow_a_search_to_what_indexes_know() -> None:
         request(("role", "is", "captain")),
         request(("timestamp", "after", 300_000_000_000 - 50_000_000_000)),
     ],
-    ids=lambda each: str(each.conditions),
 )
 def test_other_conditions_narrow_nothing(asked: SearchRequest) -> None:
     assert narrowed(asked) == asked
 
 
-@pytest.mark.parametrize("operator", [">", "<", "≥", "≤", "before", "after"])
-@pytest.mark.parametrize("step", [-1e-6, 0, 1e-6])
+@each_row("operator", [">", "<", "≥", "≤", "before", "after"])
+@each_row("step", [-1e-6, 0, 1e-6])
 def test_a_narrowed_search_lets_through_all_that_its_condition_does(operator: str, step: float) -> None:
     asked = request(("timestamp", operator, SENT.timestamp() + step))
     message = facts()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from harness.rows import each_row
 
 from memorybase.search import keyword_search
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("size", "seconds"),
     [(1_000, 0), (1_001, 10), (10_000, 10), (50_000, 50), (250_000, 250), (1_000_000, 300), (10_000_000, 300)],
 )

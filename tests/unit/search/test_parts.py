@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from harness.rows import each_row
 
 from memorybase.search.alike import normalized
 from memorybase.search.parts import KIND, PARTS, SIGNALS_OF, PartWeights, part_of, shares_by_part
@@ -29,7 +30,7 @@ def test_factors_of_one_change_no_weight() -> None:
     assert not PartWeights(around=0.5).changes_nothing
 
 
-@pytest.mark.parametrize("text", ["Berth 12 is free.", "  berth  12, IS free!", "Berth 12 is free"])
+@each_row("text", ["Berth 12 is free.", "  berth  12, IS free!", "Berth 12 is free"])
 def test_case_punctuation_and_spaces_do_not_count(text: str) -> None:
     assert normalized(text) == "berth 12 is free"
 

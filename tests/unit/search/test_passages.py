@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ def split(text: str, max_chars: int = 200) -> list[str]:
 
 
 class TestSentences:
-    @pytest.mark.parametrize(
+    @each_row(
         ("text", "expected"),
         [
             ("One. Two! Three?  Four", ["One.", "Two!", "Three?", "Four"]),
@@ -144,7 +145,7 @@ class TestBestPassage:
         again = Reader(text, [term], ENGLISH, max_chars=max_chars, matched=matched).next_passage({term: 1.0})
         assert again == (taken[0] if taken else None)
 
-    @pytest.mark.parametrize("filler", [FILLER, "x", "猫", "no end\n", ". "])
+    @each_row("filler", [FILLER, "x", "猫", "no end\n", ". "])
     def test_of_a_megabyte_only_the_best_part_is_analyzed(self, filler: str, monkeypatch: pytest.MonkeyPatch) -> None:
         text = filler * (500_000 // len(filler)) + " The zebra sleeps. " + filler * (500_000 // len(filler))
         analyzed: list[str] = []

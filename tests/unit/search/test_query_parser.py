@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,12 +25,12 @@ def test_names_are_left_out_of_terms_and_embedded_text() -> None:
     assert question.text == "When did kids go to the LGBTQ support group"
 
 
-@pytest.mark.parametrize("query", ["Caroline?", "Melanie Caroline", "who"])
+@each_row("query", ["Caroline?", "Melanie Caroline", "who"])
 def test_a_query_of_names_only_is_embedded_unchanged(query: str) -> None:
     assert asked(query).text == query
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "time", "number"),
     [
         ("When did she leave?", True, False),
@@ -45,7 +45,7 @@ def test_questions_for_times_and_numbers_are_recognized(query: str, time: bool, 
     assert (question.asks_time, question.asks_number) == (time, number)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "expected"),
     [
         ("boat", True),
@@ -63,7 +63,7 @@ def test_keywords_are_told_from_sentences(query: str, expected: bool) -> None:
     assert asked(query).is_keywords == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "start", "days"),
     [
         ("on 5 July, 2023", "2023-07-05", 1),
@@ -93,7 +93,7 @@ def test_dates_are_parsed(query: str, start: str, days: int) -> None:
     assert not period.yearly
 
 
-@pytest.mark.parametrize("query", ["What may she do?", "the march of time", "31 June 2023", "no time at all", "12"])
+@each_row("query", ["What may she do?", "the march of time", "31 June 2023", "no time at all", "12"])
 def test_other_text_has_no_date(query: str) -> None:
     assert asked(query).periods in {(), (Period(datetime(2023, 6, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)),)}
 
@@ -135,7 +135,7 @@ def test_any_date_is_parsed(day: int, month: str, year: str) -> None:
     asked(f"in{year}, {day} weeks ago, {day}00 years ago")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "other_side", "help_", "first_person"),
     [
         ("What did you suggest about the boat?", True, False, False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import pytest
+from harness.rows import each_row
 
 from memorybase.stack.children import NAMES
 from memorybase.stack.watch import (
@@ -40,13 +41,18 @@ class Stack:
 
 @pytest.fixture
 def stack() -> Stack:
+    return healthy_stack()
+
+
+def healthy_stack() -> Stack:
     stack = Stack()
     assert stack.passing(HEARTBEAT_SECONDS * 2) == []
     return stack
 
 
-@pytest.mark.parametrize("name", ["redis", "chroma", "worker", "sweeper"])
-def test_a_child_that_fails_for_its_patience_is_restarted_once(stack: Stack, name: str) -> None:
+@each_row("name", ["redis", "chroma", "worker", "sweeper"])
+def test_a_child_that_fails_for_its_patience_is_restarted_once(name: str) -> None:
+    stack = healthy_stack()
     assert stack.passing(PATIENCE_SECONDS / 2, name) == []
     assert stack.passing(PATIENCE_SECONDS, name) == [name]
     # It has not worked since: another restart would not help.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,22 +118,22 @@ def found(text: str) -> list[tuple[str, str]]:
     return [(each.kind, each.text) for each in find(text)]
 
 
-@pytest.mark.parametrize("text", INSTRUCTIONS)
+@each_row("text", INSTRUCTIONS)
 def test_an_instruction_is_found_verbatim(text: str) -> None:
     assert found(text) == [("instruction", text)]
 
 
-@pytest.mark.parametrize("text", PREFERENCES)
+@each_row("text", PREFERENCES)
 def test_a_preference_is_found_verbatim(text: str) -> None:
     assert found(text) == [("preference", text)]
 
 
-@pytest.mark.parametrize("text", [*OF_THE_MOMENT, *QUESTIONS, *OTHERS, *MATERIAL])
+@each_row("text", [*OF_THE_MOMENT, *QUESTIONS, *OTHERS, *MATERIAL])
 def test_nothing_else_is_found(text: str) -> None:
     assert found(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "statements"),
     [
         ("I'm vegetarian, so what can I cook tonight?", ["I'm vegetarian"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import pytest
+from harness.rows import each_row
 
 from memorybase.standing.replacement import holding
 
@@ -27,7 +27,7 @@ def deleted(text: str) -> Said:
     return Said(text, deleted_at=datetime(2026, 1, 1, tzinfo=UTC))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("earlier", "later"),
     [
         ("Never use emojis.", "never use emojis"),
@@ -43,7 +43,7 @@ def test_the_later_of_two_about_the_same_holds(earlier: str, later: str) -> None
     assert kept(earlier, later) == [later]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("earlier", "later"),
     [
         ("I prefer light frameworks.", "I prefer light themes."),

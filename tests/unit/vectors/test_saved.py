@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.vectors.saved import FOLDER, SavedVectors, find_saved, save_vectors
@@ -20,7 +21,11 @@ def vector_of(text: str, dimension: int = 4) -> NDArray[np.float32]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / FOLDER
+    return saved_in(tmp_path)
+
+
+def saved_in(parent: Path) -> Path:
+    folder = parent / FOLDER
     folder.mkdir()
     with save_vectors(folder) as writer:
         for text in TEXTS:
@@ -52,8 +57,9 @@ def test_a_damaged_vector_is_not_taken(folder: Path) -> None:
     assert set(TEXTS) - SavedVectors(folder).find("model-a", 4, TEXTS).keys() == {TEXTS[7], TEXTS[8]}
 
 
-@pytest.mark.parametrize("name", ["index.json", "0.digests", "0.places", "0.vectors"])
-def test_a_lost_or_cut_file_means_no_vectors(folder: Path, name: str) -> None:
+@each_row("name", ["index.json", "0.digests", "0.places", "0.vectors"])
+def test_a_lost_or_cut_file_means_no_vectors(tmp_path: Path, name: str) -> None:
+    folder = saved_in(tmp_path)
     assert find_saved(folder.parent, "model-a", 4, TEXTS)
     (folder / name).write_bytes((folder / name).read_bytes()[:10])
     assert find_saved(folder.parent, "model-a", 4, TEXTS) == {}

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from harness.rows import each_row
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
@@ -47,7 +48,7 @@ def read(path: str) -> Asked:
 
 
 class TestAddress:
-    @pytest.mark.parametrize(
+    @each_row(
         "asked",
         [Asked(q="x"), ASKED, replace(ASKED, b=None), replace(ASKED, b=Setting(mode="dense", half_life=0)),
          Asked(q="x", a=Setting(half_life=7), b=Setting()), Asked(q="x", a=Setting(corrections=False), b=Setting()),
@@ -62,7 +63,7 @@ class TestAddress:
     def test_b_begins_as_a(self) -> None:
         assert read("/playground?q=x&compare=1&k=3&w.words=2").b == Setting(k=3, weights=PartWeights(words=2))
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("query", "field"),
         [("k=0", "k"), ("k=many", "k"), ("w.words=3", "w.words"), ("mode=other", "mode"), ("min=nan", "min"),
          ("memory=mine", "memory"), ("compare=1&b.recent=-1", "b.recent"), ("corrections=yes", "corrections"),
@@ -180,7 +181,7 @@ class TestCode:
         assert words[:3] == ["curl", "-sS", "http://host/v1/search"]
         assert json.loads(words[words.index("-d") + 1]) == code.search_body(ASKED, ASKED.a)
 
-    @pytest.mark.parametrize("asked", [ASKED, Asked(q="it's"), Asked(q="x", flow="f")])
+    @each_row("asked", [ASKED, Asked(q="it's"), Asked(q="x", flow="f")])
     def test_python_is_python(self, asked: Asked) -> None:
         for snippet in code.snippets(asked, asked.a, "http://host"):
             if snippet.name in {"Python", "LangGraph"}:
@@ -195,7 +196,7 @@ class TestCode:
         assert body["memory_base_ids"] == [str(each) for each in ASKED.memories]
         assert "flow_id" not in body
 
-    @pytest.mark.parametrize("chosen", [True, False])
+    @each_row("chosen", [True, False])
     def test_whether_later_statements_are_first_is_in_the_body_if_it_was_chosen(self, chosen: bool) -> None:
         assert code.search_body(Asked(q="x"), Setting(corrections=chosen))["corrections"] is chosen
         assert "corrections" not in code.search_body(Asked(q="x"), Setting())

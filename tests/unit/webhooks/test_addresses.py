@@ -7,6 +7,7 @@ from ipaddress import ip_address, ip_network
 from threading import Event
 
 import pytest
+from harness.rows import each_row
 
 from memorybase import errors
 from memorybase.errors import AddressRefused
@@ -32,26 +33,26 @@ def networks(*texts: str) -> tuple[Network, ...]:
     return tuple(ip_network(each) for each in texts)
 
 
-@pytest.mark.parametrize("text", PRIVATE)
+@each_row("text", PRIVATE)
 def test_a_private_address_is_refused_by_whatever_name_it_came(text: str) -> None:
     with pytest.raises(AddressRefused) as refused:
         choose_address(TARGET, (), seconds=5, resolve=lambda _host, _port: [text])
     assert (refused.value.field, refused.value.value) == ("url", "hooks.example.com")
 
 
-@pytest.mark.parametrize("text", PUBLIC)
+@each_row("text", PUBLIC)
 def test_a_public_address_is_chosen(text: str) -> None:
     assert choose_address(TARGET, (), seconds=5, resolve=lambda _host, _port: [text]) == text
 
 
-@pytest.mark.parametrize("host", WRITTEN)
+@each_row("host", WRITTEN)
 def test_a_url_with_a_private_address_is_refused_at_once_however_it_is_written(host: str) -> None:
     for scheme in ("http", "https"):
         with pytest.raises(AddressRefused):
             check_url(f"{scheme}://{host}:8080/hook", ())
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.", "api.localhost"])
+@each_row("host", ["localhost", "LOCALHOST.", "api.localhost"])
 def test_localhost_is_refused_at_once(host: str) -> None:
     with pytest.raises(AddressRefused):
         check_url(f"http://{host}/", ())
@@ -71,7 +72,7 @@ def test_of_several_addresses_one_that_may_be_called_is_chosen() -> None:
     assert choose_address(TARGET, (), seconds=5, resolve=lambda _host, _port: answers) == "1.1.1.1"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "ftp://example.com/", "file:///etc/passwd", "gopher://example.com", "example.com/hook", "http://", "http:///x",

@@ -24,6 +24,7 @@ from harness.coding_agents import (
     cursor_fields,
     shared_fields,
 )
+from harness.rows import each_row
 from harness.served import Served
 from harness.waiting import wait_until
 
@@ -506,7 +507,7 @@ def test_an_unknown_format_is_reported(machine: Machine, served: Served) -> None
     assert "no message was recognized" in machine.status()["claude-code"]["error"]
 
 
-@pytest.mark.parametrize("sent", ["", "not JSON", "[]", '{"hook_event_name": 7}', '{"hook_event_name": "Stop"}'])
+@each_row("sent", ["", "not JSON", "[]", '{"hook_event_name": 7}', '{"hook_event_name": "Stop"}'])
 def test_any_input_ends_in_silence(machine: Machine, sent: str) -> None:
     machine.install("codex", f"http://127.0.0.1:{closed_port()}", "key")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.coding_agents import PATIENCE, Machine
+from harness.coding_agents import PATIENCE, Machine, machine_at
+from harness.rows import each_row
 from harness.served import Served
 from harness.waiting import wait_until
 from memorybase_client import errors as client_errors
@@ -126,7 +127,7 @@ def test_a_hook_of_others_in_our_group_stays() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
+@each_row(
     ("text", "reason"),
     [
         ('{"hooks": {', "is not valid JSON"),
@@ -138,17 +139,18 @@ def test_a_hook_of_others_in_our_group_stays() -> None:
         ('{"hooks": {"Stop": ["echo"]}}', "must have a list of objects in hooks.Stop"),
     ],
 )
-def test_settings_that_cannot_be_understood_are_not_touched(name: str, text: str, reason: str) -> None:
-    path = settings_of(name)
-    path.parent.mkdir()
-    path.write_text(text)
+def test_settings_that_cannot_be_understood_are_not_touched(tmp_path: Path, name: str, text: str, reason: str) -> None:
+    with machine_at(tmp_path):
+        path = settings_of(name)
+        path.parent.mkdir()
+        path.write_text(text)
 
-    with pytest.raises(errors.InvalidRequest, match=reason):
-        put(name)
-    with pytest.raises(errors.InvalidRequest, match=reason):
-        install.uninstall(install.find_agent(name))
-    assert path.read_text() == text
-    assert not install.config_file().exists()
+        with pytest.raises(errors.InvalidRequest, match=reason):
+            put(name)
+        with pytest.raises(errors.InvalidRequest, match=reason):
+            install.uninstall(install.find_agent(name))
+        assert path.read_text() == text
+        assert not install.config_file().exists()
 
 
 def test_an_empty_file_and_a_link_are_settings(machine: Machine) -> None:

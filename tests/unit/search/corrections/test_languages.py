@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from harness.rows import each_row
 
 from memorybase.keyword_index.analyzer import DETECT, analyzer
 from memorybase.keyword_index.languages import LANGUAGES
@@ -293,7 +293,7 @@ def test_every_language_has_statements() -> None:
     assert TOLD.keys() == LANGUAGES.keys()
 
 
-@pytest.mark.parametrize("language", TOLD)
+@each_row("language", TOLD)
 class TestStatements:
     def test_questions_show_their_language(self, language: str) -> None:
         told = TOLD[language]
@@ -370,7 +370,7 @@ def sequence_asked(query: str) -> tuple[bool, bool, bool]:
     return question.asks_first, question.asks_latest, question.asks_order
 
 
-@pytest.mark.parametrize("language", TOLD)
+@each_row("language", TOLD)
 def test_questions_for_first_latest_and_order_are_recognized(language: str) -> None:
     first, latest, order = SEQUENCES[language]
     assert [sequence_asked(query) for query in (first, latest, order)] == [
@@ -380,7 +380,7 @@ def test_questions_for_first_latest_and_order_are_recognized(language: str) -> N
     assert sequence_asked(TOLD[language].how_many) == sequence_asked(TOLD[language].when) == (False, False, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         "Wann habe ich meinen ersten Entwurf abgegeben?",
@@ -397,7 +397,7 @@ def values_of(language: str, text: str) -> list[Value]:
     return [value for each in statements(text, analyzer(language), KINDS) for value in each.values]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "text", "kind", "same"),
     [
         ("german", "Das Treffen ist um 14 Uhr.", "time", "Das Treffen ist um 14:00."),
@@ -438,7 +438,7 @@ def test_the_same_value_has_the_same_key(language: str, text: str, kind: Kind, s
     assert other.kind == kind
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "text"),
     [
         ("german", "Letzten Montag war ich im Kino."),
@@ -458,7 +458,7 @@ def test_past_days_ordinals_versions_and_homographs_are_no_values(language: str,
     assert values_of(language, text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "text"),
     [
         ("german", "Ich schlafe nicht mehr als 5 Stunden."),
@@ -482,7 +482,7 @@ def test_words_like_those_for_a_change_tell_none(language: str, text: str) -> No
     assert [each.tells_change for each in statements(text, analyzer(language), KINDS)] == [False]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "text"),
     [
         ("german", "Ich arbeite 8 Stunden am Tag."),
@@ -507,7 +507,7 @@ def test_durations_and_counts_are_numbers_and_no_times(language: str, text: str)
     assert [value.kind for value in values_of(language, text)] == ["number"]
 
 
-@pytest.mark.parametrize("apostrophe", ["'", "\u2019"])
+@each_row("apostrophe", ["'", "\u2019"])
 def test_apostrophes_are_written_in_two_ways(apostrophe: str) -> None:
     (statement,) = statements(f"Je n{apostrophe}ai plus que 5 euros.", analyzer("french"), KINDS)
     assert statement.tells_change is False  # no more than: it needs no change
@@ -536,7 +536,7 @@ def test_a_day_without_its_month_may_be_the_same_day() -> None:
     assert (moved.was, moved.now) == ("17. Oktober", "am 24.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "older", "newer", "was", "now"),
     [
         ("Wie viele {} habe ich?", "Für die Bücher habe ich 4 Lampen.", "Für die Bücher habe ich jetzt 6 Lampen.",
@@ -553,7 +553,7 @@ def test_what_is_counted_must_be_counted_by_the_value(query: str, older: str, ne
     assert found(query.format(lamp), older, newer) == [Correction(0, 1, "number", was, now)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "text", "inside", "outside"),
     [
         ("german", "Das Budget ist 300 Euro und die Feier dauert lange.", "budg", "fei"),
@@ -576,7 +576,7 @@ def test_sentences_without_spaces_are_told_apart_at_fewer_characters() -> None:
     assert len(text) < 120
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "query"),
     [
         ("german", "Was ist unser Budget für die Feier?"),
@@ -600,7 +600,7 @@ def test_a_question_for_a_value_without_a_word_for_numbers_is_read(language: str
     assert (correction.was, correction.now) == told.amounts
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@each_row("language", LANGUAGES)
 def test_any_text_is_read_in_linear_time(language: str) -> None:
     """Long runs of digits, words and separators: a pattern that backtracks would take minutes."""
     own = analyzer(language)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.search.corrections.likeness import Likeness
@@ -24,7 +25,7 @@ class Narrow(FakeEmbedder):
 TEXTS = ("the pilot starts in October", "the pilot starts in November", "soup with leeks")
 
 
-@pytest.mark.parametrize("embedder", [FakeEmbedder(), Narrow()], ids=["wide", "narrow"])
+@each_row("embedder", [FakeEmbedder(), Narrow()], ids=["wide", "narrow"])
 def test_unrelated_texts_are_near_zero_and_the_same_text_is_one(embedder: FakeEmbedder) -> None:
     likeness = Likeness(embedder, TEXTS)
     assert likeness.of(TEXTS[0], TEXTS[0]) == pytest.approx(1.0, abs=1e-5)

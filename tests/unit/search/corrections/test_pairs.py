@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from harness.rows import each_row
 
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.search.corrections.pairs import Correction, Said, find, sought_by, stated
@@ -31,7 +31,7 @@ def corrections(query: str, messages: list[Said], likeness: float = 0.6) -> list
     return find(messages, stated(messages, query, sought, ENGLISH), query, alike(likeness))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "older", "newer", "was", "now"),
     [
         (
@@ -83,7 +83,7 @@ def test_a_later_value_is_a_correction(query: str, older: str, newer: str, was: 
     assert (correction.older, correction.newer, correction.was, correction.now) == (0, 1, was, now)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         "What was the limit of the plan originally?",
@@ -144,7 +144,7 @@ def test_unlike_statements_and_those_unlike_the_question_correct_nothing() -> No
 class TestDenials:
     QUERY = "Have I ever used Zotero?"
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("older", "newer"),
         [
             ("I just downloaded Zotero and used it.", "I've never used Zotero."),
@@ -154,7 +154,7 @@ class TestDenials:
     def test_a_claim_and_its_denial_are_a_pair_without_values(self, older: str, newer: str) -> None:
         assert corrections(self.QUERY, said(older, newer)) == [Correction(0, 1, "denial")]
 
-    @pytest.mark.parametrize("text", ["I want to use Zotero.", "Can you use Zotero?", "Zotero is used a lot."])
+    @each_row("text", ["I want to use Zotero.", "Can you use Zotero?", "Zotero is used a lot."])
     def test_wishes_and_questions_claim_nothing(self, text: str) -> None:
         assert not corrections(self.QUERY, said(text, "I've never used Zotero."))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from harness.rows import each_row
 
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.search.corrections.statements import Statement, prose_sentences, statements
@@ -20,7 +20,7 @@ def found(text: str, *kinds: Kind) -> list[Statement]:
     return statements(text, ENGLISH, kinds or KINDS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("The pilot starts on 3 October.", [("date", "3 October")]),
@@ -55,7 +55,7 @@ def test_a_number_has_the_words_after_it_as_units_and_its_clause() -> None:
     assert value.clause == {"solv", "12", "condit", "probabl", "problem", "total"}
 
 
-@pytest.mark.parametrize("text", ["It moved to Friday the 3rd", "Now it is 7 pm", "The date is 3 May after all"])
+@each_row("text", ["It moved to Friday the 3rd", "Now it is 7 pm", "The date is 3 May after all"])
 def test_words_of_change_are_recognized(text: str) -> None:
     assert found(text)[0].tells_change
 
