@@ -136,7 +136,7 @@ export class ModelUnavailable extends EnvironmentFailure {
 
 /** The embedding model is being prepared. Retry after the time in Retry-After. */
 export class ModelPreparing extends ModelUnavailable {
-  static override readonly code = "model_preparing";
+  static override readonly code: string = "model_preparing";
 }
 
 /** The embedding model fails on every text. */
