@@ -56,8 +56,8 @@ def restarted(api: Api, gate: Gate) -> Iterator[Api]:
     app.state.services = api.services
 
 
-def refused(api: Api, method: str, path: str, body: Any) -> None:
-    answer = api.call(method, path, expect=503, json=body)
+def refused(api: Api, method: str, path: str, body: Any, **options: Any) -> None:
+    answer = api.call(method, path, expect=503, json=body, **options)
     error = answer.json()["error"]
     assert (error["code"], error["retryable"]) == ("model_preparing", True)
     assert "is being prepared" in error["message"]
@@ -98,12 +98,14 @@ def test_captures_are_accepted_and_what_needs_the_model_is_told_to_come_back(unp
     unprepared.flow()
     unprepared.capture("the boat is at berth twelve")
     body = {"name": "notes", "flow_id": "support"}
-    refused(unprepared, "POST", "/memories", body)
+    once = {"Idempotency-Key": "as a client repeats it"}
+    refused(unprepared, "POST", "/memories", body, headers=once)
     refused(unprepared, "POST", "/knowledge-bases", {"name": "book"})
     assert unprepared.get("/memories")["items"] == []
 
     prepare(unprepared, gate)
-    assert unprepared.post("/memories", body, expect=201)["pending_messages"] == 1
+    made = unprepared.call("POST", "/memories", json=body, headers=once, expect=201)
+    assert made.json()["pending_messages"] == 1
     assert (gate.calls, gate.loads) == (1, 1)
 
 
