@@ -38,10 +38,11 @@ RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" --constraint con
 WORKDIR /data
 COPY --from=wheel /wheels /wheels
 RUN pip install --no-cache-dir --no-deps --force-reinstall /wheels/*.whl \
-    && memorybase export-model /data/models \
-    && chown --recursive memorybase:memorybase /data/models
-# Models of a hub, beside their exports in /data/models.
-ENV HF_HOME=/data/huggingface
+    && memorybase export-model /models
+# Outside /data, where a volume of an earlier version or a mounted folder would hide it. Other models go to /data/models,
+# and those of a hub beside them.
+ENV MEMORYBASE_MODEL_IMAGE_DIR=/models \
+    HF_HOME=/data/huggingface
 USER 10001:10001
 VOLUME /data
 
@@ -51,7 +52,7 @@ COPY requirements-slim.txt /wheels/
 RUN pip install --no-cache-dir --no-deps --requirement /wheels/requirements-slim.txt
 COPY --from=wheel /wheels /wheels
 RUN pip install --no-cache-dir --no-deps /wheels/*.whl
-COPY --from=full --chown=root:root /data/models /models
+COPY --from=full /models /models
 ENV MEMORYBASE_MODEL_DIR=/models
 USER 10001:10001
 VOLUME /data

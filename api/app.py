@@ -147,6 +147,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.services = wiring.build(app.state.settings, role="api")
         _prepare(app)
         wiring.freeze_loaded_objects()
+    app.state.services.embedders.prepare()
     _share_the_interpreter(app)
     with waiting.ended_by_signals(app):
         async with mcp.running(app):

@@ -7,6 +7,7 @@
     │   ├── CollectionMissing         the collection is missing: regenerate the memory base
     │   ├── DimensionMismatch         the model and the collection have different dimensions
     │   ├── ModelUnavailable          the embedding model cannot be loaded
+    │   │   └── ModelPreparing        it is being downloaded or exported: retry
     │   ├── EmbeddingFailed           the model is loaded and fails on every text
     │   ├── LockUnavailable           Redis does not answer
     │   ├── QueueUnavailable
@@ -136,6 +137,12 @@ class ModelUnavailable(EnvironmentFailure):
     """The embedding model cannot be loaded."""
 
     code = "model_unavailable"
+
+
+class ModelPreparing(ModelUnavailable):
+    """The embedding model is being prepared. Retry after the time in Retry-After."""
+
+    code = "model_preparing"
 
 
 class EmbeddingFailed(EnvironmentFailure):

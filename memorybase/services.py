@@ -73,7 +73,14 @@ class EmbedderRegistry(Protocol):
     """Loads each model once in each process."""
 
     def get(self, model: str | None = None) -> Embedder:
-        """The embedder of a model, by default of `embedding_model` in the settings. Raises ModelUnavailable."""
+        """The embedder of a model, by default of `embedding_model` in the settings. Raises ModelUnavailable, and
+        ModelPreparing in an API or a worker if that takes longer than a few seconds."""
+
+    def prepare(self) -> None:
+        """Start to prepare the default model in a thread, if it is not prepared; returns at once."""
+
+    def problem(self) -> str | None:
+        """Why the default model cannot be loaded: it is being prepared, or that failed. None if it can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,9 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         description="Further models that requests may name. No others: a name may load a folder or a download.",
     )
     model_dir: Path | None = Field(None, description="Folder of exported models; unset: <data_dir>/models.")
+    model_image_dir: Path | None = Field(
+        None, description="Folder of further exported models, such as an image's own; only read."
+    )
     # 8 texts fit the processor's cache and keep the threads evenly busy; figures are in docs/explanation.
     embedding_batch_size: int = Field(
         8, ge=1, le=1024, description="Maximum texts in a batch; texts are sorted by length first."

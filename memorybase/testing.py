@@ -564,6 +564,12 @@ class FakeEmbedders:
             raise ModelUnavailable(value=name)
         return self._loaded.setdefault(name, FakeEmbedder(name))
 
+    def prepare(self) -> None:
+        """It is."""
+
+    def problem(self) -> str | None:
+        return None
+
 
 class AtOnce(Executor):
     """An executor that runs each call at once, in the caller's thread."""

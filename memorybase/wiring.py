@@ -12,6 +12,7 @@ from redis.retry import Retry
 from memorybase import tracing
 from memorybase.database.engine import Database
 from memorybase.embedding import CrossEncoderReranker, Embedders
+from memorybase.embedding.preparation import WAIT_SECONDS
 from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
 from memorybase.settings import Settings
@@ -44,7 +45,11 @@ def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
         settings=settings,
         database=_database(settings, role),
         vectors=_vector_stores(settings, role),
-        embedders=Embedders(settings, background=role == "worker"),
+        embedders=Embedders(
+            settings,
+            background=role == "worker",
+            wait_seconds=WAIT_SECONDS if role in ("api", "worker") else None,
+        ),
         locks=RedisSessionLocks(redis_client(settings), ttl_seconds=settings.lock_seconds),
         queue=_queue(settings),
         reranker=CrossEncoderReranker(settings) if settings.reranker_model else None,

@@ -19,6 +19,7 @@ from uuid import UUID
 import psutil
 
 from memorybase import errors, telemetry, wiring
+from memorybase.embedding import Embedder
 from memorybase.embedding.background import NICENESS
 from memorybase.facts.thread import DistillerThread
 from memorybase.ingestion import recovery
@@ -227,12 +228,21 @@ def _lower_priority() -> None:
 def _load_model(services: Services) -> None:
     started = time.monotonic()
     try:
-        embedder = services.embedders.get()
+        embedder = _once_prepared(services)
     except errors.EnvironmentFailure as exc:
         # Exiting would cause a restart loop. Each job retries and backs off; the job shows the error.
         log.error("model_unavailable_at_start", error=telemetry.describe_error(exc))  # noqa: TRY400 - no traceback
         return
     log.info("model_loaded", embedder=embedder.identity, seconds=round(time.monotonic() - started, 2))
+
+
+def _once_prepared(services: Services) -> Embedder:
+    """The default model, however long it takes: jobs stay queued meanwhile. Raises ModelUnavailable."""
+    while True:
+        try:
+            return services.embedders.get()
+        except errors.ModelPreparing:  # raised after a few seconds
+            log.info("model_preparing", reason=services.embedders.problem())
 
 
 def _started(process: psutil.Process) -> int:

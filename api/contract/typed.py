@@ -149,6 +149,7 @@ _SCHEMAS: dict[str, Schema] = {
             "existing_id": said("`name_taken`: what has the name. `secret_not_stored`: the created API key.", _UUID),
             "conflicts": said("`ingestion_active`: the active jobs.", array(ref("JobConflict"))),
             "failing": said("`not_ready`: the parts that do not respond.", array(TEXT)),
+            "reason": said("`not_ready`: why `model` is among them.", TEXT),
             "flows": said("`ambiguous_id`: the flows that have the id.", array(ref("FlowRef"))),
             "message_id": said("`text_rejected`: the message.", _UUID),
             "line": said("Of an import: the line that failed.", {"type": "integer"}),

@@ -96,6 +96,12 @@ class MadeEmbedders:
         del model
         return self._embedder
 
+    def prepare(self) -> None:
+        """It needs no files."""
+
+    def problem(self) -> str | None:
+        return None
+
 
 def _directions(rng: np.random.Generator, count: int) -> Floats:
     """Vectors of length 1 whose later numbers are smaller."""

@@ -70,7 +70,7 @@ def sweep(
         sweep_for_ever(settings)
 
 
-def prepare() -> None:
+def prepare(*, without_model: Annotated[bool, typer.Option("--without-model", hidden=True)] = False) -> None:
     """Prepare for the worker and the API: migrate, create the local user, export the embedding model."""
     from memorybase import wiring
     from memorybase.auth import api_keys
@@ -81,6 +81,8 @@ def prepare() -> None:
     services = wiring.build(settings)
     if settings.api_key:
         api_keys.ensure_local_user(services, settings.api_key)
+    if without_model:  # they prepare it themselves
+        return
     from memorybase.embedding import is_prepared
 
     if not is_prepared(settings):

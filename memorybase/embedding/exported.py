@@ -52,9 +52,12 @@ class Manifest:
 
 
 def exported_folder(settings: Settings, source: ModelSource, precision: Precision = "fp32") -> Path:
-    """The folder for the export of these weights by this exporter."""
+    """The folder for the export of these weights by this exporter: in the image if it is there."""
     name = f"{source.label}-{source.revision[:16]}-v{EXPORTER_VERSION}"
-    return settings.model_cache_dir.resolve() / (name if precision == "fp32" else f"{name}-{precision}")
+    name = name if precision == "fp32" else f"{name}-{precision}"
+    if settings.model_image_dir is not None and (shipped := settings.model_image_dir.resolve() / name).is_dir():
+        return shipped
+    return settings.model_cache_dir.resolve() / name
 
 
 def ensure_exported(settings: Settings, source: ModelSource, precision: Precision = "fp32") -> Path:
@@ -77,7 +80,8 @@ def ensure_exported(settings: Settings, source: ModelSource, precision: Precisio
 
 def export_into(folder: Path, settings: Settings, source: ModelSource, precision: Precision) -> Path:
     """Export the model as a folder in this one, without the intermediate exports; for another installation."""
-    exported = exported_folder(settings.model_copy(update={"model_dir": folder}), source, precision)
+    settings = settings.model_copy(update={"model_dir": folder, "model_image_dir": None})
+    exported = exported_folder(settings, source, precision)
     if exported.is_dir():
         return exported
     if not folder.is_dir():

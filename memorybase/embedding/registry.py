@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
 from memorybase.embedding import endpoint
@@ -10,6 +11,7 @@ from memorybase.embedding.endpoint import is_endpoint_model
 from memorybase.embedding.exported import Manifest, Precision, ensure_exported, exported_folder
 from memorybase.embedding.once import Once
 from memorybase.embedding.onnx import OnnxEmbedder
+from memorybase.embedding.preparation import Preparation
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
 from memorybase.embedding.protocol import Embedder
 from memorybase.embedding.reference import SentenceTransformerEmbedder
@@ -25,17 +27,38 @@ class Embedders:
     """The process's models, for any number of threads; one thread loads each model.
 
     In the `background` models run at low priority, so that requests get the processor first, and an endpoint is asked
-    with more patience.
+    with more patience. With `wait_seconds` a thread exports a model, and callers wait no longer than that for it;
+    without, the first caller exports it.
     """
 
-    def __init__(self, settings: Settings, *, background: bool = False) -> None:
+    def __init__(self, settings: Settings, *, background: bool = False, wait_seconds: float | None = None) -> None:
         self._settings = settings
         self._background = background
+        self._wait_seconds = wait_seconds
         self._models: Once[Embedder] = Once(self._load)
+        self._guard = threading.Lock()
+        self._preparations: dict[str, Preparation] = {}
 
     def get(self, model: str | None = None) -> Embedder:
-        """The embedder for a model, by default that of the setting; raises ModelUnavailable."""
-        return self._models.get(model or self._settings.embedding_model)
+        """The embedder for a model, by default that of the setting; raises ModelPreparing, ModelUnavailable."""
+        name = model or self._settings.embedding_model
+        if self._wait_seconds is not None and name not in self._models:
+            self._preparation(name).wait(self._wait_seconds)
+        return self._models.get(name)
+
+    def prepare(self) -> None:
+        """Prepare the setting's model in a thread, unless that was done; returns at once and loads no model."""
+        self._preparation(self._settings.embedding_model).start()
+
+    def problem(self) -> str | None:
+        """Why the setting's model cannot be loaded since `prepare`: it is being prepared, or that failed."""
+        return self._preparation(self._settings.embedding_model).problem()
+
+    def _preparation(self, name: str) -> Preparation:
+        with self._guard:
+            if name not in self._preparations:
+                self._preparations[name] = Preparation(name, lambda: prepare(self._settings, name))
+            return self._preparations[name]
 
     def _load(self, name: str) -> Embedder:
         if is_endpoint_model(name):
@@ -80,6 +103,15 @@ def load(settings: Settings, model: str) -> Embedder:
         threads=settings.embedding_threads,
         prompts=prompts,
     )
+
+
+def prepare(settings: Settings, model: str) -> None:
+    """Have the model's files here and exported, so that it loads in a moment; raises ModelUnavailable."""
+    if is_endpoint_model(model):
+        return
+    source = find_source(model)
+    if precision := PRECISIONS.get(settings.embedding_backend):
+        ensure_exported(settings, source, precision)
 
 
 def load_from_endpoint(settings: Settings, model: str, *, patient: bool = True) -> Embedder:

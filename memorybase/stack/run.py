@@ -27,7 +27,10 @@ from memorybase.stack.watch import failing_parts, watch
 
 READY_SECONDS = 120.0  # allows for a cold disk and a busy machine
 SIGN_IN_SECONDS = 5.0
-PREPARE = ("-m", "memorybase", "prepare")
+PREPARE = ("-m", "memorybase", "prepare", "--without-model")
+# How the API's readiness says that the model is not prepared.
+MODEL, PREPARING = "model", "preparing the embedding model"
+NOT_FOR_CAPTURES = DISPENSABLE | {MODEL}
 
 T = TypeVar("T")
 Report = Callable[[str], None]
@@ -99,8 +102,8 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
                 else "the API key is MEMORYBASE_API_KEY"
             )
             if missing:
-                report(f"not ready: {', '.join(missing)}; captures are accepted at {planned.stack.url}")
-                await _unless_stopped(_ready(planned), stop, processes, *tasks)
+                report(f"{missing}; captures are accepted at {planned.stack.url}")
+                await _unless_stopped(_ready(planned, processes, report, missing), stop, processes, *tasks)
             report(f"ready {planned.stack.url}")
             await _unless_stopped(_offer_sign_in(planned, report), stop, processes, *tasks)
             await _unless_stopped(stop.wait(), stop, processes, *tasks)
@@ -154,7 +157,7 @@ async def _unless_stopped(work: Awaitable[T], stop: asyncio.Event, processes: Pr
 
 
 async def _prepare(planned: Plan) -> None:
-    """Run migrations and prepare the local user and the model in a separate process, to keep the supervisor small."""
+    """Run migrations and prepare the local user in a separate process, to keep the supervisor small."""
     log = planned.data.log_file("prepare")
     with log.open("w") as errors_to:
         process = await asyncio.create_subprocess_exec(
@@ -191,8 +194,9 @@ async def _accepting(planned: Plan) -> None:
                 break
 
 
-async def _serving(planned: Plan, processes: Processes) -> list[str]:
-    """Wait until every part answers, or every part that captures need while others keep ending; returns those others.
+async def _serving(planned: Plan, processes: Processes) -> str:
+    """Wait until every part answers, or every part that captures need while the model is not prepared or others keep
+    ending; returns what is missing, for people.
 
     Raises NotReady that names the part that does not answer.
     """
@@ -202,23 +206,44 @@ async def _serving(planned: Plan, processes: Processes) -> list[str]:
         while True:
             failing, problem = await failing_parts(client, planned.health_url)
             is_late = loop.time() > deadline
-            if failing is not None and DISPENSABLE.issuperset(failing):
-                if is_late or all(processes.keeps_ending(name) for name in failing):
-                    return failing
+            if failing is not None and NOT_FOR_CAPTURES.issuperset(failing):
+                if is_late or _is_worth_a_line(failing, processes):
+                    return _missing(failing, problem)
             elif is_late:
-                text = f"Not ready after {READY_SECONDS:g} s: {problem}. The logs are in {planned.data.logs}."
+                named = ", ".join(failing or ["api"])
+                text = f"Not ready after {READY_SECONDS:g} s: {named} ({problem}). The logs are in {planned.data.logs}."
                 raise errors.NotReady(text)
             await asyncio.sleep(0.1)
 
 
-async def _ready(planned: Plan) -> None:
-    """Wait until every part answers."""
+async def _ready(planned: Plan, processes: Processes, report: Report, missing: str) -> None:
+    """Wait until every part answers. Reports once what else turns out to be missing."""
+    reported = {missing}
     async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
         while True:
-            failing, _ = await failing_parts(client, planned.health_url)
+            failing, problem = await failing_parts(client, planned.health_url)
             if failing == []:
                 return
+            if failing and _is_worth_a_line(failing, processes):
+                missing = _missing(failing, problem)
+                if missing not in reported:
+                    report(f"{missing}; captures are accepted at {planned.stack.url}")
+                reported.add(missing)
             await asyncio.sleep(1.0)
+
+
+def _is_worth_a_line(failing: list[str], processes: Processes) -> bool:
+    """Whether these parts will be missing for longer than a start takes. Nothing failing counts as such."""
+    return MODEL in failing or (
+        DISPENSABLE.issuperset(failing) and all(processes.keeps_ending(name) for name in failing)
+    )
+
+
+def _missing(failing: list[str], problem: str) -> str:
+    """What is missing, for people; empty if nothing is. The model comes first: its worker waits for it."""
+    if MODEL not in failing:
+        return f"not ready: {', '.join(failing)}" if failing else ""
+    return PREPARING if problem.startswith(PREPARING) else f"not ready: {problem.rstrip('.')}"
 
 
 async def _offer_sign_in(planned: Plan, report: Report) -> None:

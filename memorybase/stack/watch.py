@@ -120,11 +120,13 @@ def _has_room(data_dir: Path) -> bool:
 
 
 async def failing_parts(client: httpx.AsyncClient, health_url: str) -> tuple[list[str] | None, str]:
-    """The failing parts as the API names them, None if it does not answer, and the problem."""
+    """The failing parts as the API names them, None if it does not answer, and the problem: that of the model if the
+    model is among them."""
     try:
         answer = await client.get(health_url)
         if answer.status_code == 200:
             return [], ""
-        return list(answer.json()["error"]["details"]["failing"]), answer.text
+        details = answer.json()["error"]["details"]
+        return list(details["failing"]), str(details.get("reason") or answer.text)
     except (httpx.TransportError, ValueError, LookupError, TypeError):
         return None, "the api does not answer"

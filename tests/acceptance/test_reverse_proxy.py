@@ -10,7 +10,8 @@ import httpx
 import pytest
 from harness import ChromaServer, RedisServer
 from harness.nginx import NginxServer
-from harness.pieces import KEY, ApiServer
+from harness.pieces import KEY, PATIENCE, ApiServer
+from harness.waiting import wait_until
 
 from memorybase import wiring
 from memorybase.auth import api_keys
@@ -44,6 +45,7 @@ def proxy(
         api = PagesServer(settings)
         cleanup.callback(api.close)
         api.start()
+        wait_until(api.has_model, PATIENCE, "the embedding model is prepared")  # the tests are not about it
         nginx = NginxServer(tmp_path_factory.mktemp("nginx"), api.port)
         cleanup.callback(nginx.close)
         nginx.start()

@@ -150,9 +150,9 @@ def _bounded() -> Settings:
 
 
 @contextmanager
-def open_api(settings: Settings) -> Iterator[Api]:
+def open_api(settings: Settings, embedders: Any = None) -> Iterator[Api]:
     """The API on an empty database, as the user "local" whose key is the settings'."""
-    vectors, queue, embedders = InMemoryVectors(), InMemoryQueue(), FakeEmbedders()
+    vectors, queue, embedders = InMemoryVectors(), InMemoryQueue(), embedders or FakeEmbedders()
     database = lend(settings.resolved_database_url)
     services = Services(settings, database, vectors, embedders, InMemoryLocks(), queue)
     secret = settings.api_key or ""

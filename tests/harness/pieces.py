@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 import sqlalchemy as sa
 
+from harness.model import MODEL_DIR
 from harness.process import PortServer, Server
 from harness.waiting import wait_until
 from harness.worker import ROOT, WorkerServer
@@ -44,8 +45,10 @@ class ApiServer(PortServer):
         return [sys.executable, "-m", "api", "--host", self.host, "--port", str(self.port)]
 
     def environment(self) -> dict[str, str]:
-        # Pages are tried against whole stacks; to load them takes half a second of processor each time.
-        return self.settings.child_environment() | {"MEMORYBASE_WEB": "false"}
+        # Pages are tried against whole stacks; to load them takes half a second of processor each time. The model is
+        # that of all tests, unless a test is about its preparation: each API would export its own, for many seconds.
+        models = str(self.settings.model_dir or MODEL_DIR)
+        return self.settings.child_environment() | {"MEMORYBASE_WEB": "false", "MEMORYBASE_MODEL_DIR": models}
 
     def popen_options(self) -> dict[str, Any]:
         return {"cwd": ROOT}
@@ -59,6 +62,11 @@ class ApiServer(PortServer):
             return httpx.get(f"http://{self.host}:{self.port}/health/live", trust_env=False).status_code == 200
         except httpx.TransportError:
             return False
+
+    def has_model(self) -> bool:
+        """Whether its model is prepared, whatever else is missing."""
+        answer = httpx.get(f"{self.url}/health/ready", timeout=30, trust_env=False)
+        return answer.status_code == 200 or "model" not in answer.json()["error"]["details"]["failing"]
 
 
 class SweeperServer(Server):

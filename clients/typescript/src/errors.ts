@@ -134,6 +134,11 @@ export class ModelUnavailable extends EnvironmentFailure {
   static override readonly code: string = "model_unavailable";
 }
 
+/** The embedding model is being prepared. Retry after the time in Retry-After. */
+export class ModelPreparing extends ModelUnavailable {
+  static override readonly code: string = "model_preparing";
+}
+
 /** The embedding model fails on every text. */
 export class EmbeddingFailed extends EnvironmentFailure {
   static override readonly code: string = "embedding_failed";
@@ -357,8 +362,8 @@ export class Overloaded extends MemorybaseError {
 const KINDS = [
   MemorybaseError, ConnectionFailed, StreamBroken, UnexpectedAnswer, NotSearchable, ServerFailure, EnvironmentFailure,
   MessageFailure, CallerError, Conflict, DatabaseUnavailable, VectorStoreUnavailable, CollectionMissing,
-  DimensionMismatch, ModelUnavailable, EmbeddingFailed, LockUnavailable, QueueUnavailable, SummarizerUnavailable,
-  DocumentBusy, DocumentUnsupported, NotReady, TextRejected, VectorRejected, SummaryRejected, ConstraintViolated,
+  DimensionMismatch, ModelUnavailable, ModelPreparing, EmbeddingFailed, LockUnavailable, QueueUnavailable,
+  SummarizerUnavailable, DocumentBusy, DocumentUnsupported, NotReady, TextRejected, VectorRejected, SummaryRejected, ConstraintViolated,
   StatementRefused, ClaimLost, InvalidRequest, Unauthorized, Forbidden, OutsideKeyLimits, NotFound, TooLarge,
   RateLimited, QuotaExceeded, QuotaFull, NameTaken, MessageConflict, RunConflict, AmbiguousId, SessionConflict,
   IngestionActive, MemoryBasePaused, BuildActive, MemoryBaseOnly, IdempotencyKeyReused, AddressRefused,

@@ -23,6 +23,7 @@ export class Operations extends Transport {
   /**
    * Check all parts: 200 if every part responds, else 503 with the names of those that do not.
    *
+   * `model` is named while the embedding model is prepared in the background, or if that failed; `reason` says which.
    * 200 with `degraded` and a reason if every part responds and the queue makes no progress: a restart would not help.
    */
   healthReady(options?: CallOptions): Promise<Answer<"health_ready">> {

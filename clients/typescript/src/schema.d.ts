@@ -32,6 +32,7 @@ export interface paths {
          * Health Ready
          * @description Check all parts: 200 if every part responds, else 503 with the names of those that do not.
          *
+         *     `model` is named while the embedding model is prepared in the background, or if that failed; `reason` says which.
          *     200 with `degraded` and a reason if every part responds and the queue makes no progress: a restart would not help.
          */
         get: operations["health_ready"];
@@ -4649,7 +4650,7 @@ export interface components {
              * @description Stable code of the error.
              * @enum {string}
              */
-            code: "address_refused" | "ambiguous_id" | "bad_request" | "build_active" | "claim_lost" | "collection_missing" | "conflict" | "constraint_violated" | "database_unavailable" | "dimension_mismatch" | "document_busy" | "document_unsupported" | "embedding_failed" | "forbidden" | "headers_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "ingestion_active" | "internal_error" | "invalid_request" | "key_rotated" | "legal_hold" | "lock_unavailable" | "memory_base_paused" | "memory_base_store" | "message_conflict" | "message_failed" | "method_not_allowed" | "model_unavailable" | "name_taken" | "not_found" | "not_ready" | "outside_key_limits" | "overloaded" | "queue_unavailable" | "quota_exceeded" | "quota_full" | "rate_limited" | "request_timeout" | "run_conflict" | "secret_not_stored" | "session_conflict" | "statement_refused" | "summarizer_unavailable" | "summary_rejected" | "text_rejected" | "too_large" | "too_many_bodies" | "too_many_connections" | "unauthorized" | "unavailable" | "vector_rejected" | "vector_store_unavailable" | "webhook_disabled";
+            code: "address_refused" | "ambiguous_id" | "bad_request" | "build_active" | "claim_lost" | "collection_missing" | "conflict" | "constraint_violated" | "database_unavailable" | "dimension_mismatch" | "document_busy" | "document_unsupported" | "embedding_failed" | "forbidden" | "headers_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "ingestion_active" | "internal_error" | "invalid_request" | "key_rotated" | "legal_hold" | "lock_unavailable" | "memory_base_paused" | "memory_base_store" | "message_conflict" | "message_failed" | "method_not_allowed" | "model_preparing" | "model_unavailable" | "name_taken" | "not_found" | "not_ready" | "outside_key_limits" | "overloaded" | "queue_unavailable" | "quota_exceeded" | "quota_full" | "rate_limited" | "request_timeout" | "run_conflict" | "secret_not_stored" | "session_conflict" | "statement_refused" | "summarizer_unavailable" | "summary_rejected" | "text_rejected" | "too_large" | "too_many_bodies" | "too_many_connections" | "unauthorized" | "unavailable" | "vector_rejected" | "vector_store_unavailable" | "webhook_disabled";
             /**
              * Message
              * @description For people; may change.
@@ -12317,6 +12318,8 @@ export interface components {
             conflicts?: components["schemas"]["JobConflict"][];
             /** @description `not_ready`: the parts that do not respond. */
             failing?: string[];
+            /** @description `not_ready`: why `model` is among them. */
+            reason?: string;
             /** @description `ambiguous_id`: the flows that have the id. */
             flows?: components["schemas"]["FlowRef"][];
             /**
@@ -15630,6 +15633,7 @@ export interface operations {
                      *         "chroma": "ok",
                      *         "worker": "ok",
                      *         "sweeper": "ok",
+                     *         "model": "ok",
                      *         "queue": "ok"
                      *       },
                      *       "reason": null

@@ -84,6 +84,7 @@ test("a retryable answer is repeated after what it asks for", () => {
   const status = 503;
   assert.equal(pause(new errors.RateLimited("", { status: 429, retryable: true, retryAfter: 3 })), 3);
   assert.equal(pause(new errors.DatabaseUnavailable("", { status, retryable: true, retryAfter: 31 })), undefined);
+  assert.equal(pause(new errors.ModelPreparing("", { status, retryable: true, retryAfter: 5 })), 5);
   between(pause(new errors.DatabaseUnavailable("", { status, retryable: true })), 0.05, 0.1);
   between(pause(new errors.DatabaseUnavailable("", { status, retryable: true }), 4), 0.4, 0.8);
 });

@@ -259,7 +259,7 @@ def test_metrics_are_text(client: Any) -> None:
 def test_a_busy_server_is_asked_again_after_the_time_it_names(kind: str, pauses: list[float]) -> None:
     answers = [
         failed("429 Too Many Requests", "rate_limited", retryable=True, Retry_After="2"),
-        failed("503 Service Unavailable", "database_unavailable", retryable=True, Retry_After="5"),
+        failed("503 Service Unavailable", "model_preparing", retryable=True, Retry_After="5"),
         http_answer("502 Bad Gateway", b"<html>"),
         b"",  # the connection is closed without an answer
         found(FLOW),

@@ -3,11 +3,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 from harness import wait_until
 
+from memorybase import errors
 from memorybase.settings import Settings
+from memorybase.testing import FakeEmbedder, FakeEmbedders
 from worker import process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,6 +47,21 @@ def test_a_killed_process_is_dead_even_as_a_zombie(tmp_path: Path) -> None:
         assert not process.is_alive(name)
 
     assert not process.is_alive(name)
+
+
+def test_a_worker_waits_at_its_start_for_a_model_that_is_being_prepared() -> None:
+    class Embedders(FakeEmbedders):
+        asked = 0
+
+        def get(self, model: str | None = None) -> FakeEmbedder:
+            self.asked += 1
+            if self.asked < 4:
+                raise errors.ModelPreparing
+            return super().get(model)
+
+    embedders = Embedders()
+    process._load_model(SimpleNamespace(embedders=embedders))  # type: ignore[arg-type]
+    assert embedders.asked == 4
 
 
 def test_an_owner_that_cannot_be_parsed_counts_as_alive() -> None:

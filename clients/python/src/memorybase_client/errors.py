@@ -134,6 +134,12 @@ class ModelUnavailable(EnvironmentFailure):
     code = "model_unavailable"
 
 
+class ModelPreparing(ModelUnavailable):
+    """The embedding model is being prepared. Retry after the time in Retry-After."""
+
+    code = "model_preparing"
+
+
 class EmbeddingFailed(EnvironmentFailure):
     """The embedding model fails on every text."""
 

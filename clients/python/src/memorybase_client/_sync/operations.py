@@ -34,8 +34,9 @@ class Operations(Transport):
     def health_ready(self) -> models.Readiness:
         """Check all parts: 200 if every part responds, else 503 with the names of those that do not.
 
-        200 with `degraded` and a reason if every part responds and the queue makes no progress: a restart would
-        not help.
+        `model` is named while the embedding model is prepared in the background, or if that failed; `reason`
+        says which. 200 with `degraded` and a reason if every part responds and the queue makes no progress: a
+        restart would not help.
         """
         call = Call("GET", "/health/ready")
         return self._call(call, models.Readiness)

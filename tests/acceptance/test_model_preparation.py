@@ -1,0 +1,71 @@
+"""A start on an empty model folder: the model is exported in the background, and everything else goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from harness import ChromaServer, RedisServer
+from harness.pieces import Topology
+from harness.stack import EmbeddedStack
+from harness.waiting import wait_until
+from harness.worker import WorkerServer
+
+from memorybase.settings import embedded
+
+pytestmark = pytest.mark.slow  # the model is exported
+
+EXPORT_SECONDS = 300.0  # ten alone; a loaded machine takes its time
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, redis_server: RedisServer, chroma_server: ChromaServer) -> Iterator[Topology]:
+    settings = embedded(
+        tmp_path, redis_url=redis_server.url, chroma_url=chroma_server.url, model_dir=tmp_path / "empty"
+    )
+    with ExitStack() as cleanup:
+        yield Topology(settings, cleanup)
+
+
+def test_a_fresh_api_accepts_captures_and_sends_away_what_needs_the_model(fresh: Topology) -> None:
+    worker = WorkerServer(fresh.settings)
+    fresh.cleanup.callback(worker.close)
+    worker.launch()
+    answer = fresh.client.get("/health/ready")
+    assert answer.status_code == 503
+    assert "model" in answer.json()["error"]["details"]["failing"], answer.text
+    assert answer.json()["error"]["details"]["reason"].startswith("preparing the embedding model (")
+
+    fresh.call("PUT", "/flows/flow", 201, json={"name": "flow"})
+    fresh.capture("the boat is at berth twelve")
+    body = {"name": "notes", "flow_id": "flow", "capture": "all"}
+    answer = fresh.client.post("/memories", json=body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "model_preparing")
+    assert answer.headers["retry-after"]
+
+    wait_until(fresh.api.has_model, EXPORT_SECONDS, "the export")
+    base = fresh.call("POST", "/memories", 201, json=body)["id"]
+    fresh.call("POST", f"/memories/{base}/flush", 200, 202)
+    fresh.wait_until_ingested(base, 1)
+    assert [(job.attempts, job.outages) for job in fresh.jobs(base)] == [(1, 0)]
+    assert worker.running
+    logs = fresh.api.log.read_text() + worker.log.read_text()
+    assert "Traceback" not in logs
+
+
+def test_up_says_once_that_it_prepares_the_model_and_is_ready_after_it(tmp_path: Path) -> None:
+    stack = EmbeddedStack(tmp_path)
+    stack.changes = {"MEMORYBASE_MODEL_DIR": str(tmp_path / "empty")}
+    stack.start_seconds = EXPORT_SECONDS
+    try:
+        stack.start()
+        lines = stack.output().splitlines()
+        said = [line for line in lines if "embedding model" in line]
+        assert said == [f"preparing the embedding model; captures are accepted at {stack.url}"]
+        assert lines.index(said[0]) < lines.index(f"ready {stack.url}")
+        assert stack.ready()
+        assert not any("killing it" in line for line in lines)
+    finally:
+        stack.close()

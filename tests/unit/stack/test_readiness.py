@@ -1,0 +1,89 @@
+"""What `memorybase up` says of an API that is not ready, and when."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+
+from memorybase.stack import run
+from memorybase.stack.watch import failing_parts
+
+ASYNC_CLIENT = httpx.AsyncClient
+URL = "http://127.0.0.1:8000"
+PREPARING = "preparing the embedding model (12 s)"
+FAILED = "the embedding model cannot be prepared: The disk is full."
+
+
+class Processes:
+    def __init__(self, *ending: str) -> None:
+        self.ending = ending
+
+    def keeps_ending(self, name: str) -> bool:
+        return name in self.ending
+
+
+def not_ready(*failing: str, reason: str | None = None) -> httpx.Response:
+    details: dict[str, Any] = {"failing": list(failing)} | ({"reason": reason} if reason else {})
+    return httpx.Response(503, json={"error": {"code": "not_ready", "message": "Not ready", "details": details}})
+
+
+READY = httpx.Response(200, json={"status": "ready"})
+
+
+def printed(monkeypatch: Any, answers: list[httpx.Response], *ending: str) -> list[str]:
+    """The lines of `up` while readiness gives these answers, one after the other."""
+    sent = iter(answers)
+    monkeypatch.setattr(
+        run.httpx, "AsyncClient", lambda **_: ASYNC_CLIENT(transport=httpx.MockTransport(lambda _: next(sent)))
+    )
+    monkeypatch.setattr(run.asyncio, "sleep", _at_once)
+    lines: list[str] = []
+    plan: Any = SimpleNamespace(
+        health_url=f"{URL}/health/ready", stack=SimpleNamespace(url=URL), data=SimpleNamespace(logs="logs")
+    )
+
+    async def wait() -> None:
+        processes: Any = Processes(*ending)
+        if missing := await run._serving(plan, processes):
+            lines.append(missing)
+            await run._ready(plan, processes, lines.append, missing)
+
+    asyncio.run(wait())
+    assert next(sent, None) is None  # it read every answer
+    return lines
+
+
+async def _at_once(_: float) -> None:
+    return None
+
+
+def test_a_model_in_preparation_is_said_once_and_waited_for(monkeypatch: Any) -> None:
+    answers = [not_ready("chroma", "worker", "model", reason=PREPARING)]
+    answers += [not_ready("worker", "model", reason=f"preparing the embedding model ({n} s)") for n in range(30)]
+    assert printed(monkeypatch, [*answers, not_ready("worker"), READY]) == ["preparing the embedding model"]
+
+
+def test_a_failed_preparation_is_said_once_with_its_reason(monkeypatch: Any) -> None:
+    waits, fails = not_ready("model", reason=PREPARING), not_ready("model", reason=FAILED)
+    reported = printed(monkeypatch, [waits, fails, fails, waits, fails, READY])
+    assert reported == [
+        "preparing the embedding model",
+        f"not ready: {FAILED.rstrip('.')}; captures are accepted at {URL}",
+    ]
+
+
+def test_a_worker_that_keeps_ending_is_said_and_one_that_starts_is_not(monkeypatch: Any) -> None:
+    assert printed(monkeypatch, [not_ready("worker"), not_ready("sweeper"), READY]) == []
+    assert printed(monkeypatch, [not_ready("worker"), READY], "worker") == ["not ready: worker"]
+
+
+def test_the_reason_of_the_model_is_read_from_readiness() -> None:
+    async def ask() -> tuple[list[str] | None, str]:
+        transport = httpx.MockTransport(lambda _: not_ready("model", reason=PREPARING))
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await failing_parts(client, URL)
+
+    assert asyncio.run(ask()) == (["model"], PREPARING)
