@@ -23,6 +23,7 @@ class EveryRow:
         return self
 
     def __exit__(self, _: object, other: BaseException | None, __: object) -> None:
+        __tracebackhide__ = True
         found = f"{len(self.problems)} of {self.tried} rows failed:\n" + "\n".join(self.problems)
         if other is not None:
             if self.problems:
