@@ -55,7 +55,7 @@ SCOPES = documented_scopes()
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     settings = Settings(
         data_dir=tmp_path_factory.mktemp("scopes"), embedding_model="fake", api_key="the-key-from-the-settings",
-        unauthorized_per_second=0,
+        rate_limit_per_second=0,
     )  # fmt: skip
     with open_api(settings) as opened:
         yield opened
@@ -80,9 +80,7 @@ def answer_of(api: Api, operation: Operation) -> tuple[int, Any]:
 
 def _in_our_form(status: int, body: dict[str, Any]) -> tuple[int, Any]:
     scope = re.search("the scope '(.*)'", body["error_msg"])
-    if scope:
-        return status, {"code": "forbidden", "details": {"scope": scope[1]}}
-    return (401, {"code": "unauthorized"}) if (status, body["error_code"]) == (403, 1002) else (status, body)
+    return status, {"code": "forbidden", "details": {"scope": scope[1]}} if scope else body
 
 
 def test_each_operation_requires_exactly_the_documented_scope(of_scope: dict[str, Api]) -> None:
