@@ -13,6 +13,7 @@ import httpx
 import pytest
 from harness.distiller import plain, serving
 from harness.pages import PAGES, Block, Reader, blocks_of
+from harness.rows import EveryRow
 from harness.stack import KEY, ROOT, EmbeddedStack
 from langchain_core.language_models import FakeListChatModel
 
@@ -188,27 +189,30 @@ class TestOneReader:
 # What a page names
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_each_variable_is_defined_before_its_page_uses_it(page: Path) -> None:
+def undefined_variables(page: Path) -> Iterator[str]:
     defined: set[str] = set()
     for block in blocks_of(page):
         if block.language == "sh":
             for line in block.code.splitlines():
                 for name in re.findall(r"\$\{?([A-Z_]+)", line):
-                    assert name in defined or f"{name}=" in line, f"{page.name} uses ${name} before it defines it"
+                    if name not in defined and f"{name}=" not in line:
+                        yield f"{page.name} uses ${name} before it defines it: {line}"
                 defined.update(re.findall(r"\b([A-Z_]+)=", line))
 
 
-@pytest.mark.parametrize("name", ["API", "KEY", "AUTH", "JSON"])
-def test_a_variable_has_one_meaning_on_all_pages(name: str) -> None:
-    meanings = {
-        meaning
-        for page in PAGES
-        for block in blocks_of(page)
-        if block.language == "sh"
-        for meaning in re.findall(rf'\b{name}=("[^"]*"|\$\([^)]*\)|\S+)', block.code)
-    }
-    assert len(meanings) == 1, meanings
+def test_each_variable_is_defined_before_its_page_uses_it() -> None:
+    problems = [problem for page in PAGES for problem in undefined_variables(page)]
+    assert not problems, "\n".join(problems)
+
+
+def test_a_variable_has_one_meaning_on_all_pages() -> None:
+    code = [(page.name, block.code) for page in PAGES for block in blocks_of(page) if block.language == "sh"]
+    with EveryRow() as row:
+        for name in ("API", "KEY", "AUTH", "JSON"):
+            with row(name):
+                meaning = re.compile(rf'\b{name}=("[^"]*"|\$\([^)]*\)|\S+)')
+                meanings = {found: page for page, block in code for found in meaning.findall(block)}
+                assert len(meanings) == 1, meanings
 
 
 def test_each_reason_not_to_run_something_is_still_needed() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from harness.contract import CONTRACT
+from harness.rows import EveryRow
 
 from api import failures
 from api.locations import PREFIX
@@ -70,6 +72,7 @@ def rows(page: Path) -> dict[str, list[str]]:
     return found
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """The anchors that GitHub gives a page's headings."""
     headings = [heading for _, heading in _HEADING.findall(prose(page))]
@@ -94,19 +97,22 @@ def shown(value: Any) -> str:
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
-@pytest.mark.parametrize("name", Settings.model_fields)
-def test_each_setting_is_documented_with_its_default(name: str) -> None:
-    variable = ENVIRONMENT_PREFIX + name.upper()
-    row = rows(REFERENCE / "settings.md").get(variable)
-    assert row is not None, f"add a row for {variable} to docs/reference/settings.md"
-    default, with_up, meaning = row
+def test_each_setting_is_documented_with_its_default() -> None:
+    page = rows(REFERENCE / "settings.md")
     plain, quick = Settings(), embedded(Settings().data_dir)
-    wanted = shown(getattr(plain, name))
-    assert default == wanted, f"docs/reference/settings.md: the default of {variable} is {wanted}, not {default}"
-    other = shown(getattr(quick, name)) if getattr(quick, name) != getattr(plain, name) else ""
-    other = "its own" if name in CHOSEN_BY_UP else other
-    assert with_up == other, f"docs/reference/settings.md: with `up` {variable} is {other or 'the default'}"
-    assert meaning, f"docs/reference/settings.md: say what {variable} means"
+    with EveryRow() as each:
+        for name in Settings.model_fields:
+            variable = ENVIRONMENT_PREFIX + name.upper()
+            with each(variable):
+                row = page.get(variable)
+                assert row is not None, "add a row for it to docs/reference/settings.md"
+                default, with_up, meaning = row
+                wanted = shown(getattr(plain, name))
+                assert default == wanted, f"docs/reference/settings.md: its default is {wanted}, not {default}"
+                other = shown(getattr(quick, name)) if getattr(quick, name) != getattr(plain, name) else ""
+                other = "its own" if name in CHOSEN_BY_UP else other
+                assert with_up == other, f"docs/reference/settings.md: with `up` it is {other or 'the default'}"
+                assert meaning, "docs/reference/settings.md: say what it means"
 
 
 def test_no_page_names_a_setting_that_does_not_exist() -> None:
@@ -132,13 +138,16 @@ def error_classes() -> list[type[MemorybaseError]]:
     return sorted(found, key=lambda kind: kind.__name__)
 
 
-@pytest.mark.parametrize("kind", error_classes(), ids=lambda kind: kind.__name__)
-def test_each_error_is_documented_with_its_status(kind: type[MemorybaseError]) -> None:
-    row = rows(REFERENCE / "errors.md").get(kind.code)
-    assert row is not None, f"add a row for {kind.code} ({kind.__name__}) to docs/reference/errors.md"
-    stated = [str(kind.status_code), "yes" if kind.retryable else "no"]
-    assert row[:2] == stated, f"docs/reference/errors.md: {kind.code} has status and retryable {stated}, not {row[:2]}"
-    assert row[2], f"docs/reference/errors.md: say what to do about {kind.code}"
+def test_each_error_is_documented_with_its_status() -> None:
+    page = rows(REFERENCE / "errors.md")
+    with EveryRow() as each:
+        for kind in error_classes():
+            with each(kind.code, kind.__name__):
+                row = page.get(kind.code)
+                assert row is not None, "add a row for it to docs/reference/errors.md"
+                stated = [str(kind.status_code), "yes" if kind.retryable else "no"]
+                assert row[:2] == stated, f"docs/reference/errors.md: status and retryable are {stated}, not {row[:2]}"
+                assert row[2], "docs/reference/errors.md: say what to do about it"
 
 
 def test_no_error_class_is_overlooked() -> None:
@@ -166,16 +175,18 @@ def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 COMMANDS = dict(commands(typer.main.get_command(cli.app), "memorybase"))
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_is_documented_with_its_options(name: str) -> None:
-    section = sections(REFERENCE / "cli.md").get(name)
-    assert section is not None, f"add a heading '## {name}' to docs/reference/cli.md"
-    for parameter in COMMANDS[name].params:
-        if parameter.param_type_name != "option" or getattr(parameter, "hidden", False):
-            continue
-        option = parameter.opts[0]
-        if option != "--help":
-            assert f"| `{option}` |" in section, f"add {option} to the table below '## {name}' in docs/reference/cli.md"
+def test_each_command_is_documented_with_its_options() -> None:
+    page = sections(REFERENCE / "cli.md")
+    with EveryRow() as each:
+        for name, command in COMMANDS.items():
+            with each(name):
+                assert name in page, f"add a heading '## {name}' to docs/reference/cli.md"
+                options = {
+                    parameter.opts[0] for parameter in command.params
+                    if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False)
+                }  # fmt: skip
+                missing = [option for option in options - {"--help"} if f"| `{option}` |" not in page[name]]
+                assert not missing, f"add {missing} to the table below '## {name}' in docs/reference/cli.md"
 
 
 # Tasks and keys
@@ -207,58 +218,58 @@ ROUTES = [
 ]
 
 
-@pytest.mark.parametrize("route", ROUTES)
-def test_each_route_is_documented(route: str) -> None:
-    row = rows(REFERENCE / "api.md").get(route)
-    assert row is not None, f"add a row for {route} to docs/reference/api.md"
-
-
-def test_no_documented_route_is_gone() -> None:
-    documented = [key for key in rows(REFERENCE / "api.md") if re.match(r"(GET|POST|PUT|PATCH|DELETE) /", key)]
-    gone = set(documented) - set(ROUTES)
-    assert not gone, f"docs/reference/api.md names routes that the API does not have: {sorted(gone)}"
+def test_the_documented_routes_are_those_of_the_api() -> None:
+    documented = {key for key in rows(REFERENCE / "api.md") if re.match(r"(GET|POST|PUT|PATCH|DELETE) /", key)}
+    missing, gone = sorted(set(ROUTES) - documented), sorted(documented - set(ROUTES))
+    assert not missing, f"add rows for these routes to docs/reference/api.md: {missing}"
+    assert not gone, f"docs/reference/api.md names routes that the API does not have: {gone}"
 
 
 # Tables
 
 
-@pytest.mark.parametrize("table", models.Base.metadata.sorted_tables, ids=lambda table: table.name)
-def test_each_table_is_documented_with_its_columns(table: Any) -> None:
-    section = sections(REFERENCE / "tables.md").get(table.name)
-    assert section is not None, f"add a heading '## {table.name}' to docs/reference/tables.md"
-    missing = [column.name for column in table.columns if f"`{column.name}`" not in section]
-    assert not missing, f"add these columns below '## {table.name}' in docs/reference/tables.md: {missing}"
+def test_each_table_is_documented_with_its_columns() -> None:
+    page = sections(REFERENCE / "tables.md")
+    with EveryRow() as each:
+        for table in models.Base.metadata.sorted_tables:
+            with each(table.name):
+                assert table.name in page, f"add a heading '## {table.name}' to docs/reference/tables.md"
+                missing = [column.name for column in table.columns if f"`{column.name}`" not in page[table.name]]
+                assert not missing, f"add these columns below its heading in docs/reference/tables.md: {missing}"
 
 
 # Words
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_each_word_is_in_the_glossary(word: str) -> None:
+def test_each_word_is_in_the_glossary() -> None:
     glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
-    assert f"\n| {word} | " in glossary, f"add a row for '{word}' to docs/glossary.md"
+    missing = [word for word in WORDS if f"\n| {word} | " not in glossary]
+    assert not missing, f"add rows for these words to docs/glossary.md: {missing}"
 
 
 # Links
 
 
-@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
-def test_each_internal_link_leads_somewhere(page: Path) -> None:
-    for link in _LINK.findall(prose(page)):
-        if re.match(r"[a-z]+:", link):
-            continue
-        path, _, anchor = link.partition("#")
-        target = (page.parent / path).resolve() if path else page
-        assert target.exists(), f"{page.relative_to(ROOT)}: {link} leads nowhere"
-        if anchor:
-            assert anchor in anchors(target), f"{page.relative_to(ROOT)}: {link}: that page has no such heading"
+def internal_links(page: Path) -> list[str]:
+    return [link for link in _LINK.findall(prose(page)) if not re.match(r"[a-z]+:", link)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_each_test_that_a_page_names_exists(page: Path) -> None:
-    named = set(re.findall(r"`(tests/[\w/.-]+)", page.read_text()))
+def test_each_internal_link_leads_somewhere() -> None:
+    with EveryRow() as each:
+        for page in LINKING:
+            for link in internal_links(page):
+                with each(page.relative_to(ROOT), link):
+                    path, _, anchor = link.partition("#")
+                    target = (page.parent / path).resolve() if path else page
+                    assert target.exists(), "the link leads nowhere"
+                    assert not anchor or anchor in anchors(target), "that page has no such heading"
 
-    assert [path for path in named if not (ROOT / path).exists()] == []
+
+def test_each_test_that_a_page_names_exists() -> None:
+    named = [(page, path) for page in PAGES for path in re.findall(r"`(tests/[\w/.-]+)", page.read_text())]
+    assert named
+    gone = sorted({f"{page.relative_to(ROOT)}: {path}" for page, path in named if not (ROOT / path).exists()})
+    assert not gone, f"these tests do not exist; correct the pages: {gone}"
 
 
 def test_each_page_can_be_reached_from_the_index() -> None:
@@ -269,7 +280,7 @@ def test_each_page_can_be_reached_from_the_index() -> None:
         if page in reached or page.suffix != ".md":
             continue
         reached.add(page)
-        links = [link.partition("#")[0] for link in _LINK.findall(prose(page)) if not re.match(r"[a-z]+:", link)]
+        links = [link.partition("#")[0] for link in internal_links(page)]
         waiting += [(page.parent / link).resolve() for link in links if link]
     lost = [str(page.relative_to(ROOT)) for page in PAGES if page not in reached]
     assert not lost, f"link these from docs/index.md or a page that it leads to: {lost}"
@@ -280,17 +291,20 @@ def test_each_page_can_be_reached_from_the_index() -> None:
 RECORDS = sorted(DECISIONS.glob("[0-9]*.md"))
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.stem)
-def test_each_decision_has_its_headings_and_is_in_the_index(record: Path) -> None:
-    text = record.read_text(encoding="utf-8")
-    number = record.name[:4]
-    assert text.startswith(f"# {number}. "), f"docs/decisions/{record.name} begins with '# {number}. ' and its title"
-    for heading in DECISION_HEADINGS:
-        below = sections(record).get(heading.removeprefix("## "), "")
-        assert below.strip(), f"docs/decisions/{record.name} lacks '{heading}' with something below it"
-    title = text.splitlines()[0].removeprefix(f"# {number}. ")
-    row = f"| {number} | [{title}]({record.name}) |"
-    assert row in (DECISIONS / "README.md").read_text(encoding="utf-8"), f"add '{row}' to docs/decisions/README.md"
+def test_each_decision_has_its_headings_and_is_in_the_index() -> None:
+    index = (DECISIONS / "README.md").read_text(encoding="utf-8")
+    with EveryRow() as each:
+        for record in RECORDS:
+            with each(f"docs/decisions/{record.name}"):
+                number, text, below = record.name[:4], record.read_text(encoding="utf-8"), sections(record)
+                assert text.startswith(f"# {number}. "), f"it begins with '# {number}. ' and its title"
+                lacking = [
+                    heading for heading in DECISION_HEADINGS if not below.get(heading.removeprefix("## "), "").strip()
+                ]
+                assert not lacking, f"it lacks {lacking} with something below"
+                title = text.splitlines()[0].removeprefix(f"# {number}. ")
+                row = f"| {number} | [{title}]({record.name}) |"
+                assert row in index, f"add '{row}' to docs/decisions/README.md"
 
 
 def test_decisions_are_numbered_without_gaps() -> None:
@@ -344,13 +358,17 @@ def test_each_way_to_integrate_has_a_guide_and_a_test() -> None:
     assert [path for path in TESTED_BY.values() if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("guide", TESTED_BY)
-def test_the_readme_counts_the_lines_of_the_guides_first_code(guide: str) -> None:
-    said = re.search(r"(\d+) lines", ways()[guide])
-    if said is None:
-        assert ways()[guide] in {"a command", "clicks"}
-        return
-    code = _CODE.search((DOCS / "howto" / f"{guide}.md").read_text(encoding="utf-8"))
-    assert code is not None
-    lines = [line for line in code[1].splitlines() if line.strip() and not line.strip().startswith(("#", "//"))]
-    assert len(lines) == int(said[1]), f"{guide}: its first code has {len(lines)} lines"
+def test_the_readme_counts_the_lines_of_the_guides_first_code() -> None:
+    written = ways()
+    with EveryRow() as each:
+        for guide in TESTED_BY:
+            with each(guide):
+                said = re.search(r"(\d+) lines", written[guide])
+                if said is None:
+                    assert written[guide] in {"a command", "clicks"}
+                    continue
+                code = _CODE.search((DOCS / "howto" / f"{guide}.md").read_text(encoding="utf-8"))
+                assert code is not None, "its page has no code"
+                lines = [line.strip() for line in code[1].splitlines()]
+                counted = [line for line in lines if line and not line.startswith(("#", "//"))]
+                assert len(counted) == int(said[1]), f"its first code has {len(counted)} lines"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from harness.contract import CONTRACT
+from harness.rows import EveryRow
 
 GLOSSARY = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
 # Words of our own for what has a standard name: notify, repair, pending, sent, state.
@@ -32,9 +32,13 @@ DESCRIPTIONS = sorted(set(descriptions(CONTRACT)))
 TERMS = re.findall(r"^\| ([^|]+?) \|", GLOSSARY.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
 
 
-def misspelled(term: str, text: str) -> str | None:
+def spellings(term: str) -> re.Pattern[str]:
+    return re.compile(r"\b" + r"[ _-]?".join(term.split()) + r"s?\b(?!-After)", re.IGNORECASE)
+
+
+def misspelled(term: str, text: str, pattern: re.Pattern[str]) -> str | None:
     """The term in other letters, joined or hyphenated; a sentence may start with a capital."""
-    for match in re.finditer(r"\b" + r"[ _-]?".join(term.split()) + r"s?\b(?!-After)", text, re.IGNORECASE):
+    for match in pattern.finditer(text):
         spelled = match[0].removesuffix("s") if not term.endswith("s") else match[0]
         starts_sentence = match.start() == 0 or text[: match.start()].rstrip().endswith((".", ":", ";", "("))
         if spelled not in ({term, term.capitalize()} if starts_sentence else {term}):
@@ -52,13 +56,17 @@ def test_no_description_uses_a_private_word() -> None:
     assert used == [], "use the words of docs/glossary.md"
 
 
-@pytest.mark.parametrize("term", TERMS)
-def test_a_term_is_spelled_as_in_the_glossary(term: str) -> None:
-    assert not re.fullmatch(PRIVATE_WORDS, term), "a private word is no term"
-    wrong = [(misspelled(term, text), text) for text in DESCRIPTIONS if misspelled(term, text)]
-    assert wrong == [], f"docs/glossary.md spells it '{term}'"
+def test_a_term_is_spelled_as_in_the_glossary() -> None:
+    with EveryRow() as row:
+        for term in TERMS:
+            with row(term):
+                assert not re.fullmatch(PRIVATE_WORDS, term), "a private word is no term"
+                pattern = spellings(term)
+                wrong = [(found, text) for text in DESCRIPTIONS if (found := misspelled(term, text, pattern))]
+                assert wrong == [], f"docs/glossary.md spells it '{term}'"
 
 
-@pytest.mark.parametrize("text", ["a memorybase", "a memory-base", "the Memory base", "of memory bases, Memory Bases"])
-def test_another_spelling_is_found(text: str) -> None:
-    assert misspelled("memory base", text)
+def test_another_spelling_is_found() -> None:
+    pattern = spellings("memory base")
+    for text in ("a memorybase", "a memory-base", "the Memory base", "of memory bases, Memory Bases"):
+        assert misspelled("memory base", text, pattern), text

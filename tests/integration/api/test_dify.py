@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from harness.api import Api, Json
+from harness.rows import EveryRow
 
 from api.dify_schemas import DEFAULT_TOP_K
 from api.routes.dify import CONTENT_CHARS
@@ -140,24 +141,24 @@ def test_nothing_found_is_an_empty_list(api: Api) -> None:
 # What is searched
 
 
-@pytest.mark.parametrize(
-    ("named", "wanted"),
-    [
-        (lambda base: base["id"], ANNA | BOB),
-        (lambda base: base["id"].upper(), ANNA | BOB),
-        (lambda _: "Harbour notes", ANNA | BOB),
-        (lambda base: base["flow_id"], ANNA | BOB),
-        (lambda _: "support", ANNA | BOB),
-        (lambda _: "support/anna", ANNA),
-        (lambda base: f"{base['id']}/bob", BOB),
-        (lambda _: "Harbour notes/bob", BOB),
-        (lambda _: "support/nobody", set()),
-    ],
-)
-def test_a_knowledge_id_is_a_memory_base_or_a_flow_and_perhaps_an_end_user(
-    api: Api, base: Json, named: Callable[[Json], str], wanted: set[str]
-) -> None:
-    assert {record["content"] for record in records(api, named(base))} == wanted
+KNOWLEDGE: list[tuple[Callable[[Json], str], set[str]]] = [
+    (lambda base: base["id"], ANNA | BOB),
+    (lambda base: base["id"].upper(), ANNA | BOB),
+    (lambda _: "Harbour notes", ANNA | BOB),
+    (lambda base: base["flow_id"], ANNA | BOB),
+    (lambda _: "support", ANNA | BOB),
+    (lambda _: "support/anna", ANNA),
+    (lambda base: f"{base['id']}/bob", BOB),
+    (lambda _: "Harbour notes/bob", BOB),
+    (lambda _: "support/nobody", set()),
+]
+
+
+def test_a_knowledge_id_is_a_memory_base_or_a_flow_and_perhaps_an_end_user(api: Api, base: Json) -> None:
+    with EveryRow() as row:
+        for named, wanted in KNOWLEDGE:
+            with row(named(base)):
+                assert {record["content"] for record in records(api, named(base))} == wanted
 
 
 def test_a_slash_in_a_name_or_an_id_is_encoded(api: Api) -> None:
@@ -189,11 +190,13 @@ def test_a_flow_is_searched_in_all_its_memory_bases(api: Api) -> None:
 # Settings of the retrieval
 
 
-@pytest.mark.parametrize("setting", [None, {}, {"top_k": None}, {"top_k": None, "score_threshold": None}])
 @pytest.mark.usefixtures("base")
-def test_settings_that_dify_leaves_out_have_defaults(api: Api, setting: Json | None) -> None:
+def test_settings_that_dify_leaves_out_have_defaults(api: Api) -> None:
     api.capture(*(f"boat number {number}" for number in range(DEFAULT_TOP_K)), session="more")
-    assert len(records(api, retrieval_setting=setting)) == DEFAULT_TOP_K
+    with EveryRow() as row:
+        for setting in [None, {}, {"top_k": None}, {"top_k": None, "score_threshold": None}]:
+            with row(setting):
+                assert len(records(api, retrieval_setting=setting)) == DEFAULT_TOP_K
 
 
 @pytest.mark.usefixtures("base")
@@ -264,10 +267,12 @@ def test_conditions_are_joined_by_and_or_or(api: Api) -> None:
     assert found(api, *two, logical="or") == ANNA | BOB
 
 
-@pytest.mark.parametrize("absent", [None, {}, {"conditions": None}, {"logical_operator": "or", "conditions": []}])
 @pytest.mark.usefixtures("base")
-def test_without_conditions_nothing_is_left_out(api: Api, absent: Json | None) -> None:
-    assert {each["content"] for each in records(api, metadata_condition=absent)} == ANNA | BOB
+def test_without_conditions_nothing_is_left_out(api: Api) -> None:
+    with EveryRow() as row:
+        for absent in [None, {}, {"conditions": None}, {"logical_operator": "or", "conditions": []}]:
+            with row(absent):
+                assert {each["content"] for each in records(api, metadata_condition=absent)} == ANNA | BOB
 
 
 @pytest.mark.usefixtures("base")
@@ -311,10 +316,12 @@ def error(api: Api, expect: int, **options: Any) -> tuple[int, str]:
     return body["error_code"], body["error_msg"]
 
 
-@pytest.mark.parametrize("header", ["", "Basic x", "Bearer", "Bearer ", "the-key-from-the-settings"])
-def test_a_header_of_another_form_is_1001(api: Api, header: str) -> None:
-    code, text = error(api, 403, headers={"Authorization": header}, json={})
-    assert (code, text) == (1001, "The header must be 'Authorization: Bearer KEY'.")
+def test_a_header_of_another_form_is_1001(api: Api) -> None:
+    with EveryRow() as row:
+        for header in ["", "Basic x", "Bearer", "Bearer ", "the-key-from-the-settings"]:
+            with row(header):
+                code, text = error(api, 403, headers={"Authorization": header}, json={})
+                assert (code, text) == (1001, "The header must be 'Authorization: Bearer KEY'.")
 
 
 def test_an_unknown_key_is_1002_and_no_404(api: Api) -> None:
@@ -329,12 +336,14 @@ def test_a_key_without_the_scope_is_1002(api: Api) -> None:
     assert (code, "lacks the scope 'read'" in text) == (1002, True)
 
 
-@pytest.mark.parametrize("knowledge", ["nothing", "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11", "support/", "/anna", "a/b/c",
-                                       "support%2F", "x" * 201])  # fmt: skip
 @pytest.mark.usefixtures("base")
-def test_an_unknown_knowledge_id_is_2001(api: Api, knowledge: str) -> None:
-    answer = ask(api, knowledge, expect=404)
-    assert (answer["error_code"], "There is no such knowledge" in answer["error_msg"]) == (2001, True)
+def test_an_unknown_knowledge_id_is_2001(api: Api) -> None:
+    with EveryRow() as row:
+        for knowledge in ("nothing", "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11", "support/", "/anna", "a/b/c", "support%2F",
+                          "x" * 201):  # fmt: skip
+            with row(knowledge[:50]):
+                answer = ask(api, knowledge, expect=404)
+                assert (answer["error_code"], "There is no such knowledge" in answer["error_msg"]) == (2001, True)
 
 
 def test_a_flow_without_a_memory_base_is_2001(api: Api) -> None:
@@ -359,40 +368,42 @@ def test_knowledge_of_another_user_is_2001(api: Api, base: Json) -> None:
         assert ask(eve, knowledge) == {"records": []}
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"knowledge_id": 7}, "knowledge_id: "),
-        ({"knowledge_id": ""}, "knowledge_id: "),
-        ({"knowledge_id": "x" * 1_001}, "knowledge_id: String should have at most 1000 characters (got 1001)"),
-        ({"knowledge_id": "a\x00"}, "knowledge_id: Text must not contain a NUL character"),
-        ({"knowledge_id": "support/a%00"}, "Text must not contain a NUL character"),
-        ({"query": ""}, "query: "),
-        ({"query": " "}, "query must not be empty"),
-        ({"query": "x" * 8_001}, "query must have 1 to 8000 characters (got 8001)"),
-        ({"retrieval_setting": {"top_k": 0}}, "top_k: Input should be greater than or equal to 1 (got 0)"),
-        ({"retrieval_setting": {"top_k": 101}}, "retrieval_setting.top_k must be from 1 to 100 (got 101)"),
-        ({"retrieval_setting": {"top_k": True}}, "retrieval_setting.top_k: "),
-        ({"retrieval_setting": {"top_k": 4, "score_threshold": 1.5}}, "retrieval_setting.score_threshold: "),
-        ({"retrieval_setting": "all"}, "retrieval_setting: "),
-        ({"metadata_condition": {"logical_operator": "xor"}}, "metadata_condition.logical_operator: "),
-        ({"metadata_condition": {"conditions": [condition("a", "is", "x")] * 21}}, "at most 20 items"),
-        ({"metadata_condition": {"conditions": [{"comparison_operator": "is"}]}},
-         "metadata_condition.conditions[0].name: This field is required"),
-        ({"metadata_condition": {"conditions": [condition("a", "is", "x"), condition("a", "like", "x")]}},
-         "metadata_condition.conditions[1].comparison_operator must be one of contains, "),
-        ({"metadata_condition": {"conditions": [condition("a", ">", "many")]}},
-         "metadata_condition.conditions[0].value must be a number or a time for the operator > (got 'many')"),
-        ({"metadata_condition": {"conditions": [condition("a", "is")]}},
-         "metadata_condition.conditions[0].value must be there for the operator is"),
-    ],
-)  # fmt: skip
+BAD_INPUT: list[tuple[Json, str]] = [
+    ({"knowledge_id": 7}, "knowledge_id: "),
+    ({"knowledge_id": ""}, "knowledge_id: "),
+    ({"knowledge_id": "x" * 1_001}, "knowledge_id: String should have at most 1000 characters (got 1001)"),
+    ({"knowledge_id": "a\x00"}, "knowledge_id: Text must not contain a NUL character"),
+    ({"knowledge_id": "support/a%00"}, "Text must not contain a NUL character"),
+    ({"query": ""}, "query: "),
+    ({"query": " "}, "query must not be empty"),
+    ({"query": "x" * 8_001}, "query must have 1 to 8000 characters (got 8001)"),
+    ({"retrieval_setting": {"top_k": 0}}, "top_k: Input should be greater than or equal to 1 (got 0)"),
+    ({"retrieval_setting": {"top_k": 101}}, "retrieval_setting.top_k must be from 1 to 100 (got 101)"),
+    ({"retrieval_setting": {"top_k": True}}, "retrieval_setting.top_k: "),
+    ({"retrieval_setting": {"top_k": 4, "score_threshold": 1.5}}, "retrieval_setting.score_threshold: "),
+    ({"retrieval_setting": "all"}, "retrieval_setting: "),
+    ({"metadata_condition": {"logical_operator": "xor"}}, "metadata_condition.logical_operator: "),
+    ({"metadata_condition": {"conditions": [condition("a", "is", "x")] * 21}}, "at most 20 items"),
+    ({"metadata_condition": {"conditions": [{"comparison_operator": "is"}]}},
+     "metadata_condition.conditions[0].name: This field is required"),
+    ({"metadata_condition": {"conditions": [condition("a", "is", "x"), condition("a", "like", "x")]}},
+     "metadata_condition.conditions[1].comparison_operator must be one of contains, "),
+    ({"metadata_condition": {"conditions": [condition("a", ">", "many")]}},
+     "metadata_condition.conditions[0].value must be a number or a time for the operator > (got 'many')"),
+    ({"metadata_condition": {"conditions": [condition("a", "is")]}},
+     "metadata_condition.conditions[0].value must be there for the operator is"),
+]  # fmt: skip
+
+
 @pytest.mark.usefixtures("base")
-def test_bad_input_names_the_field_the_value_and_the_bound(api: Api, fields: Json, said: str) -> None:
-    body = {"knowledge_id": "support", "query": "boat"} | fields
-    code, text = error(api, 422, json=body)
-    assert code == 422
-    assert said in text
+def test_bad_input_names_the_field_the_value_and_the_bound(api: Api) -> None:
+    with EveryRow() as row:
+        for fields, said in BAD_INPUT:
+            with row(said):
+                body = {"knowledge_id": "support", "query": "boat"} | fields
+                code, text = error(api, 422, json=body)
+                assert code == 422
+                assert said in text
 
 
 def test_other_errors_have_the_form_too(api: Api) -> None:
@@ -401,21 +412,21 @@ def test_other_errors_have_the_form_too(api: Api) -> None:
     assert (code, text) == (422, "wait: This call takes no query parameters")
 
 
-@pytest.mark.parametrize(
-    "outage",
-    [
-        lambda api: api.vectors.fail_next(errors.VectorStoreUnavailable(), on="query"),
-        lambda api: api.vectors.fail_next(errors.CollectionMissing(), on="query"),
-        lambda api: api.embedders.get().fail_with(errors.ModelUnavailable()),
-    ],
-    ids=["store", "collection", "model"],
-)
 @pytest.mark.usefixtures("base")
-def test_an_outage_is_an_error_and_never_an_empty_list(api: Api, outage: Callable[[Api], None]) -> None:
-    outage(api)
-    answer = ask(api, expect=503)
-    assert answer["error_code"] == 503
-    assert answer["error_msg"]
+def test_an_outage_is_an_error_and_never_an_empty_list(api: Api) -> None:
+    outages: dict[str, Callable[[], None]] = {
+        "store": lambda: api.vectors.fail_next(errors.VectorStoreUnavailable(), on="query"),
+        "collection": lambda: api.vectors.fail_next(errors.CollectionMissing(), on="query"),
+        "model": lambda: api.embedders.get().fail_with(errors.ModelUnavailable()),
+    }
+    with EveryRow() as row:
+        for name, begin in outages.items():
+            with row(name):
+                assert records(api), "the row before has ended"
+                begin()
+                answer = ask(api, query=f"boat {name}", expect=503)  # a vector of each: that of a query is kept
+                assert answer["error_code"] == 503
+                assert answer["error_msg"]
 
 
 @pytest.mark.usefixtures("base")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from harness.api import Api, open_api, settings_in
 from harness.contract import CONTRACT
+from harness.rows import EveryRow
 
 from api import chat_schemas, docs_page, failures, schemas
 from memorybase.errors import MemorybaseError
@@ -18,24 +18,25 @@ from memorybase.validation import Sent
 SECRET_TEXT = "the patient's name is Ada"
 
 
-@pytest.mark.parametrize("path", ["/nowhere", "/memories/x/y/z"])
-def test_an_unknown_path_is_404(api: Api, path: str) -> None:
-    assert api.refused("GET", path, 404)["code"] == "not_found"
+def test_an_unknown_path_is_404(api: Api) -> None:
+    with EveryRow() as row:
+        for path in ["/nowhere", "/memories/x/y/z"]:
+            with row(path):
+                assert api.refused("GET", path, 404)["code"] == "not_found"
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [
-        ("PUT", "/memories", "GET, POST"),
-        ("POST", "/memories/x", "DELETE, GET, PATCH"),
-        ("PATCH", "/flows/f/chat-memories/n/messages", "DELETE, GET, POST"),
-        ("POST", "/health/live", "GET"),
-    ],
-)
-def test_a_wrong_method_is_405_with_all_methods_of_the_path(api: Api, method: str, path: str, allowed: str) -> None:
-    answer = api.call(method, path, expect=405)
-    assert answer.json()["error"]["code"] == "method_not_allowed"
-    assert answer.headers["allow"] == allowed
+def test_a_wrong_method_is_405_with_all_methods_of_the_path(api: Api) -> None:
+    with EveryRow() as row:
+        for method, path, allowed in [
+            ("PUT", "/memories", "GET, POST"),
+            ("POST", "/memories/x", "DELETE, GET, PATCH"),
+            ("PATCH", "/flows/f/chat-memories/n/messages", "DELETE, GET, POST"),
+            ("POST", "/health/live", "GET"),
+        ]:
+            with row(method, path):
+                answer = api.call(method, path, expect=405)
+                assert answer.json()["error"]["code"] == "method_not_allowed"
+                assert answer.headers["allow"] == allowed
 
 
 OPERATIONS = [
@@ -54,11 +55,13 @@ def empty_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
         yield opened
 
 
-@pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_an_unknown_query_parameter_is_refused_by_every_operation(empty_api: Api, method: str, path: str) -> None:
-    filled = re.sub(r"\{\w+\}", "00000000-0000-4000-8000-000000000000", path)
-    error = empty_api.refused(method, f"{filled}?never_a_parameter=1", 422)
-    assert (error["field"], "query parameter" in error["message"]) == ("never_a_parameter", True)
+def test_an_unknown_query_parameter_is_refused_by_every_operation(empty_api: Api) -> None:
+    with EveryRow() as row:
+        for method, path in OPERATIONS:
+            with row(method, path):
+                filled = re.sub(r"\{\w+\}", "00000000-0000-4000-8000-000000000000", path)
+                error = empty_api.refused(method, f"{filled}?never_a_parameter=1", 422)
+                assert (error["field"], "query parameter" in error["message"]) == ("never_a_parameter", True)
 
 
 def test_a_misspelt_query_parameter_is_refused_with_the_nearest_one(api: Api) -> None:
@@ -67,10 +70,13 @@ def test_a_misspelt_query_parameter_is_refused_with_the_nearest_one(api: Api) ->
     assert (error["field"], error["message"]) == ("sise", "Unknown query parameter; did you mean size?")
 
 
-@pytest.mark.parametrize("query", ["session_id=a&session_id=b", "size=1&size=1"])
-def test_a_repeated_query_parameter_is_refused(api: Api, query: str) -> None:
-    error = api.refused("GET", f"/messages?{query}", 422)
-    assert (error["field"], error["message"]) == (query.partition("=")[0], "A query parameter must be given once")
+def test_a_repeated_query_parameter_is_refused(api: Api) -> None:
+    with EveryRow() as row:
+        for query in ["session_id=a&session_id=b", "size=1&size=1"]:
+            with row(query):
+                error = api.refused("GET", f"/messages?{query}", 422)
+                assert error["field"] == query.partition("=")[0]
+                assert error["message"] == "A query parameter must be given once"
 
 
 def test_a_query_parameter_that_is_a_list_may_be_repeated(api: Api) -> None:
@@ -80,14 +86,16 @@ def test_a_query_parameter_that_is_a_list_may_be_repeated(api: Api) -> None:
     assert api.call("DELETE", path).json() == {"deleted": [], "remaining_count": 0}
 
 
-@pytest.mark.parametrize("number", ["-1e-96", "1767225600", "17e8", " 12 "])
-def test_a_number_is_no_time(api: Api, number: str) -> None:
-    error = api.refused("GET", f"/messages?since={number}", 422)
-    assert (error["field"], "2026-11-16T10:00:00Z" in error["message"]) == ("since", True)
+def test_a_number_is_no_time(api: Api) -> None:
     base = api.memory(flow=api.flow())
-    for value in (number, 1_767_225_600, 1.5):
-        body = {"query": "boat", "until": value}
-        assert api.refused("POST", f"/memories/{base['id']}/search", 422, json=body)["field"] == "until"
+    with EveryRow() as row:
+        for number in ["-1e-96", "1767225600", "17e8", " 12 "]:
+            with row(number):
+                error = api.refused("GET", f"/messages?since={number}", 422)
+                assert (error["field"], "2026-11-16T10:00:00Z" in error["message"]) == ("since", True)
+                for value in (number, 1_767_225_600, 1.5):
+                    body = {"query": "boat", "until": value}
+                    assert api.refused("POST", f"/memories/{base['id']}/search", 422, json=body)["field"] == "until"
 
 
 def test_a_flush_with_the_session_in_the_query_flushes_nothing(api: Api) -> None:
@@ -97,10 +105,12 @@ def test_a_flush_with_the_session_in_the_query_flushes_nothing(api: Api) -> None
     assert api.queue.enqueued == []
 
 
-@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"[" * 100_000, b'{"name": 1' + b"0" * 5_000 + b"}"])
-def test_an_unreadable_body_is_400(api: Api, body: bytes) -> None:
-    error = api.refused("POST", "/flows", 400, content=body, headers={"Content-Type": "application/json"})
-    assert error["code"] == "bad_request"
+def test_an_unreadable_body_is_400(api: Api) -> None:
+    with EveryRow() as row:
+        for body in [b"{", b"\xff\xfe", b"[" * 100_000, b'{"name": 1' + b"0" * 5_000 + b"}"]:
+            with row(body[:20]):
+                error = api.refused("POST", "/flows", 400, content=body, headers={"Content-Type": "application/json"})
+                assert error["code"] == "bad_request"
 
 
 def test_a_body_without_a_content_type_is_read_as_json(api: Api) -> None:
@@ -112,57 +122,61 @@ def test_a_body_of_another_type_is_refused_with_advice(api: Api) -> None:
     assert "application/json" in api.refused("POST", "/flows", 422, content=b"name=f", headers=form)["message"]
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "field"),
-    [
-        ("POST", "/flows", {"name": "f", "color": 1}, "color"),
-        ("POST", "/flows", {}, "name"),
-        ("POST", "/flows", {"name": " "}, "name"),
-        ("POST", "/flows", {"name": "x" * 201}, "name"),
-        ("POST", "/flows", {"name": "a\x00"}, "name"),
-        ("POST", "/flows", {"name": 7}, "name"),
-        ("POST", "/flows", [], "body"),
-        ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "node_execution": []}, "node_execution"),
-        ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "on_conflict": "drop"}, "on_conflict"),
-        ("POST", "/flows/f/runs", {"session_id": "x" * 129, "messages": []}, "session_id"),
-        ("POST", "/flows/f/runs", {"session_id": "s", "messages": [{"role": "user", "x": 1}]}, "messages[0].x"),
-        ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 0}, "threshold"),
-        ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 1_001}, "threshold"),
-        ("POST", "/memories", {"name": "n", "flow_id": "f", "capture": "some"}, "capture"),
-        ("POST", "/memories", {"name": "n", "flow_id": "f", "is_memory_base": True}, "is_memory_base"),
-        ("POST", "/search", {"flow_id": "f", "query": "q", "mode": "sparse"}, "mode"),
-        ("POST", "/search", {"flow_id": "f", "query": "q", "top_k": 101}, "top_k"),
-        ("PATCH", "/sessions", {"flow_id": "f", "session_id": "s", "metadata": {"k": "\x00"}}, "metadata"),
-        ("DELETE", "/knowledge-bases/%00", None, "name"),
-        ("DELETE", "/flows/%00", None, "flow_id"),
-        ("POST", "/keys", {"name": "k", "scopes": ["root"]}, "scopes[0]"),
-        ("POST", "/keys", {"name": "k", "scopes": ["read"], "expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
-    ],
-)  # fmt: skip
-def test_an_invalid_field_is_422_with_its_name(api: Api, method: str, path: str, body: Any, field: str) -> None:
+INVALID_FIELDS = [
+    ("POST", "/flows", {"name": "f", "color": 1}, "color"),
+    ("POST", "/flows", {}, "name"),
+    ("POST", "/flows", {"name": " "}, "name"),
+    ("POST", "/flows", {"name": "x" * 201}, "name"),
+    ("POST", "/flows", {"name": "a\x00"}, "name"),
+    ("POST", "/flows", {"name": 7}, "name"),
+    ("POST", "/flows", [], "body"),
+    ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "node_execution": []}, "node_execution"),
+    ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "on_conflict": "drop"}, "on_conflict"),
+    ("POST", "/flows/f/runs", {"session_id": "x" * 129, "messages": []}, "session_id"),
+    ("POST", "/flows/f/runs", {"session_id": "s", "messages": [{"role": "user", "x": 1}]}, "messages[0].x"),
+    ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 0}, "threshold"),
+    ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 1_001}, "threshold"),
+    ("POST", "/memories", {"name": "n", "flow_id": "f", "capture": "some"}, "capture"),
+    ("POST", "/memories", {"name": "n", "flow_id": "f", "is_memory_base": True}, "is_memory_base"),
+    ("POST", "/search", {"flow_id": "f", "query": "q", "mode": "sparse"}, "mode"),
+    ("POST", "/search", {"flow_id": "f", "query": "q", "top_k": 101}, "top_k"),
+    ("PATCH", "/sessions", {"flow_id": "f", "session_id": "s", "metadata": {"k": "\x00"}}, "metadata"),
+    ("DELETE", "/knowledge-bases/%00", None, "name"),
+    ("DELETE", "/flows/%00", None, "flow_id"),
+    ("POST", "/keys", {"name": "k", "scopes": ["root"]}, "scopes[0]"),
+    ("POST", "/keys", {"name": "k", "scopes": ["read"], "expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
+]  # fmt: skip
+
+
+def test_an_invalid_field_is_422_with_its_name(api: Api) -> None:
     api.flow("f")
-    assert api.refused(method, path, 422, json=body)["field"] == field
+    with EveryRow() as row:
+        for method, path, body, field in INVALID_FIELDS:
+            with row(method, path, field):
+                assert api.refused(method, path, 422, json=body)["field"] == field
 
 
-@pytest.mark.parametrize(
-    ("path", "field", "limit"),
-    [
-        ("/flows?size=201", "size", 200),
-        ("/flows?size=0", "size", 1),
-        ("/flows?page=0", "page", 1),
-        ("/flows?offset=-1", "offset", 0),
-        ("/flows?cursor=nonsense", "cursor", None),
-        ("/flows?cursor=WyJmbG93czp1cCIsIm5vdyIsMV0", "cursor", None),
-        ("/messages?role=ghost", "role", None),
-        ("/messages?since=soon", "since", None),
-        ("/messages?session_id=%00", "session_id", None),
-        ("/jobs/none-such", "job_id", None),
-        (f"/flows/{'x' * 129}", "flow_id", 128),
-    ],
-)
-def test_an_invalid_parameter_is_422_with_its_bound(api: Api, path: str, field: str, limit: int | None) -> None:
-    error = api.refused("GET", path, 422)
-    assert (error["field"], error.get("limit")) == (field, limit)
+INVALID_PARAMETERS = [
+    ("/flows?size=201", "size", 200),
+    ("/flows?size=0", "size", 1),
+    ("/flows?page=0", "page", 1),
+    ("/flows?offset=-1", "offset", 0),
+    ("/flows?cursor=nonsense", "cursor", None),
+    ("/flows?cursor=WyJmbG93czp1cCIsIm5vdyIsMV0", "cursor", None),
+    ("/messages?role=ghost", "role", None),
+    ("/messages?since=soon", "since", None),
+    ("/messages?session_id=%00", "session_id", None),
+    ("/jobs/none-such", "job_id", None),
+    (f"/flows/{'x' * 129}", "flow_id", 128),
+]
+
+
+def test_an_invalid_parameter_is_422_with_its_bound(api: Api) -> None:
+    with EveryRow() as row:
+        for path, field, limit in INVALID_PARAMETERS:
+            with row(path):
+                error = api.refused("GET", path, 422)
+                assert (error["field"], error.get("limit")) == (field, limit)
 
 
 SEARCH = {"flow_id": "f", "query": "q"}
@@ -170,62 +184,64 @@ DOCUMENTS, DOCUMENT_SEARCH = "/knowledge-bases/kb/documents", "/knowledge-bases/
 KEYS = {str(number): number for number in range(21)}
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "field", "value", "limit"),
-    [
-        ("/search", SEARCH | {"top_k": 0}, "top_k", 0, 1),
-        ("/search", SEARCH | {"top_k": 101}, "top_k", 101, 100),
-        ("/search", SEARCH | {"neighbors": 21}, "neighbors", 21, 20),
-        ("/search", SEARCH | {"neighbors": -1}, "neighbors", -1, 0),
-        ("/search", SEARCH | {"min_score": 1.5}, "min_score", 1.5, 1.0),
-        ("/search", SEARCH | {"metadata": KEYS}, "metadata", 21, 20),
-        ("/search", SEARCH | {"exclude_message_ids": ["x"] * 1_001}, "exclude_message_ids", 1_001, 1_000),
-        ("/search", SEARCH | {"session_id": "x" * 129}, "session_id", 129, 128),
-        ("/search", SEARCH | {"query": "x" * 8_001}, "query", 8_001, 8_000),
-        ("/memories", {"name": "n", "flow_id": "f", "idle_after": -1}, "idle_after", -1, 0),
-        ("/memories", {"name": "n", "flow_id": "f", "idle_after": 31_536_001}, "idle_after", 31_536_001, 31_536_000),
-        ("/memories", {"name": "n", "flow_id": "f", "threshold": 0}, "threshold", 0, 1),
-        (DOCUMENTS, {"documents": []}, "documents", 0, 1),
-        (DOCUMENTS, {"documents": [{"text": "t"}] * 201}, "documents", 201, 200),
-        (DOCUMENTS, {"documents": [{"text": "t", "id": "x" * 129}]}, "documents[0].id", 129, 128),
-        (DOCUMENTS, {"documents": [{"text": ""}]}, "documents[0].text", 0, 1),
-        (DOCUMENT_SEARCH, {"query": "q", "top_k": 101}, "top_k", 101, 100),
-        (DOCUMENT_SEARCH, {"query": "q", "metadata": KEYS}, "metadata", 21, 20),
-    ],
-)  # fmt: skip
-def test_an_error_names_value_and_bound(
-    api: Api, path: str, body: Any, field: str, value: object, limit: object
-) -> None:
-    api.flow("f")
-    error = api.refused("POST", path, 422, json=body)
-    assert (error["field"], error["value"], error["limit"]) == (field, value, limit)
+OUT_OF_BOUNDS = [
+    ("/search", SEARCH | {"top_k": 0}, "top_k", 0, 1),
+    ("/search", SEARCH | {"top_k": 101}, "top_k", 101, 100),
+    ("/search", SEARCH | {"neighbors": 21}, "neighbors", 21, 20),
+    ("/search", SEARCH | {"neighbors": -1}, "neighbors", -1, 0),
+    ("/search", SEARCH | {"min_score": 1.5}, "min_score", 1.5, 1.0),
+    ("/search", SEARCH | {"metadata": KEYS}, "metadata", 21, 20),
+    ("/search", SEARCH | {"exclude_message_ids": ["x"] * 1_001}, "exclude_message_ids", 1_001, 1_000),
+    ("/search", SEARCH | {"session_id": "x" * 129}, "session_id", 129, 128),
+    ("/search", SEARCH | {"query": "x" * 8_001}, "query", 8_001, 8_000),
+    ("/memories", {"name": "n", "flow_id": "f", "idle_after": -1}, "idle_after", -1, 0),
+    ("/memories", {"name": "n", "flow_id": "f", "idle_after": 31_536_001}, "idle_after", 31_536_001, 31_536_000),
+    ("/memories", {"name": "n", "flow_id": "f", "threshold": 0}, "threshold", 0, 1),
+    (DOCUMENTS, {"documents": []}, "documents", 0, 1),
+    (DOCUMENTS, {"documents": [{"text": "t"}] * 201}, "documents", 201, 200),
+    (DOCUMENTS, {"documents": [{"text": "t", "id": "x" * 129}]}, "documents[0].id", 129, 128),
+    (DOCUMENTS, {"documents": [{"text": ""}]}, "documents[0].text", 0, 1),
+    (DOCUMENT_SEARCH, {"query": "q", "top_k": 101}, "top_k", 101, 100),
+    (DOCUMENT_SEARCH, {"query": "q", "metadata": KEYS}, "metadata", 21, 20),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "field"),
-    [
-        ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": True}, "threshold"),
-        ("POST", "/memories", {"name": "n", "flow_id": "f", "idle_after": False}, "idle_after"),
-        ("POST", "/search", SEARCH | {"min_score": False}, "min_score"),
-        ("POST", "/search", SEARCH | {"neighbors": False}, "neighbors"),
-        ("POST", "/context", {"flow_id": "f", "session_id": "s", "token_budget": True}, "token_budget"),
-        (
-            "POST", "/context",
-            {"flow_id": "f", "session_id": "s", "token_budget": 9, "config": {"pairs": True}}, "config.pairs",
-        ),
-        ("POST", "/history", {"flow_id": "f", "session_id": "s", "message_limit": False}, "message_limit"),
-        ("PUT", "/flows/f/chat-memories/n", {"name": "c", "chat_id": "x", "max_messages": False}, "max_messages"),
-        ("POST", "/flows/f/chat-memories/n/trim", {"chat_id": "x", "max_messages": False}, "max_messages"),
-        (
-            "PUT", "/memories/00000000-0000-4000-8000-000000000000/weights",
-            {"sets": {"s": {"bias": 1, "weights": {"cosine": True}}}}, "sets.s.weights",
-        ),
-    ],
-)  # fmt: skip
-def test_true_and_false_are_no_numbers(api: Api, method: str, path: str, body: Any, field: str) -> None:
+def test_an_error_names_value_and_bound(api: Api) -> None:
     api.flow("f")
-    error = api.refused(method, path, 422, json=body)
-    assert (error["field"], "valid" in error["message"]) == (field, True)
+    with EveryRow() as row:
+        for path, body, field, value, limit in OUT_OF_BOUNDS:
+            with row(path, field, value):
+                error = api.refused("POST", path, 422, json=body)
+                assert (error["field"], error["value"], error["limit"]) == (field, value, limit)
+
+
+NO_NUMBERS = [
+    ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": True}, "threshold"),
+    ("POST", "/memories", {"name": "n", "flow_id": "f", "idle_after": False}, "idle_after"),
+    ("POST", "/search", SEARCH | {"min_score": False}, "min_score"),
+    ("POST", "/search", SEARCH | {"neighbors": False}, "neighbors"),
+    ("POST", "/context", {"flow_id": "f", "session_id": "s", "token_budget": True}, "token_budget"),
+    (
+        "POST", "/context",
+        {"flow_id": "f", "session_id": "s", "token_budget": 9, "config": {"pairs": True}}, "config.pairs",
+    ),
+    ("POST", "/history", {"flow_id": "f", "session_id": "s", "message_limit": False}, "message_limit"),
+    ("PUT", "/flows/f/chat-memories/n", {"name": "c", "chat_id": "x", "max_messages": False}, "max_messages"),
+    ("POST", "/flows/f/chat-memories/n/trim", {"chat_id": "x", "max_messages": False}, "max_messages"),
+    (
+        "PUT", "/memories/00000000-0000-4000-8000-000000000000/weights",
+        {"sets": {"s": {"bias": 1, "weights": {"cosine": True}}}}, "sets.s.weights",
+    ),
+]  # fmt: skip
+
+
+def test_true_and_false_are_no_numbers(api: Api) -> None:
+    api.flow("f")
+    with EveryRow() as row:
+        for method, path, body, field in NO_NUMBERS:
+            with row(method, path, field):
+                error = api.refused(method, path, 422, json=body)
+                assert (error["field"], "valid" in error["message"]) == (field, True)
 
 
 def test_every_request_body_refuses_them() -> None:
@@ -239,19 +255,19 @@ def test_every_invalid_field_is_named(api: Api) -> None:
     assert named == {"name", "flow_id", "threshold", "x"}
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"role": "user", "content": [{"type": "text", "text": {"is": SECRET_TEXT}}]},
-        {"role": "user", "content": {"is": SECRET_TEXT}},
-        {"role": "user", "content": SECRET_TEXT + "\x00"},
-        SECRET_TEXT,
-    ],
-)
-def test_errors_never_repeat_message_text(api: Api, message: Any) -> None:
+def test_errors_never_repeat_message_text(api: Api) -> None:
     flow = api.flow()
-    answer = api.call("POST", f"/flows/{flow}/runs", expect=422, json={"session_id": "s", "messages": [message]})
-    assert "Ada" not in answer.text
+    with EveryRow() as row:
+        for message in [
+            {"role": "user", "content": [{"type": "text", "text": {"is": SECRET_TEXT}}]},
+            {"role": "user", "content": {"is": SECRET_TEXT}},
+            {"role": "user", "content": SECRET_TEXT + "\x00"},
+            SECRET_TEXT,
+        ]:
+            with row(message):
+                body = {"session_id": "s", "messages": [message]}
+                answer = api.call("POST", f"/flows/{flow}/runs", expect=422, json=body)
+                assert "Ada" not in answer.text
 
 
 def test_errors_never_repeat_a_query(api: Api) -> None:
@@ -380,25 +396,26 @@ CONTEXT = {"flow_id": "f", "session_id": "s", "token_budget": 9}
 UPPER = "6F9619FF-8B86-4011-B42D-00CF4FC964FF"
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "options"),
-    [
-        ("GET", f"/flows/{UPPER}", {}),
-        ("GET", f"/memories/{UPPER}", {}),
-        ("GET", f"/memories/{UPPER.replace('-', '')}", {}),
-        ("GET", f"/jobs/{UPPER}", {}),
-        ("DELETE", f"/keys/{UPPER}", {}),
-        ("GET", "/messages", {"params": {"memory_base_id": UPPER}}),
-        ("GET", "/export", {"params": {"memory_base_id": UPPER}}),
-        ("POST", "/context", {"json": CONTEXT | {"memory_base_ids": [UPPER]}}),
-        ("GET", "/flows/" + "x" * 128, {}),
-    ],
-)  # fmt: skip
-def test_a_404_repeats_the_id_as_it_was_spelled(api: Api, method: str, path: str, options: Any) -> None:
-    api.flow("f")
+UNKNOWN_IDS = [
+    ("GET", f"/flows/{UPPER}", {}),
+    ("GET", f"/memories/{UPPER}", {}),
+    ("GET", f"/memories/{UPPER.replace('-', '')}", {}),
+    ("GET", f"/jobs/{UPPER}", {}),
+    ("DELETE", f"/keys/{UPPER}", {}),
+    ("GET", "/messages", {"params": {"memory_base_id": UPPER}}),
+    ("GET", "/export", {"params": {"memory_base_id": UPPER}}),
+    ("POST", "/context", {"json": CONTEXT | {"memory_base_ids": [UPPER]}}),
+    ("GET", "/flows/" + "x" * 128, {}),
+]  # fmt: skip
 
-    sent = path.rsplit("/", 1)[1] if "json" not in options and "params" not in options else UPPER
-    assert api.refused(method, path, 404, **options)["value"] == sent
+
+def test_a_404_repeats_the_id_as_it_was_spelled(api: Api) -> None:
+    api.flow("f")
+    with EveryRow() as row:
+        for method, path, options in UNKNOWN_IDS:
+            with row(method, path, options):
+                sent = path.rsplit("/", 1)[1] if "json" not in options and "params" not in options else UPPER
+                assert api.refused(method, path, 404, **options)["value"] == sent
 
 
 def test_a_conflict_repeats_the_id_as_it_was_sent(api: Api) -> None:
@@ -445,15 +462,17 @@ class TestProblemDetails:
             "status": 422, "detail": error["message"],
         }  # fmt: skip
 
-    @pytest.mark.parametrize(("accepted", "sent"), [
-        (None, "application/json"),
-        ("*/*", "application/json"),
-        ("application/json", "application/json"),
-        ("application/json, application/problem+json", "application/problem+json"),
-    ])  # fmt: skip
-    def test_its_type_is_the_one_that_the_caller_accepts(self, api: Api, accepted: str | None, sent: str) -> None:
-        headers = {} if accepted is None else {"Accept": accepted}
-        assert api.call("GET", "/nowhere", headers=headers, expect=404).headers["content-type"] == sent
+    def test_its_type_is_the_one_that_the_caller_accepts(self, api: Api) -> None:
+        with EveryRow() as row:
+            for accepted, sent in [
+                (None, "application/json"),
+                ("*/*", "application/json"),
+                ("application/json", "application/json"),
+                ("application/json, application/problem+json", "application/problem+json"),
+            ]:  # fmt: skip
+                with row(accepted):
+                    headers = {} if accepted is None else {"Accept": accepted}
+                    assert api.call("GET", "/nowhere", headers=headers, expect=404).headers["content-type"] == sent
 
     def test_only_errors_are_problems(self, api: Api) -> None:
         answer = api.call("GET", "/flows", headers={"Accept": "application/problem+json"})

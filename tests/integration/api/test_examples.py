@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from harness.contract import CONTRACT, resolved
 from harness.examples import CALLS, FILE, OPERATIONS, as_text, recorder
+from harness.rows import EveryRow
 from jsonschema import Draft202012Validator
 
 COMMITTED: dict[str, dict[str, dict[str, Any]]] = json.loads(FILE.read_text(encoding="utf-8"))
@@ -40,61 +41,70 @@ def test_every_operation_has_an_example() -> None:
     assert len({call.operation for call in CALLS if call.record}) == len([call for call in CALLS if call.record])
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_example_is_what_the_api_answers(recorded: dict[str, Any], name: str) -> None:
-    assert recorded["operations"][name] == EXAMPLES[name], RECORD
+def test_the_examples_are_what_the_api_answers(recorded: dict[str, Any]) -> None:
+    for kind in ("operations", "errors"):
+        now, committed = recorded[kind], COMMITTED[kind]
+        changed = sorted(name for name in now.keys() | committed.keys() if now.get(name) != committed.get(name))
+        shown = [f"{name}:\n  now       {now.get(name)}\n  committed {committed.get(name)}" for name in changed]
+        assert not changed, f"these {kind} differ: {changed}; {RECORD}\n" + "\n".join(shown)
+    assert as_text(recorded) == FILE.read_text(encoding="utf-8"), RECORD
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_the_error_is_what_the_api_answers(recorded: dict[str, Any], name: str) -> None:
-    assert recorded["errors"][name] == ERRORS[name], RECORD
+def test_the_errors_of_each_operation_are_in_the_document() -> None:
+    with EveryRow() as row:
+        for name, example in EXAMPLES.items():
+            with row(name):
+                answers = OPERATIONS[name][2]["responses"]
+                for each in example["errors"]:
+                    shown = resolved(answers[ERRORS[each]["status"]])["content"]["application/json"]["example"]
+                    assert shown == ERRORS[each]["answer"], each
+                statuses = [ERRORS[each]["status"] for each in example["errors"]]
+                assert len(set(statuses)) == len(statuses)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_errors_of_an_operation_are_in_the_document(name: str) -> None:
-    answers = OPERATIONS[name][2]["responses"]
-    for each in EXAMPLES[name]["errors"]:
-        shown = resolved(answers[ERRORS[each]["status"]])["content"]["application/json"]["example"]
-        assert shown == ERRORS[each]["answer"]
-    statuses = [ERRORS[each]["status"] for each in EXAMPLES[name]["errors"]]
-    assert len(set(statuses)) == len(statuses)
+def test_each_error_says_its_status_and_its_code() -> None:
+    with EveryRow() as row:
+        for name, error in ERRORS.items():
+            answer = error["answer"]
+            if "error" in answer:
+                with row(name):
+                    assert (str(answer["status"]), answer["detail"]) == (error["status"], answer["error"]["message"])
 
 
-@pytest.mark.parametrize("name", [name for name in ERRORS if "error" in ERRORS[name]["answer"]])
-def test_an_error_says_its_status_and_its_code(name: str) -> None:
-    status, answer = ERRORS[name]["status"], ERRORS[name]["answer"]
-    assert (str(answer["status"]), answer["detail"]) == (status, answer["error"]["message"])
+def test_the_parameters_bodies_and_answers_conform() -> None:
+    with EveryRow() as row:
+        for name, example in EXAMPLES.items():
+            operation = OPERATIONS[name][2]
+            with row(name, "parameters"):
+                parameters_conform(operation, example.get("parameters", {}))
+            if "body" in example:
+                with row(name, "body"):
+                    body_conforms(operation["requestBody"]["content"], example["body"])
+            with row(name, "answer"):
+                response = operation["responses"][example["status"]]
+                if "answer" in example:
+                    answer_conforms(response["content"], example["answer"])
+                else:
+                    assert "content" not in response
 
 
-def test_recording_gives_the_file(recorded: dict[str, Any]) -> None:
-    assert as_text(recorded) == FILE.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_parameters_conform(name: str) -> None:
-    _, _, operation = OPERATIONS[name]
+def parameters_conform(operation: dict[str, Any], given: dict[str, Any]) -> None:
     described = {each["name"]: each for each in operation.get("parameters", ())}
-    given = EXAMPLES[name].get("parameters", {})
     assert given.keys() <= described.keys()
     assert {each for each, parameter in described.items() if parameter["required"]} <= given.keys()
     assert [violations(described[each]["schema"], value) for each, value in given.items()] == [[]] * len(given)
     assert {each: described[each]["example"] for each in given} == given
 
 
-@pytest.mark.parametrize("name", [name for name, example in EXAMPLES.items() if "body" in example])
-def test_the_body_conforms(name: str) -> None:
-    content = OPERATIONS[name][2]["requestBody"]["content"]
-    (media_type, described), body = next(iter(content.items())), EXAMPLES[name]["body"]
+def body_conforms(content: dict[str, Any], body: Any) -> None:
+    media_type, described = next(iter(content.items()))
     assert described["example"] == body
     assert violations(described["schema"], body) == []
     if media_type == LINES:
         assert [violations(ref("ExportLine"), json.loads(line)) for line in body.splitlines()].count([]) > 3
 
 
-@pytest.mark.parametrize("name", [name for name, example in EXAMPLES.items() if "answer" in example])
-def test_the_answer_conforms(name: str) -> None:
-    answer = EXAMPLES[name]["answer"]
-    content = OPERATIONS[name][2]["responses"][EXAMPLES[name]["status"]]["content"]
+def answer_conforms(content: dict[str, Any], answer: Any) -> None:
     media_type, described = next(iter(content.items()))
     assert described["example"] == answer
     assert violations(described["schema"], answer) == []
@@ -106,11 +116,6 @@ def test_the_answer_conforms(name: str) -> None:
         events = [dict(line.split(": ", 1) for line in each.splitlines()) for each in answer.split("\n\n") if each]
         assert [event["event"] for event in events] == ["job", "end"]
         assert [violations(ref("JobEvent"), {**each, "data": json.loads(each["data"])}) for each in events] == [[], []]
-
-
-@pytest.mark.parametrize("name", [name for name, example in EXAMPLES.items() if "answer" not in example])
-def test_an_example_without_an_answer_is_of_a_call_without_one(name: str) -> None:
-    assert "content" not in OPERATIONS[name][2]["responses"][EXAMPLES[name]["status"]]
 
 
 def test_every_line_of_an_export_has_a_schema(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api, Json, open_api
 from harness.contract import CONTRACT
+from harness.rows import EveryRow
 from harness.statements import recorded
 from harness.waiting import wait_until
 
@@ -27,6 +29,7 @@ from memorybase.idempotency import claims
 from memorybase.models import (
     ApiKey,
     Chat,
+    ChatMemory,
     ChatRecord,
     Flow,
     Generation,
@@ -55,7 +58,8 @@ def count(api: Api, table: type[Any]) -> int:
 
 def trimmed(api: Api) -> int:
     with api.services.database.reading() as db:
-        return db.scalar(sa.select(Chat.trimmed_seq)) or 0
+        chats = sa.select(Chat.trimmed_seq).join(ChatMemory, ChatMemory.id == Chat.chat_memory_id)
+        return db.scalar(chats.join(Flow, Flow.id == ChatMemory.flow_id).where(Flow.user_id == api.user_id)) or 0
 
 
 @dataclass(frozen=True)
@@ -132,19 +136,28 @@ class Stage:
             db.execute(sa.update(IdempotencyKey).values(**values))
 
 
+def furnished(api: Api) -> Stage:
+    api.flow()
+    built = Stage(api, api.memory()["id"])
+    api.post("/knowledge-bases", {"name": "handbook"}, expect=201)
+    api.call("PUT", CHAT, json={"name": "Chat", "chat_id": "{{ user }}"}, expect=201)
+    for _ in range(4):
+        built.say()
+    return built
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def stage(request: pytest.FixtureRequest, api_settings: Settings) -> Iterator[Stage]:
+def opened(request: pytest.FixtureRequest, api_settings: Settings) -> Iterator[Api]:
     settings = api_settings
     if request.param == "postgresql":
         settings = settings.model_copy(update={"database_url": request.getfixturevalue("ready_postgres_url")})
     with open_api(settings) as api:
-        api.flow()
-        built = Stage(api, api.memory()["id"])
-        api.post("/knowledge-bases", {"name": "handbook"}, expect=201)
-        api.call("PUT", CHAT, json={"name": "Chat", "chat_id": "{{ user }}"}, expect=201)
-        for _ in range(4):
-            built.say()
-        yield built
+        yield api
+
+
+@pytest.fixture
+def stage(opened: Api) -> Stage:
+    return furnished(opened)
 
 
 def new_key() -> str:
@@ -154,40 +167,48 @@ def new_key() -> str:
 # Repetitions.
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_repetition_gets_the_first_answer_and_does_nothing(stage: Stage, name: str) -> None:
-    case, api, key = CASES[name], stage.api, new_key()
-    before = case.effect(api)
-    first = case.call(api, stage.base, key=key)
-    assert case.effect(api) == before + case.once
-    assert REPLAYED not in first.headers
-    stage.say()
-    before = case.effect(api)
+def test_a_repetition_gets_the_first_answer_and_does_nothing(opened: Api) -> None:
+    with EveryRow() as row:
+        for name, case in CASES.items():
+            with row(name):
+                stage = furnished(opened.of_new_user())
+                api, key = stage.api, new_key()
+                before = case.effect(api)
+                first = case.call(api, stage.base, key=key)
+                assert case.effect(api) == before + case.once
+                assert REPLAYED not in first.headers
+                stage.say()
+                before = case.effect(api)
 
-    again = case.call(api, stage.base, key=key, expect=409 if name in SHOWN_ONCE else None)
+                again = case.call(api, stage.base, key=key, expect=409 if name in SHOWN_ONCE else None)
 
-    assert case.effect(api) == before
-    if name in SHOWN_ONCE:
-        error = again.json()["error"]
-        assert (error["code"], error["details"]) == ("secret_not_stored", {"existing_id": first.json()["id"]})
-        assert first.json()["secret"].startswith(SHOWN_ONCE[name])
-        api.delete(f"{case.path}/{error['details']['existing_id']}")
-        return
-    assert (again.json(), again.headers[REPLAYED]) == (first.json(), "true")
-    assert again.headers.get("location") == first.headers.get("location")
-    assert (again.status_code, again.headers["content-type"]) == (first.status_code, first.headers["content-type"])
-    assert ("location" in first.headers) == (first.status_code == 201)
+                assert case.effect(api) == before
+                if name in SHOWN_ONCE:
+                    error = again.json()["error"]
+                    assert error["code"] == "secret_not_stored"
+                    assert error["details"] == {"existing_id": first.json()["id"]}
+                    assert first.json()["secret"].startswith(SHOWN_ONCE[name])
+                    api.delete(f"{case.path}/{error['details']['existing_id']}")
+                    continue
+                assert (again.json(), again.headers[REPLAYED]) == (first.json(), "true")
+                assert again.headers.get("location") == first.headers.get("location")
+                assert again.status_code == first.status_code
+                assert again.headers["content-type"] == first.headers["content-type"]
+                assert ("location" in first.headers) == (first.status_code == 201)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_without_a_key_a_repetition_does_it_again_or_is_refused(stage: Stage, name: str) -> None:
-    case, api = CASES[name], stage.api
-    case.call(api, stage.base, key=None)
-    stage.say()
-    before = case.effect(api)
-    again = case.call(api, stage.base, key=None, expect=(case.status, 409))
-    assert case.effect(api) != before or again.json()["error"]["code"] == "name_taken"
-    assert stage.rows() == []
+def test_without_a_key_a_repetition_does_it_again_or_is_refused(opened: Api) -> None:
+    with EveryRow() as row:
+        for name, case in CASES.items():
+            with row(name):
+                stage = furnished(opened.of_new_user())
+                api = stage.api
+                case.call(api, stage.base, key=None)
+                stage.say()
+                before = case.effect(api)
+                again = case.call(api, stage.base, key=None, expect=(case.status, 409))
+                assert case.effect(api) != before or again.json()["error"]["code"] == "name_taken"
+                assert stage.rows() == []
 
 
 def test_every_operation_that_takes_a_key_is_tested_and_documented() -> None:
@@ -207,24 +228,24 @@ def test_quotes_around_a_key_and_the_bare_path_make_no_other_request(stage: Stag
     assert (again.status_code, again.json(), again.headers[REPLAYED]) == (201, first.json(), "true")
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
+def test_another_request_with_the_key_is_refused(stage: Stage) -> None:
+    api, key = stage.api, new_key()
+    first = api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
+    others = [
         ("POST", "/flows", {"name": "another"}),
         ("POST", "/flows", {"unknown": 1}),
         ("POST", "/knowledge-bases", FLOW),
         ("DELETE", f"{CHAT}/messages?chat_id=c&mode=all&roles=user", None),
-    ],
-)
-def test_another_request_with_the_key_is_refused(stage: Stage, method: str, path: str, body: Any) -> None:
-    api, key = stage.api, new_key()
-    first = api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
-    options = {} if body is None else {"json": body}
-    error = api.refused(method, path, 422, headers={HEADER: key}, **options)
-    assert (error["code"], error["field"], error["retryable"]) == ("idempotency_key_reused", HEADER, False)
-    assert key not in json.dumps(error)
-    again = api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
-    assert again.json() == first.json()
+    ]
+    with EveryRow() as row:
+        for method, path, body in others:
+            with row(method, path, body):
+                options = {} if body is None else {"json": body}
+                error = api.refused(method, path, 422, headers={HEADER: key}, **options)
+                assert (error["code"], error["field"], error["retryable"]) == ("idempotency_key_reused", HEADER, False)
+                assert key not in json.dumps(error)
+                again = api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
+                assert again.json() == first.json()
 
 
 def test_another_query_is_another_request(stage: Stage) -> None:
@@ -234,24 +255,27 @@ def test_another_query_is_another_request(stage: Stage) -> None:
     assert api.refused("DELETE", path + "assistant", 422, headers={HEADER: key})["code"] == "idempotency_key_reused"
 
 
-@pytest.mark.parametrize(
-    ("sent", "value", "limit"),
-    [
-        ([""], 0, [1, 255]),
-        (['""'], 0, [1, 255]),
-        (["x" * 256], 256, [1, 255]),
-        (["one", "two"], 2, 1),
-        (["caf\u00e9"], None, None),
-        (["a\tb"], None, None),
-    ],
-)
-def test_an_invalid_key_names_the_header_and_the_bound(stage: Stage, sent: list[str], value: Any, limit: Any) -> None:
-    headers = [(b"X-API-Key", stage.api.secret.encode()), *((HEADER.encode(), each.encode()) for each in sent)]
-    answer = stage.api.client.post("/v1/flows", json=FLOW, headers=headers)
-    error = answer.json()["error"]
-    assert (answer.status_code, error["code"], error["field"]) == (422, "invalid_request", HEADER)
-    assert (error.get("value"), error.get("limit")) == (value, limit)
-    assert stage.rows() == []
+INVALID_KEYS: list[tuple[list[str], int | None, Any]] = [
+    ([""], 0, [1, 255]),
+    (['""'], 0, [1, 255]),
+    (["x" * 256], 256, [1, 255]),
+    (["one", "two"], 2, 1),
+    (["caf\u00e9"], None, None),
+    (["a\tb"], None, None),
+]
+
+
+def test_an_invalid_key_names_the_header_and_the_bound(stage: Stage) -> None:
+    with EveryRow() as row:
+        for sent, value, limit in INVALID_KEYS:
+            with row(sent):
+                keys = [(HEADER.encode(), each.encode()) for each in sent]
+                headers = [(b"X-API-Key", stage.api.secret.encode()), *keys]
+                answer = stage.api.client.post("/v1/flows", json=FLOW, headers=headers)
+                error = answer.json()["error"]
+                assert (answer.status_code, error["code"], error["field"]) == (422, "invalid_request", HEADER)
+                assert (error.get("value"), error.get("limit")) == (value, limit)
+                assert stage.rows() == []
     stage.api.call("POST", "/flows", json=FLOW, headers={HEADER: "x" * 255}, expect=201)
 
 
@@ -287,13 +311,16 @@ def test_another_api_key_of_the_user_repeats_the_request(stage: Stage) -> None:
     assert colleague.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201).json() == first.json()
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_an_api_key_without_the_scope_gets_no_replay(stage: Stage, name: str) -> None:
-    case, key = CASES[name], new_key()
-    case.call(stage.api, stage.base, key=key)
-    scopes = ("read", "write") if idempotency.OPERATIONS[name] == "admin" else ("read", "admin")
-    refused = case.call(stage.api.of_user("local", *scopes), stage.base, key=key, expect=403)
-    assert refused.json()["error"]["details"] == {"scope": idempotency.OPERATIONS[name]}
+def test_an_api_key_without_the_scope_gets_no_replay(opened: Api) -> None:
+    with EveryRow() as row:
+        for name, case in CASES.items():
+            with row(name):
+                stage = furnished(opened.of_new_user())
+                key = new_key()
+                case.call(stage.api, stage.base, key=key)
+                scopes = ("read", "write") if idempotency.OPERATIONS[name] == "admin" else ("read", "admin")
+                refused = case.call(stage.api.of_user("local", *scopes), stage.base, key=key, expect=403)
+                assert refused.json()["error"]["details"] == {"scope": idempotency.OPERATIONS[name]}
 
 
 # What is stored.
@@ -550,22 +577,28 @@ def test_a_request_that_has_lost_its_claim_commits_nothing(
     assert api.call("POST", "/flows", expect=201, **call).json() == second.json()
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_equal_requests_at_once_are_done_once(stage: Stage, name: str) -> None:
-    case, api, key = CASES[name], stage.api, new_key()
-    before = case.effect(api)
-    start = threading.Barrier(4)
+def at_once(times: int, call: Callable[[], httpx.Response]) -> list[httpx.Response]:
+    start = threading.Barrier(times)
 
-    def call() -> httpx.Response:
+    def started() -> httpx.Response:
         start.wait(PATIENCE)
-        return case.call(api, stage.base, key=key, expect=(case.status, 409))
+        return call()
 
-    with ThreadPoolExecutor(4) as pool:
-        answers = [each.result(PATIENCE) for each in [pool.submit(call) for _ in range(4)]]
+    with ThreadPoolExecutor(times) as pool:
+        return [each.result(PATIENCE) for each in [pool.submit(started) for _ in range(times)]]
 
-    assert case.effect(api) == before + case.once
-    codes = {answer.json()["error"]["code"] for answer in answers if answer.status_code == 409}
-    assert codes <= {"idempotency_in_progress", "secret_not_stored"}
-    done = [answer for answer in answers if answer.status_code == case.status]
-    assert len({answer.text for answer in done}) == 1
-    assert sum(REPLAYED not in answer.headers for answer in done) == 1
+
+def test_equal_requests_at_once_are_done_once(opened: Api) -> None:
+    with EveryRow() as row:
+        for name, case in CASES.items():
+            with row(name):
+                stage = furnished(opened.of_new_user())
+                before = case.effect(stage.api)
+                call = partial(case.call, stage.api, stage.base, key=new_key(), expect=(case.status, 409))
+                answers = at_once(4, call)
+                assert case.effect(stage.api) == before + case.once
+                codes = {answer.json()["error"]["code"] for answer in answers if answer.status_code == 409}
+                assert codes <= {"idempotency_in_progress", "secret_not_stored"}
+                done = [answer for answer in answers if answer.status_code == case.status]
+                assert len({answer.text for answer in done}) == 1
+                assert sum(REPLAYED not in answer.headers for answer in done) == 1

@@ -23,6 +23,7 @@ from fastapi.routing import APIRoute
 from harness.api import Api, open_api
 from harness.contract import CONTRACT
 from harness.facts import add_fact
+from harness.rows import EveryRow
 
 from api import key_limits
 from api.deps import KeyedRoute
@@ -289,28 +290,32 @@ def test_every_operation_for_keys_of_an_end_user_is_tried() -> None:
     assert CASES.keys() == FOR_END_USERS
 
 
-@pytest.mark.parametrize("operation", sorted(CASES))
-def test_a_key_of_an_end_user_shows_and_changes_nothing_of_others(two: Two, operation: str) -> None:
-    method, _ = OPERATIONS[operation]
-    before = two.rows_of_others()
-    for other in two.others:
-        for path, query, body in CASES[operation](two, other):
-            answer = _send(two.key, method, path, query, body)
-            assert two.rows_of_others() == before, f"{method} {path} {query} {body} changed what others have"
-            assert f"{other.name}-secret" not in answer.text, f"{method} {path} {query} {body}: {answer.text}"
-            assert answer.status_code < 500
+def test_a_key_of_an_end_user_shows_and_changes_nothing_of_others(two: Two) -> None:
+    with EveryRow() as row:
+        for operation, cases in CASES.items():
+            method, _ = OPERATIONS[operation]
+            for other in two.others:
+                for path, query, body in cases(two, other):
+                    before = two.rows_of_others()
+                    with row(operation, method, path, query, body):
+                        answer = _send(two.key, method, path, query, body)
+                        assert two.rows_of_others() == before, "it changed what others have"
+                        assert f"{other.name}-secret" not in answer.text, answer.text
+                        assert answer.status_code < 500, answer.text
 
 
-@pytest.mark.parametrize("operation", sorted(OPERATIONS.keys() - FOR_END_USERS - WITHOUT_KEY))
-def test_a_key_of_an_end_user_is_refused_all_other_operations(two: Two, operation: str) -> None:
-    method, path = OPERATIONS[operation]
-    there = path.removeprefix("/v1")
-    for name, value in (("memory_base_id", two.base), ("flow_id", "support"), ("message_id", "ann-message"),
-                        ("run_id", "ann-run"), ("node_id", "node"), ("job_id", two.mine.job)):  # fmt: skip
-        there = there.replace(f"{{{name}}}", value)
-    for name in ("dead_letter_id", "label_id", "key_id", "name", "execution_id", "end_user_id"):
-        there = there.replace(f"{{{name}}}", "00000000-0000-4000-8000-000000000000")
-    assert _send(two.key, method, there, {}, None if method in {"GET", "DELETE"} else {}).status_code == 403
+def test_a_key_of_an_end_user_is_refused_all_other_operations(two: Two) -> None:
+    with EveryRow() as row:
+        for operation in sorted(OPERATIONS.keys() - FOR_END_USERS - WITHOUT_KEY):
+            with row(operation):
+                method, path = OPERATIONS[operation]
+                there = path.removeprefix("/v1")
+                for name, value in (("memory_base_id", two.base), ("flow_id", "support"), ("message_id", "ann-message"),
+                                    ("run_id", "ann-run"), ("node_id", "node"), ("job_id", two.mine.job)):  # fmt: skip
+                    there = there.replace(f"{{{name}}}", value)
+                for name in ("dead_letter_id", "label_id", "key_id", "name", "execution_id", "end_user_id"):
+                    there = there.replace(f"{{{name}}}", "00000000-0000-4000-8000-000000000000")
+                assert _send(two.key, method, there, {}, None if method in {"GET", "DELETE"} else {}).status_code == 403
 
 
 def _send(key: Api, method: str, path: str, query: dict[str, Any], body: Any) -> httpx.Response:
@@ -378,26 +383,30 @@ def test_the_body_may_state_what_the_key_states(ann: Api) -> None:
     ann.refused("POST", "/search", 422, json={"query": "tea", "all": True})
 
 
-@pytest.mark.parametrize("body", [b"{", b"[]", b"7", b'"flow_id"', b"\xff", b"[" * 100_000])
-def test_a_body_that_is_no_object_is_refused(ann: Api, body: bytes) -> None:
-    for path in ("/search", "/flows/support/runs", "/context"):
-        assert ann.call("POST", path, content=body, expect=422).json()["error"]["field"] == "body"
+def test_a_body_that_is_no_object_is_refused(ann: Api) -> None:
+    with EveryRow() as row:
+        for body in [b"{", b"[]", b"7", b'"flow_id"', b"\xff", b"[" * 100_000]:
+            with row(body[:20]):
+                for path in ("/search", "/flows/support/runs", "/context"):
+                    assert ann.call("POST", path, content=body, expect=422).json()["error"]["field"] == "body"
 
 
 # Making them.
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "name"),
-    [
-        ({"scopes": ["admin"], "end_user_id": "ann"}, 422, "scopes"),
-        ({"scopes": ["read"], "flow_ids": ["none-such"]}, 404, "flow_ids"),
-        ({"scopes": ["read"], "flow_ids": []}, 422, "flow_ids"),
-        ({"scopes": ["read"], "end_user_id": " "}, 422, "end_user_id"),
-    ],
-)
-def test_limits_that_no_key_can_have_are_refused(api: Api, body: Any, status: int, name: str) -> None:
-    assert api.refused("POST", "/keys", status, json={"name": "k", **body})["field"] == name
+IMPOSSIBLE_LIMITS = [
+    ({"scopes": ["admin"], "end_user_id": "ann"}, 422, "scopes"),
+    ({"scopes": ["read"], "flow_ids": ["none-such"]}, 404, "flow_ids"),
+    ({"scopes": ["read"], "flow_ids": []}, 422, "flow_ids"),
+    ({"scopes": ["read"], "end_user_id": " "}, 422, "end_user_id"),
+]
+
+
+def test_limits_that_no_key_can_have_are_refused(api: Api) -> None:
+    with EveryRow() as row:
+        for body, status, name in IMPOSSIBLE_LIMITS:
+            with row(body):
+                assert api.refused("POST", "/keys", status, json={"name": "k", **body})["field"] == name
 
 
 def test_another_users_flow_limits_no_key(api: Api) -> None:

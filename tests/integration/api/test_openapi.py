@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from harness.api import Api
 from harness.contract import CONTRACT, resolved
+from harness.rows import EveryRow
 
 from api.openapi import document
 
@@ -83,41 +84,47 @@ def test_bodies_refuse_unknown_fields(contract: dict[str, Any]) -> None:
     assert all(each["additionalProperties"] is False for each in bodies.values())
 
 
-@pytest.mark.parametrize(
-    ("schema", "field", "bounds"),
-    [
-        ("SearchBody", "top_k", {"minimum": 1}),
-        ("SearchBody", "neighbors", {"minimum": 0, "maximum": 20}),
-        ("SearchBody", "min_score", {"minimum": 0.0, "maximum": 1.0}),
-        ("SearchBody", "metadata", {"maxProperties": 20}),
-        ("SearchBody", "exclude_message_ids", {"maxItems": 1_000}),
-        ("SearchBody", "session_id", {"minLength": 1, "maxLength": 128}),
-        ("MemoryBaseBody", "threshold", {"minimum": 1}),
-        ("MemoryBaseBody", "idle_after", {"minimum": 0, "maximum": 31_536_000}),
-        ("MemoryBaseBody", "name", {"minLength": 1, "maxLength": 200}),
-        ("DocumentsBody", "documents", {"minItems": 1}),
-        ("DocumentBody", "id", {"minLength": 1, "maxLength": 128}),
-        ("DocumentSearchBody", "metadata", {"maxProperties": 20}),
-    ],
-)
-def test_bounds_are_in_the_contract(contract: dict[str, Any], schema: str, field: str, bounds: dict[str, Any]) -> None:
-    described = contract["components"]["schemas"][schema]["properties"][field]
-    stated = {key: value for each in (described, *described.get("anyOf", ())) for key, value in each.items()}
-    assert bounds.items() <= stated.items()
+BOUNDS = [
+    ("SearchBody", "top_k", {"minimum": 1}),
+    ("SearchBody", "neighbors", {"minimum": 0, "maximum": 20}),
+    ("SearchBody", "min_score", {"minimum": 0.0, "maximum": 1.0}),
+    ("SearchBody", "metadata", {"maxProperties": 20}),
+    ("SearchBody", "exclude_message_ids", {"maxItems": 1_000}),
+    ("SearchBody", "session_id", {"minLength": 1, "maxLength": 128}),
+    ("MemoryBaseBody", "threshold", {"minimum": 1}),
+    ("MemoryBaseBody", "idle_after", {"minimum": 0, "maximum": 31_536_000}),
+    ("MemoryBaseBody", "name", {"minLength": 1, "maxLength": 200}),
+    ("DocumentsBody", "documents", {"minItems": 1}),
+    ("DocumentBody", "id", {"minLength": 1, "maxLength": 128}),
+    ("DocumentSearchBody", "metadata", {"maxProperties": 20}),
+]
 
 
-@pytest.mark.parametrize(
-    ("schema", "field", "said"),
-    [
-        ("SearchBody", "query", "At most 8000 characters, by the setting max_query_chars."),
-        ("SearchBody", "top_k", "At most 100, by the setting max_top_k."),
-        ("MemoryBaseBody", "threshold", "At most 10000, by the setting max_threshold."),
-        ("DocumentsBody", "documents", "At most 200, by the setting max_documents_per_request."),
-        ("CaptureBody", "messages", "At most 1000, by the setting max_messages_per_run."),
-    ],
-)
-def test_bounds_of_the_settings_are_described(contract: dict[str, Any], schema: str, field: str, said: str) -> None:
-    assert said in contract["components"]["schemas"][schema]["properties"][field]["description"]
+def test_bounds_are_in_the_contract(contract: dict[str, Any]) -> None:
+    with EveryRow() as row:
+        for schema, field, bounds in BOUNDS:
+            with row(schema, field):
+                described = contract["components"]["schemas"][schema]["properties"][field]
+                stated = {
+                    key: value for each in (described, *described.get("anyOf", ())) for key, value in each.items()
+                }
+                assert bounds.items() <= stated.items()
+
+
+BOUNDS_OF_SETTINGS = [
+    ("SearchBody", "query", "At most 8000 characters, by the setting max_query_chars."),
+    ("SearchBody", "top_k", "At most 100, by the setting max_top_k."),
+    ("MemoryBaseBody", "threshold", "At most 10000, by the setting max_threshold."),
+    ("DocumentsBody", "documents", "At most 200, by the setting max_documents_per_request."),
+    ("CaptureBody", "messages", "At most 1000, by the setting max_messages_per_run."),
+]
+
+
+def test_bounds_of_the_settings_are_described(contract: dict[str, Any]) -> None:
+    with EveryRow() as row:
+        for schema, field, said in BOUNDS_OF_SETTINGS:
+            with row(schema, field):
+                assert said in contract["components"]["schemas"][schema]["properties"][field]["description"]
 
 
 def test_the_bare_paths_answer_as_the_versioned_ones(api: Api, contract: dict[str, Any]) -> None:

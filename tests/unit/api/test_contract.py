@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from fastapi import FastAPI
 from harness.contract import CONTRACT, resolved
+from harness.rows import EveryRow
 from jsonschema import Draft202012Validator
 
 from api.app import create_app
@@ -96,9 +96,11 @@ def test_every_reference_has_its_target() -> None:
             target = target[step]
 
 
-@pytest.mark.parametrize("name", COMPONENTS)
-def test_every_schema_is_valid(name: str) -> None:
-    Draft202012Validator.check_schema(COMPONENTS[name])
+def test_every_schema_is_valid() -> None:
+    with EveryRow() as row:
+        for name, schema in COMPONENTS.items():
+            with row(name):
+                Draft202012Validator.check_schema(schema)
 
 
 def test_every_object_says_what_is_in_it() -> None:
@@ -174,26 +176,29 @@ def test_every_operation_has_its_typical_errors() -> None:
     assert without == {"put_flow"}
 
 
-@pytest.mark.parametrize("name", CONTRACT["components"]["responses"])
-def test_an_error_has_an_example_of_its_schema(name: str) -> None:
-    content = CONTRACT["components"]["responses"][name]["content"]["application/json"]
-    if name in {"Failed", "Rejected"}:
-        assert "example" not in content
-        return
-    validator = Draft202012Validator({**content["schema"], "components": CONTRACT["components"]})
-    assert [error.message for error in validator.iter_errors(content["example"])] == []
+def test_each_error_has_an_example_of_its_schema() -> None:
+    with EveryRow() as row:
+        for name, response in CONTRACT["components"]["responses"].items():
+            content = response["content"]["application/json"]
+            with row(name):
+                if name in {"Failed", "Rejected"}:
+                    assert "example" not in content
+                    continue
+                validator = Draft202012Validator({**content["schema"], "components": CONTRACT["components"]})
+                assert [error.message for error in validator.iter_errors(content["example"])] == []
 
 
-@pytest.mark.parametrize(("operation", "media_type", "item"), [
-    ("export_lines", "application/x-ndjson", "ExportLine"),
-    ("export_chats", "application/x-ndjson", "ExportLine"),
-    ("watch_job", "text/event-stream", "JobEvent"),
-])  # fmt: skip
-def test_streams_name_the_schema_of_their_items(operation: str, media_type: str, item: str) -> None:
-    found = next(each for each in OPERATIONS if each["operationId"] == operation)
-    schema = found["responses"]["200"]["content"][media_type]["schema"]
-    assert (schema["type"], schema["contentMediaType"]) == ("string", media_type)
-    assert schema["contentSchema"] == {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}}
+def test_streams_name_the_schema_of_their_items() -> None:
+    for operation, media_type, item in (
+        ("export_lines", "application/x-ndjson", "ExportLine"),
+        ("export_chats", "application/x-ndjson", "ExportLine"),
+        ("watch_job", "text/event-stream", "JobEvent"),
+    ):
+        found = next(each for each in OPERATIONS if each["operationId"] == operation)
+        schema = found["responses"]["200"]["content"][media_type]["schema"]
+        assert (schema["type"], schema["contentMediaType"]) == ("string", media_type), operation
+        items = {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}}
+        assert schema["contentSchema"] == items, operation
 
 
 def test_names_have_no_characters_that_generators_replace() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 from uuid import UUID
 
 import pytest
+from harness.rows import EveryRow
 from memorybase_client import errors as client_errors
 from memorybase_client import models
 from rich.console import Console
@@ -138,16 +140,17 @@ def test_an_outage_before_the_first_figures_shows_none() -> None:
     assert "pending" not in text
 
 
-@pytest.mark.parametrize("width", [20, 40, 63, 64, 99, 100, 200])
-@pytest.mark.parametrize("rows", [5, 24, None])
-def test_it_fits_every_terminal(width: int, rows: int | None) -> None:
+def test_it_fits_every_terminal() -> None:
     many = [base(n, name=f"n{n} of a customer with a long name", pending_messages=n) for n in range(1, 60)]
-    text = text_of(State(look(*many), parts=PARTS), width=width, rows=rows)
-    assert max(len(line) for line in text.splitlines()) <= width
-    if rows == 24:
-        assert len(text.splitlines()) <= 24
-    if width >= 64:
-        assert text.index("n59") < (text.index("n58") if "n58" in text else len(text))
+    with EveryRow() as row:
+        for width, rows in itertools.product((20, 40, 63, 64, 99, 100, 200), (5, 24, None)):
+            with row(f"{width} wide, {rows} high"):
+                text = text_of(State(look(*many), parts=PARTS), width=width, rows=rows)
+                assert max(len(line) for line in text.splitlines()) <= width
+                if rows == 24:
+                    assert len(text.splitlines()) <= 24
+                if width >= 64:
+                    assert text.index("n59") < (text.index("n58") if "n58" in text else len(text))
 
 
 def test_a_page_of_the_memory_bases_says_that_there_are_more() -> None:
