@@ -26,6 +26,11 @@ from memorybase.vectors.store import EXPECTED_CHUNKS, CollectionRef, VectorRecor
 DIMENSION = 8
 ABOVE = 300
 SCHEMA = pgvector_layout.SCHEMA
+# Only clients of this database: the server is shared, and autovacuum waits for locks too.
+WAITING = (
+    b"SELECT count(*) FROM pg_stat_activity"
+    b" WHERE wait_event_type = 'Lock' AND backend_type = 'client backend' AND datname = current_database()"
+)
 OWN_TABLES = f"SELECT relname FROM pg_stat_user_tables WHERE schemaname = '{SCHEMA}' AND relname LIKE 'collection\\_%'"
 
 
@@ -245,7 +250,6 @@ class TestMove:
         other.count(ref)
         upsert, delete = (lambda: other.upsert(ref, changed)), (lambda: other.delete(ref, ["id0001"]))
         last = _Move._run
-        waiting = b"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 
         with ThreadPoolExecutor(1) as threads:
             writes = []
@@ -257,7 +261,7 @@ class TestMove:
                 if template == pgvector_indexes._DELETE_GONE and holds != (0,):
                     call = upsert if act == "upsert" else delete
                     writes.append(threads.submit(call))
-                    wait_until(lambda: connection.execute(waiting).fetchone() == (1,), 10, "the write waits")
+                    wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), what="the write waits")
                 return rows
 
             monkeypatch.setattr(_Move, "_run", write_after)
@@ -302,7 +306,6 @@ class TestMove:
         given = records(10)
         store.upsert(ref, given)
         collection = store._look_up(ref)
-        waiting = b"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
         late = [VectorRecord("late", vectors(1, seed=3)[0], "late", {"session_id": "s1"})]
 
         with ThreadPoolExecutor(2) as threads, other._engine.begin() as first:
@@ -311,9 +314,11 @@ class TestMove:
                 {**pgvector._parameters(given[:1]), **pgvector._place(collection)},
             )
             moving = threads.submit(store.index, ref)
-            wait_until(lambda: connection.execute(waiting).fetchone() == (1,), 10, "the move waits for the first write")
+            wait_until(
+                lambda: connection.execute(WAITING).fetchone() == (1,), what="the move waits for the first write"
+            )
             writing = threads.submit(other.upsert, ref, late)
-            wait_until(lambda: connection.execute(waiting).fetchone() == (2,), 10, "the second write waits too")
+            wait_until(lambda: connection.execute(WAITING).fetchone() == (2,), what="the second write waits too")
             first.commit()
             assert moving.result()
             writing.result()
