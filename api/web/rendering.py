@@ -37,7 +37,7 @@ PLACES = (
 
 
 def render(request: Request, template: str, **values: Any) -> str:
-    """`root`, the prefix of all links, and `deadlines` are in every template; so is what `visit` has, if there is one."""
+    """`root`, the prefix of all links, is in every template; so is what `visit` has, where there is one."""
     root = str(request.scope.get("root_path", ""))
 
     def static(name: str) -> str:
@@ -46,14 +46,7 @@ def render(request: Request, template: str, **values: Any) -> str:
     return (
         _environment()
         .get_template(template)
-        .render(
-            root=root,
-            request=request,
-            theme=theme_of(request),
-            static=static,
-            deadlines=request.app.state.deadlines,
-            **values,
-        )
+        .render(root=root, request=request, theme=theme_of(request), static=static, **values)
     )
 
 
