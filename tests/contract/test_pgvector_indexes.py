@@ -368,7 +368,7 @@ class TestMove:
         assert own_tables(connection) == []
         assert other.count(ref) == 50
 
-        wait_until(lambda: store.index(ref), 10, "the lock is free")
+        wait_until(lambda: store.index(ref), 60, "the lock is free")
         assert other.count(ref) == 50
         assert len(own_tables(connection)) == 1
 

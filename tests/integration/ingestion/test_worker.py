@@ -261,7 +261,7 @@ def test_a_job_that_loses_its_claim_before_storing_writes_nothing(
         # While the first is embedded the others have been claimed; the last of them loses its memory base.
         world.embedder.before_embed = None
         del some
-        assert claimed.wait(10)
+        assert claimed.wait(60)
         deletion.delete_memory_base(world.services, world.user_id, doomed)
 
     claimed = threading.Event()
@@ -387,7 +387,7 @@ class TestWorkerLostInABatch:
 
         def wait(*_: object) -> None:
             # As if the process were gone: nothing is stored once the other is embedded.
-            dying.wait(10)
+            dying.wait(60)
             raise errors.ClaimLost
 
         world.embedder.before_embed, world.vectors.before_upsert = die, wait
