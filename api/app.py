@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import Any
@@ -48,8 +49,8 @@ class Api(FastAPI):
         return self.openapi_schema
 
 
-def create_app(services: Services | None = None) -> FastAPI:
-    """The API on these services, or on services built from the settings at start-up."""
+def create_app(services: Services | None = None, *, monotonic: Callable[[], float] = time.monotonic) -> FastAPI:
+    """The API on these services, or on services built from the settings at start-up. `monotonic`: of rate limits."""
     settings = services.settings if services else Settings()
     app = Api(
         title="memorybase",
@@ -69,7 +70,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     app.state.services = services
     app.state.ending = False
     app.state.connections_bounded = False
-    app.state.gate = Gate(settings)
+    app.state.gate = Gate(settings, clock=monotonic)
     app.state.recently_recorded = Recent()
     app.state.admission = Admission(settings)
     app.state.watched = waiting.Watched(lambda: app.state.services, lambda: bool(app.state.ending))

@@ -158,7 +158,8 @@ class BoundedHttp(HttpToolsProtocol):
         self.bounds.connections.waits(self)
         if self._in_body:
             self._unset_keepalive_if_required()
-            self._request_deadline.set(self.bounds.body_seconds)
+            # The headers of the next request may be half here already.
+            self._request_deadline.set(self.bounds.header_seconds if self._in_headers else self.bounds.body_seconds)
 
     # Refusals.
 

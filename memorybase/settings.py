@@ -240,6 +240,9 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     # The web page.
     web: bool = Field(True, description="Serve the web page at /ui.")
     web_session_hours: int = Field(168, ge=1, le=8_760, description="Hours until a browser must sign in again.")
+    web_deadline_factor: float = Field(
+        1.0, ge=1, le=100, description="How many times as long as usual the web page waits for parts that may hang."
+    )
     proxy_user_header: str = Field(
         "",
         pattern=r"^([A-Za-z0-9-]{1,100})?$",

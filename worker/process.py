@@ -77,16 +77,23 @@ class Watchdog:
     job is recovered like that of any lost worker; at a stop it is requeued.
     """
 
-    def __init__(self, deadline_seconds: float, requeue: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        deadline_seconds: float,
+        requeue: Callable[[], object] = lambda: None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._deadline_seconds = deadline_seconds
         self._requeue = requeue
+        self._now = now
         self._job: tuple[UUID, float] | None = None
         self._stop_by: float | None = None
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     @contextmanager
     def watching(self, job_id: UUID) -> Iterator[None]:
-        self._job = (job_id, time.monotonic())
+        self._job = (job_id, self._now())
         try:
             yield
         finally:
@@ -95,12 +102,12 @@ class Watchdog:
     def restart(self) -> None:
         """The running job has made progress: its deadline starts again."""
         if self._job is not None:
-            self._job = (self._job[0], time.monotonic())
+            self._job = (self._job[0], self._now())
 
     def drain(self) -> None:
         """Give the running job `DRAIN_SECONDS` to end. Safe in a signal handler."""
         if self._stop_by is None:
-            self._stop_by = time.monotonic() + DRAIN_SECONDS
+            self._stop_by = self._now() + DRAIN_SECONDS
 
     @property
     def draining(self) -> bool:
@@ -109,7 +116,7 @@ class Watchdog:
     def _watch(self) -> None:
         while True:
             time.sleep(WATCH_SECONDS)
-            now = time.monotonic()
+            now = self._now()
             job, stop_by = self._job, self._stop_by
             if job is not None and now - job[1] > self._deadline_seconds:
                 log.critical("job_deadline_passed", job_id=str(job[0]), deadline_seconds=self._deadline_seconds)
@@ -144,17 +151,17 @@ def give_jobs_back(services: Services, owner: str) -> None:
 class FreedMemory:
     """Returns freed memory to the system after a task that made the process grow; glibc keeps it otherwise."""
 
-    def __init__(self) -> None:
-        self._process = psutil.Process()
-        self._resident = self._process.memory_info().rss
+    def __init__(self, resident: Callable[[], int] = lambda: psutil.Process().memory_info().rss) -> None:
+        self._resident_now = resident
+        self._resident = resident()
 
     def give_back(self) -> bool:
         """Give back what is free; whether the process had grown."""
-        if self._process.memory_info().rss < self._resident + GROWN_BYTES:
+        if self._resident_now() < self._resident + GROWN_BYTES:
             return False
         with suppress(AttributeError, OSError):  # only glibc has it
             ctypes.CDLL(None).malloc_trim(0)
-        self._resident = self._process.memory_info().rss
+        self._resident = self._resident_now()
         return True
 
 

@@ -5,9 +5,10 @@ The job row is the source of truth. The sweeper repeats a notification that fail
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import UUID, uuid4
@@ -35,14 +36,15 @@ class CeleryQueue:
     Never raises. After a failure it publishes nothing for `enqueue_pause_seconds`.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, now: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
+        self._now = now
         self._app = _publisher(settings)
         self._producer: Producer | None = None
         # One publisher at a time: a notification takes under a millisecond, and while Redis is frozen only one thread
         # waits for its timeout.
         self._mutex = threading.Lock()
-        self._paused_until = 0.0
+        self._paused_until = -math.inf
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
         """How many were published: all, unless Redis is unavailable, frozen, or failed a moment ago."""
@@ -64,12 +66,12 @@ class CeleryQueue:
         enqueued = 0
         if not messages:
             return enqueued
-        deadline = time.monotonic() + self._settings.enqueue_timeout_seconds
+        deadline = self._now() + self._settings.enqueue_timeout_seconds
         with self._bounded("enqueue") as answering:
             for message in messages if answering else ():
                 self._publish(task, message)
                 enqueued += 1
-                if time.monotonic() >= deadline:
+                if self._now() >= deadline:
                     break
         if enqueued < len(messages):
             log.info("notifications_deferred", task=task, enqueued=enqueued, total=len(messages))
@@ -121,14 +123,14 @@ class CeleryQueue:
             yield False
             return
         try:
-            yield time.monotonic() >= self._paused_until
+            yield self._now() >= self._paused_until
         except Exception as exc:  # noqa: BLE001 - the caller has committed: nothing here may fail
             self._pause(what, exc)
         finally:
             self._mutex.release()
 
     def _pause(self, what: str, exc: Exception) -> None:
-        self._paused_until = time.monotonic() + self._settings.enqueue_pause_seconds
+        self._paused_until = self._now() + self._settings.enqueue_pause_seconds
         self._disconnect()
         log.warning("broker_unavailable", during=what, error=telemetry.describe_error(exc))
 

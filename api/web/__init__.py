@@ -7,6 +7,7 @@ HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script 
     rendering        Jinja2: filters and globals of all templates
     responses        a whole page, a live part, a redirect with a notice
     request_tokens   forms of other sites are refused: the token in each form
+    deadlines        how long a page waits for a part that may hang
     same_origin      refuses what other sites cause
     headers          the Content-Security-Policy, which allows no inline script and no inline style
     sign_in          signing in and out, and error pages
@@ -27,7 +28,7 @@ How a view is written:
         return visit.done("/jobs", "2 messages are retried.")      # 303 and a notice, with htmx or without
 
 - A part that needs a store or Redis is an address of its own: `{% call part(url) %}` loads it after the page, and
-  `visit.within(seconds, function, ...)` ends it with an error that names the part.
+  `visit.within(visit.deadlines.search, function, ...)` ends it with an error that names the part.
 - A part that changes by itself: `visit.live("jobs_table.html", ...)`, which answers 204 while nothing has changed.
 - Addresses hold filter, order, page and tab. Templates name colours, sizes and widths by classes or SVG attributes.
 """

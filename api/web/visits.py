@@ -15,6 +15,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from api.web import audited, rendering, request_tokens, responses
+from api.web.deadlines import Deadlines
 from api.web.same_origin import SAFE
 from memorybase import errors
 from memorybase.audit.record import Recorder
@@ -52,6 +53,12 @@ class Visit:
     def origin(self) -> str:
         """The API's address as this browser reaches it."""
         return str(self.request.base_url).removesuffix("/").removesuffix("/ui")
+
+    @property
+    def deadlines(self) -> Deadlines:
+        """How long this page waits for parts that may hang."""
+        found: Deadlines = self.request.app.state.deadlines
+        return found
 
     @property
     def theme(self) -> str:

@@ -50,14 +50,15 @@ def run_jobs(
     owner: str,
     may_continue: Callable[[], bool],
     new_thread: Callable[[], Executor] = lambda: ThreadPoolExecutor(1),
+    now: Callable[[], float] = time.monotonic,
 ) -> JobOutcome:
     """Run the notified job and, while `may_continue()`, all other waiting jobs. Returns the notified job's outcome.
 
     Before a batch is embedded whole, another thread claims and reads the next; a third stores the previous one.
-    Notifications are safe in any number, at any time and in any order.
+    Notifications are safe in any number, at any time and in any order. `now` measures the pace of embedding.
     """
     with new_thread() as reader, new_thread() as writer:
-        return JobRunner(services, owner, may_continue, reader, writer).run(message)
+        return JobRunner(services, owner, may_continue, reader, writer, now).run(message)
 
 
 def run_waiting(
@@ -79,14 +80,21 @@ class JobRunner:
     """One worker's jobs, from a notification until none is waiting."""
 
     def __init__(
-        self, services: Services, owner: str, may_continue: Callable[[], bool], reader: Executor, writer: Executor
+        self,
+        services: Services,
+        owner: str,
+        may_continue: Callable[[], bool],
+        reader: Executor,
+        writer: Executor,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._services = services
         self._owner = owner
         self._may_continue = may_continue
         self._reader = reader
         self._writer = writer
-        self._pace = Pace()
+        self._now = now
+        self._pace = Pace(now)
         self._claim_seconds = 0.0  # of the last batch that was claimed ahead
         self._outcomes: dict[UUID, JobOutcome] = {}
 
@@ -154,9 +162,9 @@ class JobRunner:
         Not earlier: what becomes due meanwhile may be before what waits now.
         """
         embedded.wait(max(seconds - AHEAD_SECONDS - 2 * self._claim_seconds, 0))
-        began = time.monotonic()
+        began = self._now()
         works = self._claim_waiting()
-        self._claim_seconds = time.monotonic() - began
+        self._claim_seconds = self._now() - began
         return works
 
     def _claim_waiting(self) -> list[JobWork]:

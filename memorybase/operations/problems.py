@@ -107,9 +107,12 @@ class Problems:
 MAX_OF_A_KIND = 50
 
 
-def problems(services: Services, user_id: UUID) -> Problems:
-    """A constant number of queries. Raises no MemorybaseError: without a database, that is the problem."""
-    states = parts.look(services)
+def problems(services: Services, user_id: UUID, seconds: float = parts.ANSWER_SECONDS) -> Problems:
+    """A constant number of queries. Raises no MemorybaseError: without a database, that is the problem.
+
+    A part that has not answered after `seconds` is a problem.
+    """
+    states = parts.look(services, seconds=seconds)
     found = [_of_part(part) for part in states if not part.ok]
     if any(part.name == "database" and not part.ok for part in states):
         return Problems(found, len(found))

@@ -44,9 +44,9 @@ def api(tmp_path: Path) -> Iterator[ApiWithFewFiles]:
 def test_more_half_sent_requests_than_files_keep_nobody_out(api: ApiWithFewFiles) -> None:
     with ExitStack() as held:
         for _ in range(FILES + 100):
-            client = held.enter_context(closing(socket.create_connection(("127.0.0.1", api.port), timeout=30)))
+            client = held.enter_context(closing(socket.create_connection(("127.0.0.1", api.port), timeout=120)))
             client.sendall(HALF_SENT)
-        with httpx.Client(base_url=f"http://127.0.0.1:{api.port}", trust_env=False, timeout=30) as caller:
+        with httpx.Client(base_url=f"http://127.0.0.1:{api.port}", trust_env=False, timeout=120) as caller:
             assert caller.get("/health/live").status_code == 200
             answer = caller.put("/v1/flows/f", json={"name": "f"}, headers={"X-API-Key": KEY})
             assert answer.status_code == 201

@@ -96,6 +96,7 @@ def stack(
         tmp_path_factory.mktemp("data"), redis_url=redis_server.url, chroma_url=chroma_server.url,
         model_dir=model_cache, database_url=postgres_server.url(name), sweep_seconds=0.5, lock_seconds=4.0,
         lease_seconds=LEASE_SECONDS, embedding_threads=1,
+        chroma_timeout_seconds=60.0, redis_timeout_seconds=3.0,  # a busy machine is no outage
     )  # fmt: skip
     with topology(settings) as built:
         yield built

@@ -25,6 +25,7 @@ from memorybase.vectors.store import CollectionRef, VectorRecord
 
 DIMENSION = 4
 TABLE = f"{SCHEMA}.vectors_{DIMENSION}"
+# Only clients of this database: the server is shared, and autovacuum waits for locks too.
 
 
 @pytest.fixture
@@ -121,7 +122,7 @@ class TestDeletion:
 
         with ThreadPoolExecutor(1) as threads:
             writing = threads.submit(store.upsert, ref, records(3))
-            wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), 10, "the upsert waits for the lock")
+            wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), what="the upsert waits for the lock")
             connection.commit()
             with pytest.raises(CollectionMissing):
                 writing.result()

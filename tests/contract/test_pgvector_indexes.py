@@ -27,6 +27,7 @@ from memorybase.vectors.store import EXPECTED_CHUNKS, CollectionRef, VectorRecor
 DIMENSION = 8
 ABOVE = 300
 SCHEMA = pgvector_layout.SCHEMA
+# Only clients of this database: the server is shared, and autovacuum waits for locks too.
 OWN_TABLES = f"SELECT relname FROM pg_stat_user_tables WHERE schemaname = '{SCHEMA}' AND relname LIKE 'collection\\_%'"
 
 
@@ -257,7 +258,7 @@ class TestMove:
                 if template == pgvector_indexes._DELETE_GONE and holds != (0,):
                     call = upsert if act == "upsert" else delete
                     writes.append(threads.submit(call))
-                    wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), 10, "the write waits")
+                    wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), what="the write waits")
                 return rows
 
             monkeypatch.setattr(_Move, "_run", write_after)
@@ -310,9 +311,11 @@ class TestMove:
                 {**pgvector._parameters(given[:1]), **pgvector._place(collection)},
             )
             moving = threads.submit(store.index, ref)
-            wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), 10, "the move waits for the first write")
+            wait_until(
+                lambda: connection.execute(WAITING).fetchone() == (1,), what="the move waits for the first write"
+            )
             writing = threads.submit(other.upsert, ref, late)
-            wait_until(lambda: connection.execute(WAITING).fetchone() == (2,), 10, "the second write waits too")
+            wait_until(lambda: connection.execute(WAITING).fetchone() == (2,), what="the second write waits too")
             first.commit()
             assert moving.result()
             writing.result()
@@ -362,7 +365,7 @@ class TestMove:
         assert own_tables(connection) == []
         assert other.count(ref) == 50
 
-        wait_until(lambda: store.index(ref), 10, "the lock is free")
+        wait_until(lambda: store.index(ref), 60, "the lock is free")
         assert other.count(ref) == 50
         assert len(own_tables(connection)) == 1
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -145,19 +146,21 @@ def _bounded() -> Settings:
         embedding_model="fake", allowed_embedding_models=["other", "away"],
         api_key="the-key-from-the-settings", max_body_bytes=200_000,
         max_messages_per_run=50, max_message_bytes=50_000, max_threshold=1_000, drain_seconds=0.2,
-        distiller="openai",
+        distiller="openai", web_deadline_factor=40,
     )  # fmt: skip
 
 
 @contextmanager
-def open_api(settings: Settings, embedders: Any = None) -> Iterator[Api]:
-    """The API on an empty database, as the user "local" whose key is the settings'."""
+def open_api(
+    settings: Settings, embedders: Any = None, *, monotonic: Callable[[], float] = time.monotonic
+) -> Iterator[Api]:
+    """The API on an empty database, as the user "local" whose key is the settings'. `monotonic`: of its rate limits."""
     vectors, queue, embedders = InMemoryVectors(), InMemoryQueue(), embedders or FakeEmbedders()
     database = lend(settings.resolved_database_url)
     services = Services(settings, database, vectors, embedders, InMemoryLocks(), queue)
     secret = settings.api_key or ""
     user_id = api_keys.ensure_local_user(services, secret)
-    with _app_over(services) as app, TestClient(app, raise_server_exceptions=False) as client:
+    with _app_over(services, monotonic) as app, TestClient(app, raise_server_exceptions=False) as client:
         yield Api(client, services, user_id, vectors, queue, embedders, secret)
     give_back(database)
 
@@ -166,13 +169,14 @@ _idle: defaultdict[tuple[str, ...], list[FastAPI]] = defaultdict(list)  # by wha
 
 
 @contextmanager
-def _app_over(services: Services) -> Iterator[FastAPI]:
+def _app_over(services: Services, monotonic: Callable[[], float]) -> Iterator[FastAPI]:
     """An application over these services. FastAPI prepares a route when it is first called, 30 ms each, so one that no
     test uses any more serves the next."""
     idle = _idle[tuple(repr(getattr(services.settings, name)) for name in BUILT_IN)]
     app = idle.pop() if idle else create_app(services)
     app.state.services, app.state.settings, app.state.ending = services, services.settings, False
-    app.state.gate, app.state.exposition = Gate(services.settings), exposition.Exposition()
+    app.state.gate = Gate(services.settings, clock=monotonic)
+    app.state.exposition = exposition.Exposition()
     app.state.recently_recorded = Recent()
     try:
         yield app

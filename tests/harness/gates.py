@@ -38,7 +38,7 @@ class Gate:
         self._name = f"gate_{self._number}"
         self._execute(f"SELECT pg_advisory_lock({self._number})")
         self._execute(
-            f"CREATE FUNCTION {self._name}() RETURNS trigger LANGUAGE plpgsql AS"
+            f"CREATE FUNCTION {self._name}() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS"
             f" $$BEGIN PERFORM pg_advisory_xact_lock({self._number}); RETURN COALESCE(NEW, OLD); END$$"
         )
         self._execute(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -95,10 +96,13 @@ class Served:
 
 
 @contextmanager
-def serve_mcp(settings: Settings, *, adds_key: bool = False) -> Iterator[Served]:
-    """The API with doubles on a real port; `adds_key`: for clients that cannot send one."""
+def serve_mcp(
+    settings: Settings, *, adds_key: bool = False, monotonic: Callable[[], float] = time.monotonic
+) -> Iterator[Served]:
+    """The API with doubles on a real port; `adds_key`: for clients that cannot send one. `monotonic`: of the rates."""
     with open_api(settings) as api:
-        app = create_app(api.services)  # of its own: the sessions of the protocol belong to the server's event loop
+        # Of its own: the sessions of the protocol belong to the server's event loop.
+        app = create_app(api.services, monotonic=monotonic)
         with serve_app(_WithKey(app, api.secret) if adds_key else app, lifespan="on") as (port, _):
             yield Served(api, f"http://127.0.0.1:{port}")
 

@@ -110,7 +110,7 @@ class Topology:
             base_url=f"http://127.0.0.1:{self.api.port}/v1",
             headers={"Authorization": f"Bearer {KEY}"},
             trust_env=False,
-            timeout=30,
+            timeout=PATIENCE,
         )
         cleanup.callback(self.client.close)
 
@@ -133,7 +133,7 @@ class Topology:
         made: dict[str, str] = self.call("POST", "/memories", 201, json=body)
         return made["id"]
 
-    def capture(self, *texts: str, session: str = "s", flow: str = "flow", timeout: float = 30) -> Any:
+    def capture(self, *texts: str, session: str = "s", flow: str = "flow", timeout: float = PATIENCE) -> Any:
         body = {"session_id": session, "messages": [{"role": "user", "content": text} for text in texts]}
         return self.call("POST", f"/flows/{flow}/runs", 201, json=body, timeout=timeout)
 

@@ -12,17 +12,21 @@ from fastapi.testclient import TestClient
 
 from api import web
 from api.web import request_tokens
+from api.web.deadlines import Deadlines
 from api.web.visits import COOKIE
 from harness.api import Api
 
+# A busy machine is no part that hangs.
+PATIENT = Deadlines().times(40)
+
 
 @contextmanager
-def mounted(api: Api) -> Iterator[None]:
+def mounted(api: Api, deadlines: Deadlines | None = None) -> Iterator[None]:
     """The application serves its pages meanwhile: it serves other tests, without pages."""
     app = api.client.app
     assert isinstance(app, FastAPI)
     without = list(app.router.routes)
-    web.mount(app)
+    web.mount(app, deadlines or PATIENT)
     try:
         yield
     finally:

@@ -51,7 +51,10 @@ EMPTYING = "; ".join(
 )
 OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 # How many sessions of the database wait for a lock.
-WAITING = b"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+WAITING = (
+    b"SELECT count(*) FROM pg_stat_activity"
+    b" WHERE wait_event_type = 'Lock' AND backend_type = 'client backend' AND datname = current_database()"
+)
 # On a network: what it holds for a client that a cut took away, it lets go of within seconds.
 ON_A_NETWORK = {
     "tcp_user_timeout": "3000",

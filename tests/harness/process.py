@@ -18,8 +18,8 @@ from typing import IO, Any
 from harness.network.namespace import Namespace
 from harness.waiting import wait_until
 
-START_SECONDS = 30.0  # a loaded machine takes its time
-STOP_SECONDS = 15.0
+START_SECONDS = 120.0  # a loaded machine takes its time
+STOP_SECONDS = 60.0
 # Below the range that the kernel takes outgoing ports from, so that none steals it while the server is down.
 PORTS = range(20_000, 32_000)
 

@@ -21,7 +21,7 @@ from harness.waiting import wait_until
 from memorybase.settings import Settings
 
 FILES = 4_096
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @dataclass

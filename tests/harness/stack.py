@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -12,11 +15,14 @@ import psutil
 
 from harness.model import MODEL_DIR
 from harness.process import PortServer
+from harness.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "clients" / "python" / "src"
 NAMES = ("redis", "chroma", "worker", "sweeper", "api")
 KEY = "mb_test_key_of_the_embedded_stack"
+RECOVERY_SECONDS = 180.0
+PATIENT = {"MEMORYBASE_WEB_DEADLINE_FACTOR": "40"}  # a search on the page may take a minute
 
 
 class EmbeddedStack(PortServer):
@@ -66,6 +72,26 @@ class EmbeddedStack(PortServer):
             return httpx.get(f"{self.url}/health/ready", timeout=5, trust_env=False).status_code == 200
         except httpx.TransportError:
             return False
+
+    def away(self) -> list[str]:
+        """The parts that the API says do not answer."""
+        headers = {"Authorization": f"Bearer {KEY}"}
+        found = httpx.get(f"{self.url}/v1/problems", headers=headers, timeout=60, trust_env=False).json()
+        return [str(each["part"]) for each in found["problems"] if each["kind"] == "part"]
+
+    @contextmanager
+    def frozen(self, name: str) -> Iterator[None]:
+        """A child stands still meanwhile. Ends once all parts answer again: the child continues, or its supervisor has
+        killed it and started another one."""
+        pid = self.child(name)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+            # A store counts as back once a test write has succeeded too.
+            wait_until(lambda: self.away() == [], RECOVERY_SECONDS, f"{name} answers again")
 
     def wait(self, timeout: float = 60.0) -> int:
         """The exit status, once it has ended."""

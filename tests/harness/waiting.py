@@ -7,7 +7,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(predicate: Callable[[], T], timeout: float = 10.0, what: str = "the condition") -> T:
+# An event that a test waits for comes within milliseconds, or late on a busy machine.
+PATIENCE = 60.0
+
+
+def wait_until(predicate: Callable[[], T], timeout: float = PATIENCE, what: str = "the condition") -> T:
     """Poll until the predicate is truthy and return its value; fail with `what` after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     pause = 0.01

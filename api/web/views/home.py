@@ -32,7 +32,6 @@ from memorybase.webhooks import endpoints
 router = APIRouter(include_in_schema=False)
 Result = TypeVar("Result")
 
-SECONDS = 1.6  # a page answers within 2 s, whatever part hangs
 WINDOWS = {Window.HOUR: "1 h", Window.DAY: "24 h", Window.WEEK: "7 d"}
 CHART_TITLES = {
     Window.HOUR: "Messages, by 5 minutes", Window.DAY: "Messages by hour", Window.WEEK: "Messages, by 6 hours"
@@ -44,7 +43,7 @@ KINDS = ("searchable", "waiting", "failed", "lost", "other")
 async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
     chosen = _window(window)
     seen, found, waiting = await asyncio.gather(
-        _or_none(visit, problems), _or_none(visit, overviews.overview, chosen), _waiting(visit)
+        _or_none(visit, problems, visit.deadlines.part), _or_none(visit, overviews.overview, chosen), _waiting(visit)
     )
     if found is not None and (guide or first_minute.is_new(found)):
         return await first_minute.page(visit, seen)
@@ -54,7 +53,7 @@ async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
 
 @router.get("/home/problems")
 async def live_problems(visit: Visitor) -> Response:
-    seen, waiting = await asyncio.gather(_or_none(visit, problems), _waiting(visit))
+    seen, waiting = await asyncio.gather(_or_none(visit, problems, visit.deadlines.part), _waiting(visit))
     return visit.live("home_problems.html", seen=seen, waiting=waiting)
 
 
@@ -67,14 +66,14 @@ async def live_overview(visit: Visitor, window: str = "") -> Response:
 
 @router.get("/home/parts")
 async def live_parts(visit: Visitor) -> Response:
-    return visit.live("home_parts.html", parts=await _or_none(visit, _parts))
+    return visit.live("home_parts.html", parts=await _or_none(visit, _parts, visit.deadlines.part))
 
 
 @router.get("/alert")
 async def alert(visit: Visitor) -> Response:
     """The bar on every page; Home shows the problems themselves."""
     shown = urlsplit(visit.request.headers.get("hx-current-url", "")).path.rstrip("/")
-    seen = await _or_none(visit, problems)
+    seen = await _or_none(visit, problems, visit.deadlines.part)
     return visit.fragment("alert.html", seen=seen, is_home=shown == visit.root)
 
 
@@ -148,7 +147,7 @@ _WEBHOOK_FIXES = {FixAction.ENABLE: _enable, FixAction.REPLAY: _replay}
 async def _or_none(visit: Visit, function: Callable[..., Result], *args: Any) -> Result | None:
     """The result, or None if the database does not answer in time."""
     try:
-        return await visit.within(SECONDS, function, *args)
+        return await visit.within(visit.deadlines.home, function, *args)
     except (TimeoutError, errors.EnvironmentFailure):
         return None
 
@@ -159,8 +158,8 @@ async def _waiting(visit: Visit) -> int:
     return found.waiting + found.failed + found.lost if found else 0
 
 
-def _parts(services: Services, _user_id: UUID) -> list[PartView]:
-    return stack_parts.look(services)
+def _parts(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:
+    return stack_parts.look(services, seconds=seconds)
 
 
 def _window(text: str) -> Window:

@@ -24,8 +24,6 @@ from memorybase.settings import VectorStoreName
 
 router = APIRouter(include_in_schema=False)
 
-STORE_SECONDS = 1.5  # for the comparison with the store; it also ends in the background
-
 
 Tab = Callable[[Visit, MemoryBaseView], Awaitable[Response]]
 TABS: dict[str, Tab] = {
@@ -57,7 +55,7 @@ async def store(visit: Visitor, memory_base_id: UUID) -> Response:
     found = await visit.read(memory_bases.get_memory_base, memory_base_id)
     compared: Mismatch | None
     try:
-        compared = await visit.within(STORE_SECONDS, consistency.check_mismatch, memory_base_id)
+        compared = await visit.within(visit.deadlines.store, consistency.check_mismatch, memory_base_id)
     except (TimeoutError, errors.EnvironmentFailure):
         compared = None
     return visit.fragment("memory_store.html", memory=found, compared=compared)

@@ -22,7 +22,6 @@ from memorybase.search.request import SearchRequest
 
 router = APIRouter(include_in_schema=False, prefix="/memories/{memory_id}/map")
 
-ANSWER_SECONDS = 8.0  # a model that is not loaded yet takes some
 FOUND = 10  # results of a search that are marked on the map
 
 
@@ -65,7 +64,7 @@ async def question_on_map(visit: Visitor, memory_id: UUID, question: Annotated[s
     Two dimensions show a part of the differences, so what lies beside the question need not be what it finds.
     """
     try:
-        found = await visit.within(ANSWER_SECONDS, read.get_map, memory_id, question=question, with_points=False)
+        found = await visit.within(visit.deadlines.map, read.get_map, memory_id, question=question, with_points=False)
     except (TimeoutError, errors.EnvironmentFailure, errors.InvalidRequest) as error:
         return JSONResponse({"problem": _sentence(error, "The embedding model does not answer. Try again.")})
     if found.question is None:
@@ -73,7 +72,7 @@ async def question_on_map(visit: Visitor, memory_id: UUID, question: Annotated[s
     answer = {"x": found.question.x, "y": found.question.y, "found": [], "problem": ""}
     wanted = SearchRequest(query=question, memory_base_id=memory_id, top_k=FOUND, include_pending=False, passages=False)
     try:
-        hits = await visit.within(ANSWER_SECONDS, search.search, wanted)
+        hits = await visit.within(visit.deadlines.map, search.search, wanted)
     except (TimeoutError, errors.EnvironmentFailure, errors.InvalidRequest) as error:
         reason = _sentence(error, "The vector store does not answer.")
         return JSONResponse(answer | {"problem": f"The cross is where the question falls. A search fails: {reason}"})

@@ -35,9 +35,6 @@ from memorybase.services import Services
 
 router = APIRouter(include_in_schema=False)
 
-SECONDS = 1.5  # for a part that asks the store
-SECONDS_FOR_SEVERAL = 5.0  # up to fifty memories, searched one after the other
-LOOK_SECONDS = 0.5  # then, for what is away: a page answers within 2 s
 SESSIONS_LISTED = 100
 MAX_SAVED = 20  # memories at once
 
@@ -103,11 +100,12 @@ async def model_is_given(visit: Visitor) -> Response:
     flow = ask.flow_uuid(visit.principal.user_id)
     if flow is None:
         return visit.fragment("playground_given.html", ask=ask, given=None, failure=None)
+    seconds = visit.deadlines.search
     try:
-        found = await visit.within(SECONDS, _given, ask, flow)
+        found = await visit.within(seconds, _given, ask, flow)
     except (errors.EnvironmentFailure, errors.CallerError, TimeoutError) as error:
         return visit.fragment(
-            "playground_given.html", ask=ask, given=None, failure=await _failure(visit, error, SECONDS)
+            "playground_given.html", ask=ask, given=None, failure=await _failure(visit, error, seconds)
         )
     return visit.fragment("playground_given.html", ask=ask, given=found, failure=None)
 
@@ -243,7 +241,7 @@ async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
     """The rows of one setting, or why there are none."""
     if not ask.q:
         return {"rows": [], "took_ms": 0.0}
-    seconds = SECONDS_FOR_SEVERAL if ask.memories or not ask.flow else SECONDS
+    seconds = visit.deadlines.several if ask.memories or not ask.flow else visit.deadlines.search
     try:
         answer = await visit.within(seconds, _find, ask, setting)
     except (errors.EnvironmentFailure, TimeoutError) as error:
@@ -284,7 +282,7 @@ async def _failure(visit: Visit, error: Exception, seconds: float) -> dict[str, 
     servers = visit.services.settings.vector_servers
     server = error.details.get("server") if isinstance(error, errors.MemorybaseError) else None
     asked = {"database", *([server] if server else servers)}
-    away = [part for part in await visit.read(_look) if part.name in asked and not part.ok]
+    away = [part for part in await visit.read(_look, visit.deadlines.away) if part.name in asked and not part.ok]
     if away:
         part = away[0]
         return {"what": f"{part.label} is away", "since": part.since, "command": part.command,
@@ -297,9 +295,9 @@ async def _failure(visit: Visit, error: Exception, seconds: float) -> dict[str, 
     return {"what": what, "text": text, "command": command, "since": None}
 
 
-def _look(services: Services, _user_id: UUID) -> list[PartView]:
+def _look(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:
     # A check from before the search does not say why it failed.
-    return parts.look(services, seconds=LOOK_SECONDS, fresh=0)
+    return parts.look(services, seconds=seconds, fresh=0)
 
 
 def _query_of(path: str) -> QueryParams:

@@ -16,9 +16,6 @@ from memorybase.services import Services
 
 router = APIRouter(include_in_schema=False)
 
-SECONDS = 1.0  # for each part; they are asked at once
-LAG_SECONDS = 0.5
-
 
 @router.get("/settings")
 async def settings(visit: Visitor) -> Response:
@@ -37,15 +34,15 @@ async def live(visit: Visitor) -> Response:
 
 
 async def _values(visit: Visit) -> dict[str, Any]:
-    found = await visit.read(_look)
+    found = await visit.read(_look, visit.deadlines.health)
     lag: float | None = None
     if all(part.ok for part in found if part.name == "database"):
         try:
-            lag = await visit.within(LAG_SECONDS, health.oldest_pending_seconds)
+            lag = await visit.within(visit.deadlines.lag, health.oldest_pending_seconds)
         except (TimeoutError, errors.EnvironmentFailure):
             lag = None
     return {"parts": found, "away": [part for part in found if not part.ok], "lag": lag}
 
 
-def _look(services: Services, _user_id: UUID) -> list[PartView]:
-    return parts.look(services, seconds=SECONDS)
+def _look(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:
+    return parts.look(services, seconds=seconds)

@@ -22,7 +22,7 @@ from memorybase_client import AgentMemory, Client, errors
 from memorybase_client.integrations.google_adk import MemorybaseMemoryService, capture_session
 from stack import Stack, deliver, prepare, until
 
-PATIENCE_SECONDS = 20.0  # for calls whose deadlines are fractions of a second
+PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
 APP = "harbour"
 
 
@@ -248,7 +248,7 @@ async def test_a_deletion_that_cannot_be_done_raises(stack: Stack, memory: Agent
 
 @pytest.mark.anyio
 async def test_a_server_that_does_not_answer_holds_no_run_up(stack: Stack, flow: str, tmp_path: Path) -> None:
-    with AgentMemory(flow, url=stack.url, key=stack.key, outbox=tmp_path / "outbox", timeout_seconds=0.2) as memory:
+    with AgentMemory(flow, url=stack.url, key=stack.key, outbox=tmp_path / "outbox", timeout_seconds=0.5) as memory:
         host = Host(memory, *["Yes."] * 10)
         stack.freeze()
         begin = time.monotonic()

@@ -21,7 +21,7 @@ from memorybase_client.integrations.haystack import (
 from stack import Stack, deliver
 
 # Of a run whose reads have deadlines of a fifth of a second; a hung connection would take minutes.
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
 CALL = ToolCall(tool_name="find", arguments={"what": "boat"}, id="call-1")
 EVERY_KIND = [
     ChatMessage.from_system("Be brief."),
@@ -204,7 +204,7 @@ def test_a_server_killed_in_the_middle_of_a_run_fails_nothing_and_loses_nothing(
 
 
 def test_a_server_that_does_not_answer_holds_no_run_up(flow: str, stack: Stack) -> None:
-    pipeline = chat_of(flow, timeout_seconds=0.2)
+    pipeline = chat_of(flow, timeout_seconds=0.5)
     stack.freeze()
     begin = time.monotonic()
     for _ in range(5):

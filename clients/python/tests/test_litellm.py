@@ -17,7 +17,7 @@ from stack import Stack
 BOAT = "My boat lies at berth 12."
 NOTED = "Noted: berth 12."
 SYSTEM = {"role": "system", "content": "You are a harbour master."}
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
 
 
 @pytest.fixture

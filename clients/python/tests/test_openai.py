@@ -18,7 +18,7 @@ BOAT = "My boat lies at berth 12."
 NOTED = "Noted: berth 12."
 SYSTEM = {"role": "system", "content": "You are a harbour master."}
 # Of a call beside a memory that does not answer; a hung one would take minutes.
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
 
 
 def user(text: str) -> dict[str, Any]:

@@ -8,18 +8,19 @@ from functools import cache
 
 import pytest
 from harness.browser import WIDE, Reader, SignedIn, chromium, new_context
-from harness.stack import KEY, EmbeddedStack
+from harness.stack import KEY, PATIENT, EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import Browser, expect
 
 # An expectation ends with the first refresh that meets it. On a busy machine that may be late: a job takes seconds, and
 # a page waits ten times as long as its refreshes take.
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="session")
 def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     stack = EmbeddedStack(tmp_path_factory.mktemp("web"))
+    stack.changes |= PATIENT
     try:
         stack.start()
         yield stack

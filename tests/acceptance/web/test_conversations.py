@@ -129,7 +129,6 @@ class TestList:
 
 
 class TestManyAtOnce:
-    @pytest.mark.slow
     def test_chosen_sessions_are_ingested_with_a_result_for_each(self, window: Window, flow: str) -> None:
         opened = window()
         opened.open(f"/conversations?flow={flow}")
@@ -157,7 +156,6 @@ class TestManyAtOnce:
         expect(page.locator("tbody tr")).to_have_count(6)
         assert len(list(client.list_sessions(flow_id=flow))) == 6
 
-    @pytest.mark.slow
     def test_a_deletion_that_is_not_undone_happens(self, window: Window, flow: str, client: Client) -> None:
         opened = window()
         opened.open(f"/conversations?flow={flow}")

@@ -82,7 +82,6 @@ def test_a_deletion_is_undone_by_ctrl_z_and_restored_from_the_list(
     assert reader.findings() == []
 
 
-@pytest.mark.slow
 def test_all_that_match_are_pinned_and_unpinned(window: Callable[..., Reader], memory: Any, client: Client) -> None:
     messages = [{"role": "assistant", "content": f"Pontoon {number} is free."} for number in range(120)]
     client.capture_run(memory.flow_id, session_id="pontoons", messages=messages)

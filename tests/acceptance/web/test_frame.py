@@ -16,6 +16,8 @@ from playwright.sync_api import Browser, expect
 
 from api.web.rendering import STATIC
 
+pytestmark = pytest.mark.slow  # a browser
+
 Window = Callable[..., Reader]
 
 

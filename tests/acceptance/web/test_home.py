@@ -1,11 +1,9 @@
-"""Home in a browser: what needs a person with its fix beside it, the same on every page; nothing waits for Chroma."""
+"""Home in a browser: what needs a person with its fix beside it, the same on every page."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 from collections.abc import Callable
 from contextlib import closing
 from uuid import UUID, uuid4
@@ -18,6 +16,8 @@ from memorybase_client import Client
 from playwright.sync_api import expect
 
 from memorybase.vectors.chroma import ChromaStore
+
+pytestmark = pytest.mark.slow  # a browser
 
 Window = Callable[..., Reader]
 MESSAGES = [
@@ -64,7 +64,6 @@ def test_messages_that_wait_for_a_person_are_synced_from_home(window: Window, cl
     client.delete_memory_base(memory)
 
 
-@pytest.mark.slow
 def test_lost_vectors_are_rebuilt_from_home(
     window: Window, client: Client, web_stack: EmbeddedStack, name: str
 ) -> None:
@@ -98,30 +97,6 @@ def test_a_key_that_may_read_sees_no_button(window: Window, client: Client, name
     expect(problem.get_by_role("link", name="Details")).to_be_visible()
     expect(problem.get_by_role("button")).to_have_count(0)
     expect(opened.page.get_by_text("This key may read.", exact=False)).to_be_visible()
-    client.delete_memory_base(memory)
-
-
-@pytest.mark.slow  # it waits for pages while Chroma does not answer
-def test_home_names_a_frozen_chroma_and_does_not_wait_for_it(
-    window: Window, client: Client, web_stack: EmbeddedStack, name: str
-) -> None:
-    memory = new_memory(client, name)
-    client.capture_run(name, session_id="goran", messages=MESSAGES)
-    opened = window()
-    chroma = web_stack.child("chroma")
-    os.kill(chroma, signal.SIGSTOP)
-    try:
-        opened.open("/")
-        problem = opened.page.get_by_role("listitem").filter(has_text="Chroma does not answer")
-        expect(problem).to_contain_text("searches by words answer")
-        expect(problem).to_contain_text("memorybase up --data-dir")
-        expect(opened.page.get_by_role("heading", name="Latest runs")).to_be_visible()
-        opened.open("/components")
-        expect(opened.page.locator("#alert")).to_contain_text("Chroma does not answer")
-    finally:
-        os.kill(chroma, signal.SIGCONT)
-    # It counts as back once a test write has succeeded too.
-    expect(opened.page.locator("#alert").get_by_text("Chroma does not answer")).to_have_count(0, timeout=120_000)
     client.delete_memory_base(memory)
 
 

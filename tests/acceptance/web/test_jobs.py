@@ -1,10 +1,8 @@
-"""Jobs and settings: failures retried and discarded together, jobs cancelled, a frozen part named, a key shown once."""
+"""Jobs and settings: failures retried and discarded together, a key shown once."""
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 from collections.abc import Callable
 
 import httpx
@@ -33,7 +31,6 @@ def failed(client: Client, stack: EmbeddedStack, name: str, sessions: int) -> st
     return base
 
 
-@pytest.mark.slow
 def test_all_failures_are_retried_in_two_clicks_with_a_result_for_each(
     window: Window, client: Client, web_stack: EmbeddedStack
 ) -> None:
@@ -72,55 +69,6 @@ def test_one_text_is_discarded_after_a_question(window: Window, client: Client, 
     expect(page.get_by_role("region", name="Results")).to_contain_text("2 messages discarded")
     expect(row).to_have_count(0)
     assert client.get_memory_base(base).dead_letters == 2
-
-
-def test_a_queued_job_is_cancelled(window: Window, client: Client, web_stack: EmbeddedStack) -> None:
-    client.put_flow("stopped", name="stopped")
-    base = str(client.create_memory_base(name="Stopped", flow_id="stopped", threshold=1).id)
-    worker = web_stack.child("worker")
-    os.kill(worker, signal.SIGSTOP)
-    try:
-        client.capture_run("stopped", session_id="waiting room", messages=[{"role": "assistant", "content": "one"}])
-        opened = window()
-        page = opened.page
-        opened.open(f"/jobs?tab=running&memory={base}")
-        row = page.get_by_role("row", name="waiting room")
-        row.get_by_role("checkbox").check()
-        page.get_by_role("button", name="Cancel").click()
-        expect(page.get_by_role("region", name="Results")).to_contain_text("Its messages wait again")
-        expect(page.get_by_text("Nothing runs")).to_be_visible()
-    finally:
-        os.kill(worker, signal.SIGCONT)
-    opened.open(f"/jobs?tab=all&state=cancelled&memory={base}")
-    expect(row).to_contain_text("Cancelled")
-    row.get_by_role("link", name="waiting room").click()
-    expect(page).to_have_url(re.compile("/session\\?flow=.*id=waiting"))
-
-
-@pytest.mark.slow
-def test_a_page_with_a_frozen_store_comes_and_names_it(
-    window: Window, client: Client, web_stack: EmbeddedStack
-) -> None:
-    client.put_flow("frozen", name="frozen")
-    base = str(client.create_memory_base(name="Frozen", flow_id="frozen", threshold=1).id)
-    opened = window()
-    page = opened.page
-    chroma = web_stack.child("chroma")
-    os.kill(chroma, signal.SIGSTOP)
-    try:
-        opened.open("/settings/health")
-        part = page.get_by_role("listitem").filter(has_text="Chroma")
-        expect(part).to_contain_text("Away")
-        expect(part).to_contain_text("What stops: Searches by meaning fail")
-        expect(part).to_contain_text("since")
-        expect(part.get_by_role("button", name="Copy the command")).to_be_visible()
-        opened.open(f"/memories/{base}")
-        page.get_by_role("button", name="Compare now").click()
-        expect(page.get_by_role("alert").filter(has_text="Chroma does not answer")).to_be_visible()
-    finally:
-        os.kill(chroma, signal.SIGCONT)
-    opened.open("/settings/health")
-    expect(page.locator("#parts")).to_contain_text("All 5 answer")
 
 
 def test_a_new_key_is_shown_once(window: Window, web_stack: EmbeddedStack) -> None:

@@ -122,7 +122,6 @@ def test_sessions_are_found_and_the_address_restores_the_view(window: Window, cl
     expect(page.get_by_text("No session fits")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_chosen_sessions_are_synced_with_a_result_for_each(window: Window, client: Client) -> None:
     base = memory(client, "Chosen", sessions=3, threshold=50)
     client.flush_memory_base(base, session_id="chosen-0", wait=60)
@@ -146,7 +145,6 @@ def test_chosen_sessions_are_synced_with_a_result_for_each(window: Window, clien
     expect(page.get_by_role("button", name=re.compile("^Sync .* waiting"))).to_have_count(0)
 
 
-@pytest.mark.slow
 def test_chosen_sessions_are_deleted_after_a_question(window: Window, client: Client) -> None:
     base = memory(client, "Erased", sessions=2, threshold=50)
     opened = window()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 from collections.abc import Callable
 from uuid import uuid4
 
@@ -97,7 +95,6 @@ class TestStates:
         ).to_be_visible()
         assert opened.findings() == []
 
-    @pytest.mark.slow
     def test_a_map_is_computed_from_the_page_and_becomes_stale(self, window: Window, client: Client) -> None:
         base = memory(client, 24)
         opened = window()
@@ -120,21 +117,6 @@ class TestStates:
         opened.open(path(base))
         expect(opened.page.get_by_text("This key may read.").first).to_be_visible()
         expect(opened.page.get_by_role("button", name="Compute the map")).to_have_count(0)
-
-    @pytest.mark.slow
-    def test_with_a_frozen_store_the_map_shows_and_a_question_says_why_it_is_not_searched(
-        self, window: Window, mapped: str, web_stack: EmbeddedStack
-    ) -> None:
-        opened = window()
-        page = open_map(opened, mapped, "&question=shore+power")  # the model is loaded
-        expect(page.locator(".map-said")).to_contain_text("The cross is where")
-        chroma = web_stack.child("chroma")
-        os.kill(chroma, signal.SIGSTOP)
-        try:
-            page = open_map(opened, mapped, "&question=diesel+pump")
-            expect(page.locator(".map-said")).to_contain_text(re.compile("A search fails: .*Chroma|vector store"))
-        finally:
-            os.kill(chroma, signal.SIGCONT)
 
 
 class TestChoosing:
@@ -247,7 +229,6 @@ def test_it_is_accessible_and_fits(window: Window, mapped: str, width: int, dark
     expect(page.locator("canvas")).to_have_attribute("aria-hidden", "true")
 
 
-@pytest.mark.slow
 def test_it_is_drawn_in_the_colors_of_the_theme(window: Window, mapped: str) -> None:
     """Something other than the background is on the canvas, and it differs between light and dark."""
     seen = set()

@@ -111,7 +111,6 @@ def test_a_run_waits_in_a_memory_that_is_off(window: Window, client: Client, flo
     expect(reader.page.get_by_text("before ingestion starts")).to_have_count(0)
 
 
-@pytest.mark.slow
 def test_a_waiting_run_becomes_searchable_while_the_page_is_open(window: Window, client: Client, flow: str) -> None:
     client.create_memory_base(name=f"Support {uuid4()}", flow_id=flow, threshold=50, capture="all")
     client.capture_run(flow, session_id="goran", run_id="run-1", messages=[said("user", QUESTION)])

@@ -193,7 +193,6 @@ def test_a_key_that_may_only_read_sees_no_actions(window: Window, client: Client
     expect(page.locator("#about").get_by_text("Delete")).to_have_count(0)
 
 
-@pytest.mark.slow
 def test_all_of_a_long_session_is_reached_in_both_directions(window: Window, client: Client, flow: str) -> None:
     for run in range(5):
         client.capture_run(flow, session_id="goran", messages=[

@@ -91,12 +91,11 @@ def confirm(page: Page, title: str) -> None:
 
 KINDS = (one_message, several_messages, one_session, several_sessions, sessions_of_a_memory, one_memory,
          several_memories)  # fmt: skip
-AT_ONCE = (several_messages, several_sessions, sessions_of_a_memory, several_memories)
 
 
 @pytest.mark.parametrize(
     "delete",
-    [pytest.param(each, id=each.__name__, marks=pytest.mark.slow if each in AT_ONCE else ()) for each in KINDS],
+    [pytest.param(each, id=each.__name__) for each in KINDS],
 )
 def test_a_deletion_is_undone_by_ctrl_z(
     window: Window, client: Client, delete: Callable[[Reader, Stored], None]

@@ -34,7 +34,7 @@ def settings(tmp_path: Path) -> Settings:
         embedding_model="fake",
         api_key=key,
         search_threads=2,
-        admission_seconds=0.2,
+        admission_seconds=60.0,
         max_waits=STREAMS,
     )
 
@@ -47,10 +47,22 @@ def served(settings: Settings) -> Iterator[Served]:
 
 
 @pytest.fixture
-def client(served: Served) -> Iterator[httpx.Client]:
-    with httpx.Client(
+def impatient(settings: Settings) -> Iterator[Served]:
+    """For a test in which the work that is in the way does not end: what waits for it is refused soon."""
+    with serve_api(settings.model_copy(update={"admission_seconds": 0.2})) as opened:
+        opened.api.flow()
+        yield opened
+
+
+def client_of(served: Served) -> httpx.Client:
+    return httpx.Client(
         base_url=f"{served.url}/v1", headers={"X-API-Key": served.api.secret}, timeout=60, trust_env=False
-    ) as opened:
+    )
+
+
+@pytest.fixture
+def client(served: Served) -> Iterator[httpx.Client]:
+    with client_of(served) as opened:
         yield opened
 
 
@@ -98,14 +110,13 @@ def test_a_capture_is_answered_while_sixty_searches_are_in_progress(
         assert client.get(f"/memories/{base}").status_code == 200, "a cheap read has a class of its own"
         assert client.get("/health/live").status_code == 200
         searches.release.set()
-        assert {each.result().status_code for each in asked} <= {200, 503}
+        assert {each.result().status_code for each in asked} == {200}
+    assert searches.most == 2
 
 
-def test_a_search_that_is_not_admitted_in_time_is_503_with_retry_after(
-    served: Served, client: httpx.Client, searches: Held
-) -> None:
-    base = served.api.memory()["id"]
-    with ThreadPoolExecutor(2) as pool:
+def test_a_search_that_is_not_admitted_in_time_is_503_with_retry_after(impatient: Served, searches: Held) -> None:
+    base = impatient.api.memory()["id"]
+    with client_of(impatient) as client, ThreadPoolExecutor(2) as pool:
         admitted = [pool.submit(client.post, f"/memories/{base}/search", json={"query": "x"}) for _ in range(2)]
         wait_until(lambda: searches.entered == 2, what="two searches")
         answer = client.post(f"/memories/{base}/search", json={"query": "x"})
@@ -142,11 +153,11 @@ def test_streams_and_long_polls_take_no_thread_and_one_query_at_a_time(
     assert held.most == 1
 
 
-def test_a_client_that_sends_its_body_slowly_holds_no_slot(served: Served, client: httpx.Client) -> None:
-    head = served.head("POST", "/v1/flows/support/runs", "Content-Type: application/json", "Content-Length: 100")
-    with ExitStack() as slow:
-        for _ in range(2 * served.api.services.settings.capture_threads):
-            connection = slow.enter_context(served.connect(head + b'{"session_id": '))
+def test_a_client_that_sends_its_body_slowly_holds_no_slot(impatient: Served) -> None:
+    head = impatient.head("POST", "/v1/flows/support/runs", "Content-Type: application/json", "Content-Length: 100")
+    with client_of(impatient) as client, ExitStack() as slow:
+        for _ in range(2 * impatient.api.services.settings.capture_threads):
+            connection = slow.enter_context(impatient.connect(head + b'{"session_id": '))
             assert connection
         assert capture(client).status_code == 201
 

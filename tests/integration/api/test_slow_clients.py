@@ -27,24 +27,30 @@ MOST = 20
 
 
 def settings(folder: Path, **changes: Any) -> Settings:
-    quick = {"header_timeout_seconds": 0.3, "body_timeout_seconds": 0.3, "write_timeout_seconds": 0.3}
+    patient = {"header_timeout_seconds": 300.0, "body_timeout_seconds": 300.0, "write_timeout_seconds": 300.0}
     fixed = {"data_dir": folder, "embedding_model": "fake", "api_key": "the-key-from-the-settings",
              "max_body_bytes": 400_000, "max_connections_per_address": MOST}  # fmt: skip
-    return Settings(**(fixed | quick | changes))
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    """A server with short timeouts."""
-    with serve_api(settings(tmp_path)) as opened:
-        yield opened
+    return Settings(**(fixed | patient | changes))
 
 
 @pytest.fixture
 def patient(tmp_path: Path) -> Iterator[Served]:
     """A server that waits longer than any test."""
-    slow = {"header_timeout_seconds": 300.0, "body_timeout_seconds": 300.0, "write_timeout_seconds": 300.0}
-    with serve_api(settings(tmp_path, **slow)) as opened:
+    with serve_api(settings(tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def hurries_headers(tmp_path: Path) -> Iterator[Served]:
+    """A server that soon stops waiting for headers, for clients that never send them whole."""
+    with serve_api(settings(tmp_path, header_timeout_seconds=0.3)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def hurries_bodies(tmp_path: Path) -> Iterator[Served]:
+    """The same for bodies."""
+    with serve_api(settings(tmp_path, body_timeout_seconds=0.3)) as opened:
         yield opened
 
 
@@ -81,28 +87,28 @@ class TestConnections:
         assert httpx.get(f"{patient.url}/health/live").status_code == 200
 
     def test_a_trusted_proxy_has_no_bound_of_its_own(self, tmp_path: Path) -> None:
-        behind = settings(tmp_path, trusted_proxies=["127.0.0.0/8"], header_timeout_seconds=300.0)
+        behind = settings(tmp_path, trusted_proxies=["127.0.0.0/8"])
         with serve_api(behind) as served, ExitStack() as open_connections:
             for _ in range(2 * MOST):
                 open_connections.enter_context(closing(served.connect(HALF)))
             wait_until(lambda: len(served.connections) == 2 * MOST, what="every connection is open")
 
-    def test_an_upgrade_to_a_web_socket_is_answered_as_a_request(self, served: Served) -> None:
+    def test_an_upgrade_to_a_web_socket_is_answered_as_a_request(self, patient: Served) -> None:
         upgrade = b"GET /v1/health/live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-        with closing(served.connect(upgrade)) as connection:
+        with closing(patient.connect(upgrade)) as connection:
             assert connection.recv(15) == b"HTTP/1.1 200 OK"
 
 
 class TestHeaders:
-    def test_headers_that_take_too_long_are_408(self, served: Served) -> None:
-        assert error_of(served.all_answers(HALF)) == (408, "request_timeout")
+    def test_headers_that_take_too_long_are_408(self, hurries_headers: Served) -> None:
+        assert error_of(hurries_headers.all_answers(HALF)) == (408, "request_timeout")
 
-    def test_a_connection_without_a_request_is_closed(self, served: Served) -> None:
-        assert served.all_answers(b"") == b""
-        assert served.all_answers(b"\r\n") == b""
+    def test_a_connection_without_a_request_is_closed(self, hurries_headers: Served) -> None:
+        assert hurries_headers.all_answers(b"") == b""
+        assert hurries_headers.all_answers(b"\r\n") == b""
 
-    def test_a_second_request_has_the_same_deadline(self, served: Served) -> None:
-        assert b'"code":"request_timeout"' in served.all_answers(HALF + b"\r\n" + HALF).replace(b" ", b"")
+    def test_a_second_request_has_the_same_deadline(self, hurries_headers: Served) -> None:
+        assert b'"code":"request_timeout"' in hurries_headers.all_answers(HALF + b"\r\n" + HALF).replace(b" ", b"")
 
     @pytest.mark.parametrize(
         "headers",
@@ -133,9 +139,9 @@ class TestBodies:
         with closing(patient.connect(head)) as client:
             assert client.recv(100).startswith(b"HTTP/1.1 401")
 
-    def test_a_body_without_a_valid_key_is_thrown_away_for_a_while(self, served: Served) -> None:
-        head = served.head("POST", "/v1/flows", "Content-Length: 300000", key="wrong")
-        with closing(served.connect(head)) as client:
+    def test_a_body_without_a_valid_key_is_thrown_away_for_a_while(self, hurries_bodies: Served) -> None:
+        head = hurries_bodies.head("POST", "/v1/flows", "Content-Length: 300000", key="wrong")
+        with closing(hurries_bodies.connect(head)) as client:
             client.sendall(b"x" * 250_000)
             assert read_to_end(client).startswith(b"HTTP/1.1 401")  # and then the server closed the connection
 
@@ -145,9 +151,9 @@ class TestBodies:
             answers = read_to_end(client)
         assert (answers.count(b"HTTP/1.1 401"), answers.count(b"HTTP/1.1 200")) == (1, 1)
 
-    def test_a_body_that_takes_too_long_is_408(self, served: Served) -> None:
-        head = served.head("POST", "/v1/flows", "Content-Length: 300000")
-        assert error_of(served.all_answers(head + b'{"name":')) == (408, "request_timeout")
+    def test_a_body_that_takes_too_long_is_408(self, hurries_bodies: Served) -> None:
+        head = hurries_bodies.head("POST", "/v1/flows", "Content-Length: 300000")
+        assert error_of(hurries_bodies.all_answers(head + b'{"name":')) == (408, "request_timeout")
 
     def test_an_unknown_path_reads_no_body(self, patient: Served) -> None:
         head = patient.head("POST", "/v1/nowhere", "Transfer-Encoding: chunked")
@@ -158,7 +164,7 @@ class TestBodies:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bodies, "ROOM_WAIT_SECONDS", 0.1)
-        with serve_api(settings(tmp_path, body_timeout_seconds=300.0)) as served, ExitStack() as held:
+        with serve_api(settings(tmp_path)) as served, ExitStack() as held:
             large = served.head("POST", "/v1/flows", "Content-Length: 400000", "Expect: 100-continue")
             for _ in range(3):
                 client = held.enter_context(closing(served.connect(large)))
@@ -207,9 +213,12 @@ class TestBodies:
 
 class TestAnswers:
     @pytest.mark.slow
-    def test_a_client_that_does_not_read_its_answers_is_disconnected(self, served: Served) -> None:
+    def test_a_client_that_does_not_read_its_answers_is_disconnected(self, tmp_path: Path) -> None:
         request = b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        with closing(served.connect(request * 100, receive_buffer=4_096)):
+        with (
+            serve_api(settings(tmp_path, write_timeout_seconds=0.3)) as served,
+            closing(served.connect(request * 100, receive_buffer=4_096)),
+        ):
             wait_until(lambda: len(served.connections) == 1, what="connected")
             wait_until(lambda: len(served.connections) == 0, what="disconnected by the server")
 

@@ -113,7 +113,7 @@ def answer(api: Api, attempt: Attempt) -> None:
     """Send what is due; the receiver answers so."""
     ours = sender.Sender(api.services, lambda *_: attempt)
     while ours.start_due():
-        assert ours.wait(10)
+        assert ours.wait(60)
 
 
 def test_a_test_event_answers_with_its_delivery(api: Api, hook: str) -> None:
@@ -131,7 +131,7 @@ def test_a_test_event_answers_with_its_delivery(api: Api, hook: str) -> None:
 
 def test_a_caller_who_waits_gets_the_receivers_answer(api: Api, hook: str) -> None:
     def send() -> None:
-        wait_until(lambda: api.get(f"/webhooks/{hook}/deliveries")["total"] == 1, 20, "the test is recorded")
+        wait_until(lambda: api.get(f"/webhooks/{hook}/deliveries")["total"] == 1, 60, "the test is recorded")
         answer(api, Attempt(status=500, error="status 500"))
 
     with ThreadPoolExecutor(1) as others:

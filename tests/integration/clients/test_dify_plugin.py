@@ -166,7 +166,7 @@ def test_while_memorybase_is_away_runs_wait_and_come_in_order(dify: Dify) -> Non
     assert (found.json["memories"], found.json["error"]) == ([], "Too much work")
     assert found.text.startswith("The memory could not be searched; answer without it.")
     dify.door.is_shut = False
-    wait_until(lambda: dify.remember("Boat three.", run_id="r3").json["stored"], 20, "the pause ends")
+    wait_until(lambda: dify.remember("Boat three.", run_id="r3").json["stored"], 60, "the pause ends")
     assert dify.remember("Boat four.").json == {"stored": True, "waiting": 0, "error": ""}
     stored = dify.api.get("/messages", session_id="talk-1", order="asc")["items"]
     assert [each["content"].split()[1] for each in sorted(stored, key=lambda each: each["seq"])] == [

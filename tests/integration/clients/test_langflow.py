@@ -222,7 +222,7 @@ def test_while_memorybase_is_away_the_flow_goes_on_and_runs_come_in_order(chat: 
     assert ran.remember == "Not stored yet; it is sent again. Waiting runs: 2. Too much work."
     chat.say("Boat three.")
     chat.door.is_shut = False
-    wait_until(lambda: len(chat.stored()) == 4, 20, "all runs are stored")
+    wait_until(lambda: len(chat.stored()) == 4, 60, "all runs are stored")
     assert chat.stored() == ["Boat zero.", "Boat one.", "Boat two.", "Boat three."]
 
 
@@ -239,7 +239,7 @@ def test_a_server_that_was_killed_gets_what_was_said_meanwhile_after_its_restart
         assert ran.remember.startswith("Not stored yet; it is sent again. Waiting runs: 1. memorybase does not answer")
         assert AWAY in ran.prompt
         with serve_app(door, port=port):
-            wait_until(lambda: len(chat.stored()) == 2, 20, "the waiting run is stored")
+            wait_until(lambda: len(chat.stored()) == 2, 60, "the waiting run is stored")
             assert "My raft lies at berth 13." in texts(chat.say("Where is my raft?", "s2"))
 
 
@@ -278,7 +278,7 @@ def trickling() -> Iterator[str]:
             yield f"http://127.0.0.1:{server.getsockname()[1]}"
         finally:
             ended.set()
-            thread.join(10)
+            thread.join(60)
 
 
 def test_the_deadline_of_a_search_covers_its_whole_answer(chat: Chat) -> None:
@@ -296,7 +296,7 @@ def test_beyond_the_bound_the_oldest_run_is_lost_and_counted(chat: Chat) -> None
         ran = chat.say(f"Boat {number}.")
     assert ran.remember == "Not stored yet; it is sent again. Waiting runs: 2. Too much work. Lost runs so far: 3."
     chat.door.is_shut = False
-    wait_until(lambda: len(chat.stored()) == 3, 20, "the newest runs are stored")
+    wait_until(lambda: len(chat.stored()) == 3, 60, "the newest runs are stored")
     assert chat.stored() == ["Boat zero.", "Boat 3.", "Boat 4."]
 
 

@@ -79,7 +79,7 @@ def serving(app: Any, port: int) -> Iterator[None]:
         yield
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(60)
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
@@ -173,7 +173,7 @@ def cut_after_request(port: int) -> Iterator[str]:
     finally:
         proxy.shutdown(socket.SHUT_RDWR)
         proxy.close()
-        thread.join(10)
+        thread.join(60)
 
 
 def carried_out(request: bytes, port: int) -> bytes:
@@ -423,7 +423,7 @@ def silent_server() -> Iterator[tuple[str, threading.Event]]:
     finally:
         server.shutdown(socket.SHUT_RDWR)
         server.close()
-        thread.join(10)
+        thread.join(60)
         for connection in connections:
             connection.close()
 
@@ -443,7 +443,7 @@ client = Client(url, key, outbox=folder)
 client.capture("f", session_id="parent", messages=[{"role": "user", "content": "parent"}])
 importing.wait()
 child = os.fork()
-signal.alarm(60)
+signal.alarm(120)
 name = "parent" if child else "child"
 import memorybase_client.models
 client.capture("f", session_id=name, messages=[{"role": "user", "content": f"{name} again"}])
@@ -465,7 +465,7 @@ client = Client(url, key, outbox=folder)
 capture("before")
 is_ready, is_closed = os.pipe(), os.pipe()
 child = os.fork()
-signal.alarm(60)
+signal.alarm(120)
 if child:
     os.read(is_ready[0], 1)
     client.outbox.close(0)
@@ -539,11 +539,11 @@ def test_closing_does_not_wait_for_a_server_that_is_away(folder: Path) -> None:
     with silent_server() as (silent, was_asked):
         client = Client(silent, "k", outbox=folder)
         client.capture("f", session_id="s", messages=said("one"))
-        assert was_asked.wait(20)
+        assert was_asked.wait(60)
         assert client.outbox is not None
         closed = threading.Thread(target=client.outbox.close, args=[0.1])
         closed.start()
-        closed.join(10)
+        closed.join(60)
         assert not closed.is_alive()
         client._http.close()
 

@@ -20,8 +20,10 @@ SESSIONS = [f"session {n}" for n in range(6)]
 
 
 def shift(world: World, *, which: int = 0) -> JobOutcome:
-    """Run one notification as a worker's task does."""
-    return worker.run_jobs(world.services, world.queue.enqueued[which], owner=WORKER, may_continue=lambda: True)
+    """Run one notification as a worker's task does, on a machine that embeds as fast as it can be measured."""
+    return worker.run_jobs(
+        world.services, world.queue.enqueued[which], owner=WORKER, may_continue=lambda: True, now=lambda: 0.0
+    )
 
 
 def ready(world: World, *messages: str, sessions: Sequence[str] = SESSIONS) -> UUID:
@@ -41,12 +43,32 @@ def states(world: World, base: UUID) -> dict[str, str]:
     return {job.session_id: str(job.state) for job in world.jobs(base)}
 
 
+def embed_after_claiming(world: World, *, claims: int) -> None:
+    """Embed the first text only once so many jobs are claimed: the second one before the pace of embedding is known."""
+    claimed = threading.Semaphore(0)
+    acquire, embed = world.locks.acquire, world.embedder.before_embed
+
+    def counted(base_id: UUID, session_id: str) -> object:
+        claimed.release()
+        return acquire(base_id, session_id)
+
+    def wait(some: Sequence[str]) -> None:
+        world.embedder.before_embed = embed
+        assert all(claimed.acquire(timeout=60) for _ in range(claims)), "no job is claimed during embedding"
+        if embed is not None:
+            embed(some)
+
+    world.locks.acquire = counted  # type: ignore[method-assign,assignment]
+    world.embedder.before_embed = wait
+
+
 def test_waiting_jobs_of_many_sessions_are_embedded_and_stored_in_one_batch(world: World) -> None:
     base = ready(world)
     embedded: list[int] = []
     upserted: list[int] = []
     world.embedder.before_embed = lambda some: embedded.append(len(some))
     world.vectors.before_upsert = lambda _, records: upserted.append(len(records))
+    embed_after_claiming(world, claims=2)
     assert shift(world) is JobOutcome.DONE
     # The notified job; one claimed meanwhile, before it was known how fast texts are embedded; the others.
     assert embedded == upserted == [2, 2, 8]
@@ -207,6 +229,7 @@ def test_a_session_locked_by_another_worker_is_skipped(world: World) -> None:
 def test_an_unavailable_store_postpones_every_job_without_counting_attempts(world: World) -> None:
     base = ready(world)
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=3)
+    embed_after_claiming(world, claims=2)  # three batches
     assert shift(world) is JobOutcome.POSTPONED
     assert set(states(world, base).values()) == {"queued"}
     assert {(job.outages, job.attempts, job.lost_workers) for job in world.jobs(base)} == {(1, 0, 0)}
@@ -238,7 +261,7 @@ def test_a_job_that_loses_its_claim_before_storing_writes_nothing(
         # While the first is embedded the others have been claimed; the last of them loses its memory base.
         world.embedder.before_embed = None
         del some
-        assert claimed.wait(10)
+        assert claimed.wait(60)
         deletion.delete_memory_base(world.services, world.user_id, doomed)
 
     claimed = threading.Event()
@@ -364,7 +387,7 @@ class TestWorkerLostInABatch:
 
         def wait(*_: object) -> None:
             # As if the process were gone: nothing is stored once the other is embedded.
-            dying.wait(10)
+            dying.wait(60)
             raise errors.ClaimLost
 
         world.embedder.before_embed, world.vectors.before_upsert = die, wait

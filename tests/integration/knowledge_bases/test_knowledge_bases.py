@@ -496,7 +496,7 @@ def test_concurrent_writers_leave_one_text_and_its_chunks(desk: Desk) -> None:
 
     def write(number: int) -> None:
         try:
-            barrier.wait(10)
+            barrier.wait(60)
             for round_ in range(3):
                 desk.add(NewDocument(f"text {number} {round_}", id="same"), NewDocument(f"own {number}"))
         except BaseException as exc:  # noqa: BLE001 - shown by the assertion below

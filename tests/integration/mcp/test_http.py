@@ -367,7 +367,7 @@ def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, mon
 
     def slow(*arguments: Any) -> SearchAnswer:
         entered.set()
-        assert may_end.wait(20)
+        assert may_end.wait(60)
         return search_for_real(*arguments)
 
     monkeypatch.setattr(search, "search", slow)
@@ -378,16 +378,17 @@ def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, mon
         with ThreadPoolExecutor() as pool:
             first = pool.submit(client.call, "search_memory", query="fence")
             try:
-                assert entered.wait(20)
+                assert entered.wait(60)
                 assert "overloaded" in client.refused("search_memory", query="fence")
                 assert client.call("list_sessions")["sessions"] == []  # a read: it has slots of its own
             finally:
                 may_end.set()
-            assert first.result(20) == {"results": []}
+            assert first.result(60) == {"results": []}
 
 
 def test_the_rate_of_a_key_is_limited(api_settings: Settings) -> None:
-    with serve_mcp(api_settings.model_copy(update={"rate_limit_per_second": 1, "rate_limit_burst": 1})) as served:
+    limited = api_settings.model_copy(update={"rate_limit_per_second": 1, "rate_limit_burst": 1})
+    with serve_mcp(limited, monotonic=lambda: 1_000.0) as served:
         text = post(served, "/mcp/flows/support").json()["result"]["content"][0]["text"]
         answer = post(served)
 

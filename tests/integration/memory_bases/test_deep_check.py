@@ -204,6 +204,7 @@ class TestHalvedFiles:
         monkeypatch.setattr("memorybase.vectors.damage.time", supervisor)
         assert checked(on_chroma, base).state == "unreadable"
 
+    @pytest.mark.slow  # it freezes a process
     def test_a_frozen_server_is_given_up(
         self, on_chroma: World, base: UUID, own_chroma: ChromaServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -777,7 +777,7 @@ def test_search_works_with_a_real_store_and_model(world: World, chroma_url: str,
             return one
 
         # On a busy machine Chroma's index follows an acknowledged write a moment later.
-        wait_until(lambda: found().message_id == wine and not found().pending, 10, "the ingested message is found")
+        wait_until(lambda: found().message_id == wine and not found().pending, what="the ingested message is found")
         assert found().score == pytest.approx(hit.score, abs=1e-4)
         assert len(real.search("talk", memory_base_id=base_id, session_id="small talk", top_k=100)) == 60
     finally:

@@ -186,11 +186,11 @@ def test_a_webhook_that_is_deleted_meanwhile_does_not_fail_the_transaction_of_an
         with world.services.database.transaction() as db:
             db.execute(sa.delete(WebhookEndpoint).where(WebhookEndpoint.id == webhook.id))
             deleting.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
 
     thread = threading.Thread(target=delete)
     thread.start()
-    assert deleting.wait(10)
+    assert deleting.wait(60)
     recorded_events: list[int] = []
 
     def record() -> None:
@@ -206,8 +206,8 @@ def test_a_webhook_that_is_deleted_meanwhile_does_not_fail_the_transaction_of_an
                            "AND datname = current_database()")  # fmt: skip
             wait_until(lambda: db.scalar(wait), what="the event waits")
     go_on.set()
-    thread.join(10)
-    other.join(10)
+    thread.join(60)
+    other.join(60)
     assert recorded_events == [0]
     assert rows(world) == []
 

@@ -79,7 +79,7 @@ def test_two_senders_never_send_the_same_delivery(world: World) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert len(seen) == len({each.id for each in seen}) == 20
     assert {row.state for row in rows(world)} == {"delivered"}
 
@@ -170,7 +170,7 @@ def test_a_stalling_webhook_does_not_hold_up_the_others(world: World) -> None:
 
     def post(endpoint: queries.DueEndpoint, delivery: ClaimedDelivery, _now: datetime) -> Attempt:
         if endpoint.id == stalling.id:
-            assert release.wait(20)
+            assert release.wait(60)
         sent.append(str(delivery.id))
         return OK
 
@@ -179,15 +179,15 @@ def test_a_stalling_webhook_does_not_hold_up_the_others(world: World) -> None:
     thread = threading.Thread(target=ours.run, args=(stop,))
     thread.start()
     try:
-        wait_until(lambda: {row.state for row in rows(world, working.id)} == {"delivered"}, 20, "the others are sent")
+        wait_until(lambda: {row.state for row in rows(world, working.id)} == {"delivered"}, 60, "the others are sent")
         waiting = rows(world, stalling.id)
         assert {row.state for row in waiting} == {"pending"}
         assert sum(row.epoch for row in waiting) == sender.MAX_OF_ENDPOINT
     finally:
         release.set()
         stop.set()
-        thread.join(20)
-    assert ours.wait(20)
+        thread.join(60)
+    assert ours.wait(60)
 
 
 def test_replay_sends_one_delivery_again_under_its_id(world: World) -> None:
@@ -281,7 +281,7 @@ def test_a_delivery_that_is_replayed_meanwhile_is_not_discarded(world: World) ->
             queries.replay(db, webhook.id, [dead.id], clock.now(db))
             discarding = others.submit(deliveries.discard, world.services, world.user_id, webhook.id, dead.id)
         with pytest.raises(errors.Conflict, match="is pending"):
-            discarding.result(20)
+            discarding.result(60)
     assert [row.state for row in rows(world)] == ["pending"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
+import pytest
 from harness import wait_until
 
 from memorybase import errors
@@ -72,7 +73,7 @@ def test_an_owner_that_cannot_be_parsed_counts_as_alive() -> None:
 def watched(body: str) -> subprocess.CompletedProcess[str]:
     script = "import time, uuid\nfrom worker import process\nprocess.WATCH_SECONDS = 0.02\n" + body
     return subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -83,16 +84,50 @@ def test_a_job_past_its_deadline_ends_the_process() -> None:
     assert "job_deadline_passed" in result.stderr
 
 
+# A clock that the test moves. `pass_time` returns once the watchdog has looked at it.
+CLOCK = """
+import threading
+class Clock:
+    now, looks = 0.0, 0
+    def __call__(self):
+        self.looks += threading.current_thread().name == "watchdog"
+        return self.now
+    def pass_time(self, seconds):
+        self.now += seconds
+        seen = self.looks
+        while self.looks < seen + 3:
+            time.sleep(0.001)
+clock = Clock()
+"""
+
+
 def test_a_job_within_its_deadline_and_an_idle_worker_go_on() -> None:
     result = watched(
-        "dog = process.Watchdog(0.5)\n"
-        "for _ in range(4):\n"
+        CLOCK + "dog = process.Watchdog(900, now=clock)\n"
+        "for _ in range(2):\n"
         "    with dog.watching(uuid.uuid4()):\n"
-        "        time.sleep(0.2)\n"
-        "time.sleep(0.7)\n"
+        "        clock.pass_time(899)\n"
+        "        dog.restart()\n"  # it has made progress
+        "        clock.pass_time(899)\n"
+        "clock.pass_time(3600)\n"
     )
 
     assert result.returncode == 0, result.stderr
+
+
+def test_progress_puts_the_deadline_off_and_does_not_cancel_it() -> None:
+    result = watched(
+        CLOCK + "dog = process.Watchdog(900, now=clock)\n"
+        "with dog.watching(uuid.uuid4()):\n"
+        "    clock.pass_time(899)\n"
+        "    dog.restart()\n"
+        "    clock.pass_time(899)\n"
+        "    print('within', flush=True)\n"
+        "    clock.pass_time(2)\n"
+        "    time.sleep(50)\n"
+    )
+
+    assert (result.returncode, result.stdout) == (process.EXIT_SOFTWARE, "within\n"), result.stderr
 
 
 def test_a_clean_up_that_hangs_ends_the_process() -> None:
@@ -117,9 +152,16 @@ def test_a_stop_that_hangs_is_cut_short() -> None:
 
 
 def test_memory_is_given_back_only_after_the_process_has_grown() -> None:
-    memory = process.FreedMemory()
+    resident = 100_000_000
+    memory = process.FreedMemory(lambda: resident)
     assert not memory.give_back()
-    held = bytearray(2 * process.GROWN_BYTES)
-    held[::4096] = bytes([1]) * len(held[::4096])
+    resident += process.GROWN_BYTES - 1
+    assert not memory.give_back()
+    resident += 1
     assert memory.give_back()
     assert not memory.give_back()
+
+
+def test_the_growth_of_this_process_is_measured() -> None:
+    memory = process.FreedMemory()
+    assert memory._resident == pytest.approx(psutil.Process().memory_info().rss, rel=0.5)
