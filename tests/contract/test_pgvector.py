@@ -25,7 +25,6 @@ from memorybase.vectors.store import CollectionRef, VectorRecord
 
 DIMENSION = 4
 TABLE = f"{SCHEMA}.vectors_{DIMENSION}"
-# Only clients of this database: the server is shared, and autovacuum waits for locks too.
 
 
 @pytest.fixture

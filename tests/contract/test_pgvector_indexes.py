@@ -27,7 +27,6 @@ from memorybase.vectors.store import EXPECTED_CHUNKS, CollectionRef, VectorRecor
 DIMENSION = 8
 ABOVE = 300
 SCHEMA = pgvector_layout.SCHEMA
-# Only clients of this database: the server is shared, and autovacuum waits for locks too.
 OWN_TABLES = f"SELECT relname FROM pg_stat_user_tables WHERE schemaname = '{SCHEMA}' AND relname LIKE 'collection\\_%'"
 
 

@@ -50,7 +50,7 @@ EMPTYING = "; ".join(
     ]
 )
 OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-# How many sessions of the database wait for a lock.
+# How many clients of this database wait for a lock; the server has others, and autovacuum waits for locks too.
 WAITING = (
     b"SELECT count(*) FROM pg_stat_activity"
     b" WHERE wait_event_type = 'Lock' AND backend_type = 'client backend' AND datname = current_database()"

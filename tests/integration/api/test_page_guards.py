@@ -1,11 +1,12 @@
-"""What guards every form of the web page: its token, the scope of the key, whose the ids are, and bounds."""
+"""Every page is shown whole; what guards every form: its token, the scope of the key, whose the ids are, and bounds."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlencode
@@ -25,8 +26,7 @@ from api.web import request_tokens
 from api.web.views import VIEWS
 from api.web.visits import COOKIE
 
-pytestmark = pytest.mark.slow  # every form with each guard; test_frame and the tests of views try some of them
-
+every_form = pytest.mark.slow  # with each guard; test_frame and the tests of views try some of them
 ROUTES = {
     route.path
     for view in VIEWS
@@ -240,6 +240,7 @@ def test_every_form_of_the_page_is_here() -> None:
     assert {form.route for form in forms(NAMES)} == ROUTES
 
 
+@every_form
 @EACH_FORM
 def test_a_form_without_its_token_is_refused(api: Api, number: int) -> None:
     mine = furnish(api, "mine")
@@ -253,6 +254,7 @@ def test_a_form_without_its_token_is_refused(api: Api, number: int) -> None:
     assert browser.send(form, mine).status_code in {200, 303}
 
 
+@every_form
 @having("reads")
 def test_a_key_that_may_read_is_refused(api: Api, number: int) -> None:
     mine = furnish(api, "mine")
@@ -264,6 +266,7 @@ def test_a_key_that_may_read_is_refused(api: Api, number: int) -> None:
     assert state(api, mine)[0] == before[0]
 
 
+@every_form
 @having("own")
 def test_the_ids_of_another_user_are_as_unknown_as_ids_of_nothing(api: Api, number: int) -> None:
     other = api.of_user("theirs")
@@ -279,6 +282,7 @@ def test_the_ids_of_another_user_are_as_unknown_as_ids_of_nothing(api: Api, numb
     assert state(other, theirs) == before
 
 
+@every_form
 @having("texts")
 def test_a_text_beyond_its_bound_is_refused_and_nothing_is_stored(api: Api, number: int) -> None:
     mine = furnish(api, "mine")
@@ -291,6 +295,7 @@ def test_a_text_beyond_its_bound_is_refused_and_nothing_is_stored(api: Api, numb
         assert state(api, mine) == before, field
 
 
+@every_form
 @pytest.mark.parametrize(
     ("route", "fields", "status"),
     [
@@ -330,14 +335,54 @@ def acting(text: str) -> set[str]:
     return addresses - MAY_READ
 
 
+VOID = {"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+SHAPES = {"svg", "circle", "line", "path", "polyline", "rect", "use"}  # of SVG: each closes itself or has a closing tag
+
+
+class Outline(HTMLParser):
+    """Of a page: the texts of its headings of the first order, and the tags that are closed in another order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.headings: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag not in VOID | SHAPES:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID | SHAPES and (not self.open or self.open.pop() != tag):
+            self.wrong.append(f"</{tag}> at {self.getpos()}")
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "h1":
+            self.headings.append(data.strip())
+
+
+def test_every_page_is_shown(api: Api, subtests: pytest.Subtests) -> None:
+    mine = furnish(api, "mine")
+    browser = Browser(api)
+    for page in PAGES:
+        with subtests.test(page):
+            shown = browser.get(page.format(**asdict(mine)))
+            outline = Outline(shown.text)
+            assert (shown.status_code, outline.wrong, outline.open) == (200, [], [])
+            assert len(outline.headings) == ("<!doctype html>" in shown.text.lower()), outline.headings
+
+
+@every_form
 @pytest.mark.parametrize("page", PAGES)
 def test_a_key_that_may_read_sees_no_form(api: Api, page: str) -> None:
     mine = furnish(api, "mine")
-    path = page.format(**{name: getattr(mine, name) for name in Things.__dataclass_fields__})
+    path = page.format(**asdict(mine))
     shown = Browser(api.of_user("local", "read")).get(path)
     assert (shown.status_code, acting(shown.text)) == (200, set())
 
 
+@every_form
 @pytest.mark.parametrize(
     "page", ["/conversations", "/conversations?tab=runs", "/conversations?tab=people", "/memories", "/jobs?tab=all",
              "/settings/knowledge", "/memories/{base}", "/memories/{base}?tab=messages",
