@@ -349,7 +349,7 @@ class Outline(HTMLParser):
         self.headings: list[str] = []
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, _: object) -> None:
         if tag not in VOID | SHAPES:
             self.open.append(tag)
 
