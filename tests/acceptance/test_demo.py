@@ -55,7 +55,7 @@ def _curl(line: str) -> list[dict[str, str]]:
     headers["Authorization"] = f"Bearer {Path(shlex.split(key[1])[0]).read_text().strip()}"
     url = next(word for word in words if word.startswith("http"))
     body = json.loads(next(value for name, value in options if name == "-d"))
-    answer = httpx.post(url, headers=headers, json=body, trust_env=False)
+    answer = httpx.post(url, headers=headers, json=body, trust_env=False, timeout=60)
     assert answer.status_code == 200, answer.text
     results: list[dict[str, str]] = answer.json()["results"]
     return results

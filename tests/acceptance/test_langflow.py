@@ -75,7 +75,7 @@ def test_what_one_session_said_another_one_recalls_also_after_the_stack_was_kill
     assert "The memory could not be searched. Answer without it." in away
     stack.start()
     assert "user: My boat lies at berth 12." in say("Where does my boat lie?", "s4")
-    with httpx.Client(base_url=f"{stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False) as client:
+    with httpx.Client(base_url=f"{stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False, timeout=60) as client:
         found = client.get("/messages", params={"flow_id": "harbour", "role": "user"}).json()["items"]
     assert {each["session_id"] for each in found} == {"s1", "s2", "s4"}
 

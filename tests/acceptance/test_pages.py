@@ -157,7 +157,9 @@ class TestOneReader:
     def test_the_integration_guide_runs_after_the_readme(
         self, surroundings: Reader, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        api = httpx.Client(base_url=f"{surroundings.stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False)
+        api = httpx.Client(
+            base_url=f"{surroundings.stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False, timeout=60
+        )
         with api:
             read(surroundings, page_of("integrate.md"), api=api)
         assert "My boat lies at berth 12." in capsys.readouterr().out

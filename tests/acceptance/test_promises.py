@@ -188,4 +188,4 @@ def test_a_base_deleted_while_a_job_runs_leaves_nothing(scene: Scene) -> None:
 
 def chroma_collections(stack: Topology) -> list[str]:
     url = f"{stack.settings.chroma_url}/api/v2/tenants/default_tenant/databases/default_database/collections"
-    return [collection["name"] for collection in httpx.get(url, trust_env=False).json()]
+    return [collection["name"] for collection in httpx.get(url, trust_env=False, timeout=60).json()]

@@ -53,7 +53,9 @@ class Searcher(threading.Thread):
         with stack.services.database.reading() as db:
             held = sa.select(LedgerEntry.message_id).where(LedgerEntry.memory_base_id == UUID(base))
             self._expected = {str(message_id) for message_id in db.scalars(held)}
-        self._client = httpx.Client(base_url=stack.client.base_url, headers=stack.client.headers, trust_env=False)
+        self._client = httpx.Client(
+            base_url=stack.client.base_url, headers=stack.client.headers, trust_env=False, timeout=60
+        )
         self._ended = threading.Event()
 
     def run(self) -> None:

@@ -65,7 +65,7 @@ def sign_in(client: httpx.Client, origin: str) -> httpx.Response:
 def test_answers_over_tls_ask_browsers_to_stay_with_it(client: httpx.Client, proxy: NginxServer) -> None:
     answer = client.get("/health/live")
     assert (answer.status_code, answer.headers["strict-transport-security"]) == (200, "max-age=31536000")
-    plain = httpx.get(f"http://127.0.0.1:{proxy.http_port}/health/live", trust_env=False)
+    plain = httpx.get(f"http://127.0.0.1:{proxy.http_port}/health/live", trust_env=False, timeout=60)
     assert (plain.status_code, plain.headers["location"][:8]) == (308, "https://")
 
 

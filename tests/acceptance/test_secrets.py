@@ -69,7 +69,9 @@ def look_around(caller: Caller, link: str) -> None:
     """The pages that show what was said, as a browser first asks for them; and one that fails."""
     (base,) = caller.call("GET", "/memories")["items"]
     shown = urlencode({"flow": base["flow_id"], "id": f"{SECRET}/session"})
-    with httpx.Client(base_url=str(caller.http.base_url.join("/")), trust_env=False, follow_redirects=True) as browser:
+    with httpx.Client(
+        base_url=str(caller.http.base_url.join("/")), trust_env=False, timeout=60, follow_redirects=True
+    ) as browser:
         assert browser.get(link).url.path == "/ui/"
         pages = (f"/ui/session?{shown}", f"/ui/memories/{base['id']}/search?q={SECRET}", f"/ui/run?flow=f&id={SECRET}",
                  f"/ui/nothing?q={SECRET}")  # fmt: skip

@@ -166,7 +166,7 @@ def test_it_ingests_and_searches(client: httpx.Client) -> None:
     body = {"query": "What is the ship's name?", "mode": "dense", "include_pending": False}
     found = call(client, "POST", f"/memories/{base}/search", body)["results"]
     assert found[0]["content"] == said[0]["content"]
-    assert httpx.get(client.base_url.join("/ui/sign-in"), trust_env=False).status_code == 200
+    assert httpx.get(client.base_url.join("/ui/sign-in"), trust_env=False, timeout=60).status_code == 200
 
 
 def test_it_is_small_and_has_neither_torch_nor_kubernetes() -> None:

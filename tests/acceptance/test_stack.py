@@ -76,20 +76,22 @@ def killed_at_the_end(process: subprocess.Popen[str]) -> Iterator[None]:
 
 class TestRunning:
     def test_when_it_says_ready_every_part_answers(self, warm: EmbeddedStack) -> None:
-        answer = httpx.get(f"{warm.url}/health/ready", trust_env=False)
+        answer = httpx.get(f"{warm.url}/health/ready", trust_env=False, timeout=60)
         assert answer.status_code == 200, answer.text
         assert all(alive(warm.child(name)) for name in NAMES)
 
     def test_the_api_accepts_only_the_key_of_the_stack(self, warm: EmbeddedStack) -> None:
         def status(key: str) -> int:
             headers = {"Authorization": f"Bearer {key}"}
-            return httpx.get(f"{warm.url}/v1/memories", headers=headers, trust_env=False).status_code
+            return httpx.get(f"{warm.url}/v1/memories", headers=headers, trust_env=False, timeout=60).status_code
 
         assert status(KEY) == 200
         assert status("mb_another") == 401
 
     def test_the_api_believes_no_caller_that_it_came_over_https(self, warm: EmbeddedStack) -> None:
-        answer = httpx.get(f"{warm.url}/health/live", headers={"X-Forwarded-Proto": "https"}, trust_env=False)
+        answer = httpx.get(
+            f"{warm.url}/health/live", headers={"X-Forwarded-Proto": "https"}, trust_env=False, timeout=60
+        )
         assert "strict-transport-security" not in answer.headers
 
     def test_threads_of_the_api_share_freed_memory(self, warm: EmbeddedStack) -> None:
@@ -202,7 +204,7 @@ class TestEnding:
         """A stale pid file names its id, as after a restart of the machine."""
         headers = {"Authorization": f"Bearer {KEY}"}
         flow = f"{worn.url}/v1/flows/kept"
-        httpx.put(flow, json={"name": "kept"}, headers=headers, trust_env=False)
+        httpx.put(flow, json={"name": "kept"}, headers=headers, trust_env=False, timeout=60)
         worn.stop()
         bystander = subprocess.Popen(["sleep", "600"], start_new_session=True)
         try:
@@ -213,7 +215,7 @@ class TestEnding:
             bystander.kill()
             bystander.wait()
         assert worn.ready()
-        assert httpx.get(flow, headers=headers, trust_env=False).json()["name"] == "kept"
+        assert httpx.get(flow, headers=headers, trust_env=False, timeout=60).json()["name"] == "kept"
 
     @pytest.mark.slow
     def test_the_next_start_ends_processes_of_a_killed_supervisor(self, worn: EmbeddedStack) -> None:
@@ -245,7 +247,9 @@ class TestEnding:
         own.launch()
         line = f"not ready: worker; captures are accepted at {own.url}"
         wait_until(lambda: line in own.output(), own.start_seconds, "captures are accepted")
-        with httpx.Client(base_url=own.url, headers={"Authorization": f"Bearer {KEY}"}, trust_env=False) as client:
+        with httpx.Client(
+            base_url=own.url, headers={"Authorization": f"Bearer {KEY}"}, trust_env=False, timeout=60
+        ) as client:
             client.put("/v1/flows/f", json={"name": "f"}).raise_for_status()
             made = client.post("/v1/memories", json={"name": "b", "flow_id": "f", "threshold": 1})
             message = {"role": "assistant", "content": "captured without a worker"}

@@ -59,7 +59,9 @@ class ApiServer(PortServer):
 
     def answers(self) -> bool:
         try:
-            return httpx.get(f"http://{self.host}:{self.port}/health/live", trust_env=False).status_code == 200
+            return (
+                httpx.get(f"http://{self.host}:{self.port}/health/live", trust_env=False, timeout=60).status_code == 200
+            )
         except httpx.TransportError:
             return False
 

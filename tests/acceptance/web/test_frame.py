@@ -57,11 +57,13 @@ class TestSigningIn:
 
     @pytest.mark.parametrize("target", ["https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example"])
     def test_sign_in_redirects_to_no_other_site(self, web_stack: EmbeddedStack, target: str) -> None:
-        answer = httpx.post(f"{web_stack.url}/ui/sign-in", data={"key": KEY, "next": target}, trust_env=False)
+        answer = httpx.post(
+            f"{web_stack.url}/ui/sign-in", data={"key": KEY, "next": target}, trust_env=False, timeout=60
+        )
         assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
 
     def test_the_root_redirects_to_the_pages(self, web_stack: EmbeddedStack) -> None:
-        answer = httpx.get(web_stack.url, trust_env=False)
+        answer = httpx.get(web_stack.url, trust_env=False, timeout=60)
         assert (answer.status_code, answer.headers["location"]) == (307, "/ui/")
 
 
@@ -71,7 +73,7 @@ class TestOtherSites:
 
     @pytest.mark.parametrize("headers", FOREIGN)
     def test_another_site_signs_nobody_in_or_out(self, web_stack: EmbeddedStack, headers: dict[str, str]) -> None:
-        with httpx.Client(base_url=f"{web_stack.url}/ui", trust_env=False) as browser:
+        with httpx.Client(base_url=f"{web_stack.url}/ui", trust_env=False, timeout=60) as browser:
             assert browser.post("/sign-in", data={"key": KEY}, headers=headers).status_code == 403
             assert browser.post("/sign-in", data={"key": KEY}).status_code == 303
             assert browser.post("/sign-out", headers=headers).status_code == 403
@@ -79,7 +81,7 @@ class TestOtherSites:
 
     def test_a_sign_in_link_on_another_site_asks_first(self, web_stack: EmbeddedStack, client: Client) -> None:
         link = client.create_sign_in_link().url_path
-        with httpx.Client(base_url=web_stack.url, trust_env=False) as browser:
+        with httpx.Client(base_url=web_stack.url, trust_env=False, timeout=60) as browser:
             answer = browser.get(link, headers={"Sec-Fetch-Site": "cross-site"})
             assert "Another site led to this sign-in link" in answer.text
             form = {"token": link.rpartition("=")[2]}
@@ -87,7 +89,7 @@ class TestOtherSites:
             assert browser.post("/ui/enter", data=form, headers=own).status_code == 303
 
     def test_a_form_without_its_token_changes_nothing(self, web_stack: EmbeddedStack) -> None:
-        with httpx.Client(base_url=f"{web_stack.url}/ui", trust_env=False) as browser:
+        with httpx.Client(base_url=f"{web_stack.url}/ui", trust_env=False, timeout=60) as browser:
             browser.post("/sign-in", data={"key": KEY})
             token = re.findall(r'name="csrf" value="([^"]+)"', browser.get("/components").text)[0]
             for wrong in ({}, {"csrf": ""}, {"csrf": "é"}, {"csrf": token[:-4] + "AAA="}):
@@ -97,7 +99,9 @@ class TestOtherSites:
             assert browser.get("/components").status_code == 303  # signed out
 
     def test_no_page_allows_inline_scripts_or_styles(self, web_stack: EmbeddedStack) -> None:
-        policy = httpx.get(f"{web_stack.url}/ui/sign-in", trust_env=False).headers["content-security-policy"]
+        policy = httpx.get(f"{web_stack.url}/ui/sign-in", trust_env=False, timeout=60).headers[
+            "content-security-policy"
+        ]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
 

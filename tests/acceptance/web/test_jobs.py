@@ -90,7 +90,9 @@ def test_a_new_key_is_shown_once(window: Window, web_stack: EmbeddedStack) -> No
     page.get_by_role("button", name="Revoke shown once").click()
     page.get_by_role("dialog", name="Revoke shown once?").get_by_role("button", name="Revoke").click()
     expect(page.get_by_role("row", name="shown once")).to_have_count(0)
-    refused = httpx.get(f"{web_stack.url}/v1/flows", headers={"Authorization": f"Bearer {secret}"}, trust_env=False)
+    refused = httpx.get(
+        f"{web_stack.url}/v1/flows", headers={"Authorization": f"Bearer {secret}"}, trust_env=False, timeout=60
+    )
     assert refused.status_code == 401
     assert KEY not in page.content()
 

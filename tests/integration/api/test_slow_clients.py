@@ -65,7 +65,7 @@ class TestConnections:
         with ExitStack() as open_connections:
             for _ in range(3 * MOST):
                 open_connections.enter_context(closing(patient.connect(HALF)))
-            assert httpx.get(f"{patient.url}/health/live").status_code == 200
+            assert httpx.get(f"{patient.url}/health/live", timeout=60).status_code == 200
             wait_until(lambda: len(patient.connections) == MOST - 1, what="the others gave way, to the last one too")
 
     def test_idle_connections_keep_nobody_out(self, patient: Served) -> None:
@@ -84,7 +84,7 @@ class TestConnections:
                 assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"  # the key was accepted
             assert error_of(patient.all_answers(HALF)) == (503, "too_many_connections")
         wait_until(lambda: len(patient.connections) == 0, what="closed connections are not counted")
-        assert httpx.get(f"{patient.url}/health/live").status_code == 200
+        assert httpx.get(f"{patient.url}/health/live", timeout=60).status_code == 200
 
     def test_a_trusted_proxy_has_no_bound_of_its_own(self, tmp_path: Path) -> None:
         behind = settings(tmp_path, trusted_proxies=["127.0.0.0/8"])
@@ -172,7 +172,9 @@ class TestBodies:
             assert error_of(served.all_answers(large)) == (503, "too_many_bodies")
             served.api.flow("f")
             small = {"session_id": "s", "messages": [{"role": "user", "content": "hello"}]}
-            answer = httpx.post(f"{served.url}/v1/flows/f/runs", json=small, headers={"X-API-Key": served.api.secret})
+            answer = httpx.post(
+                f"{served.url}/v1/flows/f/runs", json=small, headers={"X-API-Key": served.api.secret}, timeout=60
+            )
             assert answer.status_code == 201
 
     @pytest.mark.parametrize("prefix", ["", "/memory"])
@@ -189,7 +191,9 @@ class TestBodies:
     def test_the_room_of_a_body_is_free_once_it_was_answered(self, patient: Served) -> None:
         body = {"name": "x" * 390_000}
         for _ in range(10):
-            answer = httpx.post(f"{patient.url}/v1/flows", json=body, headers={"X-API-Key": patient.api.secret})
+            answer = httpx.post(
+                f"{patient.url}/v1/flows", json=body, headers={"X-API-Key": patient.api.secret}, timeout=60
+            )
             assert answer.status_code == 422
 
     async def _waits(self) -> list[str]:

@@ -33,7 +33,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 def post(served: Served, path: str = "/mcp", body: Any = None, **headers: str) -> httpx.Response:
     sent = {"Authorization": f"Bearer {served.api.secret}", **ACCEPT, **headers}
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=60) as client:
         return client.post(served.url + path, json=CALL if body is None else body, headers=sent)
 
 
@@ -58,7 +58,7 @@ def test_claude_codes_handshake_of_the_older_protocol_is_answered(served: Served
         "sec-fetch-mode": "cors", "accept-encoding": "gzip, deflate",
     }  # fmt: skip
     later = sent | {"mcp-protocol-version": "2025-11-25"}
-    with httpx.Client(base_url=served.url, trust_env=False) as client:
+    with httpx.Client(base_url=served.url, trust_env=False, timeout=60) as client:
         greeted = client.post("/mcp/flows/support", content=greeting, headers=sent)
         noted = client.post(
             "/mcp/flows/support", content=b'{"method":"notifications/initialized","jsonrpc":"2.0"}', headers=later
@@ -88,7 +88,7 @@ def test_claude_codes_handshake_of_the_new_protocol_is_answered(served: Served) 
         "authorization": f"Bearer {served.api.secret}", "content-type": "application/json",
         "user-agent": "claude-code/2.1.330 (sdk-cli)", "mcp-protocol-version": "2026-07-28",
     }  # fmt: skip
-    with httpx.Client(base_url=served.url, trust_env=False) as client:
+    with httpx.Client(base_url=served.url, trust_env=False, timeout=60) as client:
         discovered, listed = (
             client.post("/mcp/flows/support", content=body, headers=sent | {"mcp-method": method}).json()
             for method, body in (("server/discover", probe), ("tools/list", listing))
@@ -102,7 +102,7 @@ def test_claude_codes_handshake_of_the_new_protocol_is_answered(served: Served) 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic a2V5"}])
 def test_without_a_valid_key_every_request_is_401_and_says_how(served: Served, headers: dict[str, str]) -> None:
     for body in (CALL, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, []):
-        answer = httpx.post(f"{served.url}/mcp", json=body, headers={**ACCEPT, **headers}, trust_env=False)
+        answer = httpx.post(f"{served.url}/mcp", json=body, headers={**ACCEPT, **headers}, trust_env=False, timeout=60)
 
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -261,7 +261,7 @@ def test_an_address_that_is_not_understood_is_refused(served: Served, query: str
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 def test_there_are_no_streams_and_no_sessions(served: Served, method: str) -> None:
-    answer = httpx.request(method, f"{served.url}/mcp", headers=ACCEPT, trust_env=False)
+    answer = httpx.request(method, f"{served.url}/mcp", headers=ACCEPT, trust_env=False, timeout=60)
 
     assert answer.status_code == 405
     assert answer.headers["allow"] == "POST"
