@@ -25,6 +25,8 @@ from memorybase.stack.state import DataDir, write_private
 CHECK_SECONDS = 0.25  # how soon a dead child is noticed
 TRIM_SECONDS = 10.0  # how often the size of log files is checked
 STEADY_SECONDS = 10.0  # a child that lived this long has started successfully
+FIRST_DELAY_SECONDS = 0.25
+MAX_DOUBLINGS = 16  # any number of deaths has a delay
 MAX_DELAY_SECONDS = 10.0
 KILLED_DELAY_SECONDS = 1.0  # killed from outside, which is not the child's fault: restart it soon
 DEATHS_BEFORE_READY = 3
@@ -215,7 +217,7 @@ class Processes:
             return
         if kept.deaths == DEATHS_BEFORE_READY and not killed:
             self._report(f"note: {self._describe_deaths(kept, how)}")
-        delay = 0.0 if kept.deaths == 1 else min(0.25 * 2**kept.deaths, MAX_DELAY_SECONDS)
+        delay = _delay(kept.deaths)
         delay = min(delay, KILLED_DELAY_SECONDS) if killed else delay
         self._report(f"{name} {how}; restarting it" + (f" in {delay:g} s" if delay else ""))
         if delay:
@@ -273,3 +275,10 @@ def _kill_group(pid: int) -> None:
     # Each child leads its own session and group; the id is not reused while any member lives.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
+
+
+def _delay(deaths: int) -> float:
+    """Seconds until a child that died so often is started again."""
+    if deaths == 1:
+        return 0.0
+    return float(min(FIRST_DELAY_SECONDS * 2 ** min(deaths, MAX_DOUBLINGS), MAX_DELAY_SECONDS))

@@ -7,8 +7,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-# An event that a test waits for comes within milliseconds, or late on a busy machine.
-PATIENCE = 60.0
+# An event that a test waits for comes within milliseconds, or late on a busy machine. Below the limit of a test, so
+# that what did not come is named.
+PATIENCE = 50.0
 
 
 def wait_until(predicate: Callable[[], T], timeout: float = PATIENCE, what: str = "the condition") -> T:

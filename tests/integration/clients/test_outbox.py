@@ -270,6 +270,14 @@ def test_what_the_server_refuses_is_kept_aside_and_the_rest_goes_on(served: Serv
     assert stored(served.api) == ["good"]
 
 
+def test_an_outage_of_any_length_has_a_bounded_pause(folder: Path) -> None:
+    """A thread that ended here would leave what is captured later to the next process."""
+    outbox = Outbox(folder)
+    pauses = [outbox._pause_after(outbox_module._Outcome.FAILED) for _ in range(2000)]
+    outbox.close()
+    assert max(pauses) <= outbox_module.LONGEST_PAUSE_SECONDS
+
+
 def test_a_key_that_is_refused_loses_nothing(served: Served, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Client(served.url, "a wrong key", outbox=folder) as client:
         client.capture("f", session_id="s", messages=said("kept"))

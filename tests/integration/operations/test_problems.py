@@ -37,7 +37,7 @@ def part(name: str, problem: str | None = None) -> PartView:
 def all_parts_answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Parts are processes that this test has not; what is away is entered here."""
     away: dict[str, str] = {}
-    monkeypatch.setattr(parts, "look", lambda _: [part(name, away.get(name)) for name in part_names(Settings())])
+    monkeypatch.setattr(parts, "look", lambda _, **__: [part(name, away.get(name)) for name in part_names(Settings())])
     return away
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorybase.settings import Settings
+from memorybase.stack import processes
 from memorybase.stack.children import Plan, plan
 from memorybase.stack.state import DataDir
 
@@ -44,3 +45,9 @@ def test_with_pgvector_a_chroma_that_has_data_is_started(tmp_path: Path, monkeyp
     for name, value in stack.environment.items():
         monkeypatch.setenv(name, value)
     assert Settings().vector_servers == ("pgvector", "chroma")
+
+
+def test_any_number_of_deaths_has_a_bounded_delay() -> None:
+    delays = [processes._delay(deaths) for deaths in range(1, 2000)]
+    assert delays[:4] == [0.0, 1.0, 2.0, 4.0]
+    assert max(delays) == delays[-1] == processes.MAX_DELAY_SECONDS

@@ -30,6 +30,7 @@ MAX_CAPTURES = 10_000
 MAX_BYTES = 64_000_000
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
+MAX_DOUBLINGS = 16  # of a pause: more would not fit into a float after an outage of hours
 OTHER_SENDER_SECONDS = 1.0  # how soon after another process died this one sends
 LOOK_SECONDS = 60.0  # for what a process that died has left
 CLOSE_SECONDS = 2.0
@@ -231,7 +232,9 @@ class Outbox:
     def _pause_after(self, outcome: _Outcome) -> float:
         if outcome is _Outcome.FAILED:
             self._failed_in_a_row += 1
-            return jittered(min(FIRST_PAUSE_SECONDS * 2**self._failed_in_a_row, LONGEST_PAUSE_SECONDS))
+            return jittered(
+                min(FIRST_PAUSE_SECONDS * 2 ** min(self._failed_in_a_row, MAX_DOUBLINGS), LONGEST_PAUSE_SECONDS)
+            )
         self._failed_in_a_row = 0
         return OTHER_SENDER_SECONDS if outcome is _Outcome.OTHER else LOOK_SECONDS
 
