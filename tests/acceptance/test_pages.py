@@ -13,7 +13,6 @@ import httpx
 import pytest
 from harness.distiller import plain, serving
 from harness.pages import PAGES, Block, Reader, blocks_of
-from harness.rows import EveryRow
 from harness.stack import KEY, ROOT, EmbeddedStack
 from langchain_core.language_models import FakeListChatModel
 
@@ -207,14 +206,13 @@ def test_each_variable_is_defined_before_its_page_uses_it() -> None:
     assert not problems, "\n".join(problems)
 
 
-def test_a_variable_has_one_meaning_on_all_pages() -> None:
+def test_a_variable_has_one_meaning_on_all_pages(subtests: pytest.Subtests) -> None:
     code = [(page.name, block.code) for page in PAGES for block in blocks_of(page) if block.language == "sh"]
-    with EveryRow() as row:
-        for name in ("API", "KEY", "AUTH", "JSON"):
-            with row(name):
-                meaning = re.compile(rf'\b{name}=("[^"]*"|\$\([^)]*\)|\S+)')
-                meanings = {found: page for page, block in code for found in meaning.findall(block)}
-                assert len(meanings) == 1, meanings
+    for name in ("API", "KEY", "AUTH", "JSON"):
+        with subtests.test(name):
+            meaning = re.compile(rf'\b{name}=("[^"]*"|\$\([^)]*\)|\S+)')
+            meanings = {found: page for page, block in code for found in meaning.findall(block)}
+            assert len(meanings) == 1, meanings
 
 
 def test_each_reason_not_to_run_something_is_still_needed() -> None:

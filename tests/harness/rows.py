@@ -1,13 +1,11 @@
-"""One test for a whole table: it runs every row and names each that fails."""
+"""One test for a whole table: pytest's `subtests` runs every row and names each that fails."""
 
 from __future__ import annotations
 
+import functools
 import inspect
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any
 
 import pytest
@@ -15,24 +13,25 @@ import pytest
 # What is printed of a row without an id: a table may hold texts of a megabyte.
 LABEL_LENGTH = 120
 PARAMETER_SET = type(pytest.param())
-# `pytest.raises` that sees no error, and `pytest.skip`, raise what is no Exception.
-FAILURES = (Exception, pytest.fail.Exception, pytest.skip.Exception)
+SUBTESTS = inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)
+Table = list[tuple[str, dict[str, Any]]]
 
 
 def each_row(
     names: str | Sequence[str], rows: Iterable[Any], *, ids: Iterable[str] | None = None
 ) -> Callable[[Any], Any]:
-    """Like `pytest.mark.parametrize`, for rows of a table: one case, and its failure lists every row that fails.
+    """Like `pytest.mark.parametrize`, but one test with a subtest for each row.
 
-    `tmp_path` and `monkeypatch` are fresh for each row. All rows share the other fixtures of the one case: a test that
+    `tmp_path` and `monkeypatch` are fresh for each row. All rows share the other fixtures of the one test: a test that
     changes what they give must not depend on the rows before. Real parts (databases, stores) and rows that may be
     skipped belong in `parametrize`. On a class, it is for every test that takes the names.
     """
     columns = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
-    named = list(ids) if ids is not None else []
+    rows = list(rows)
+    named = list(ids) if ids is not None else [None] * len(rows)
     table = [
-        (_label(row, number, named), dict(zip(columns, _values(row, len(columns)), strict=True)))
-        for number, row in enumerate(rows)
+        (_label(row, name), dict(zip(columns, _values(row, len(columns)), strict=True)))
+        for row, name in zip(rows, named, strict=True)
     ]
     if not table:
         raise ValueError(f"no row for {', '.join(columns)}")
@@ -48,36 +47,42 @@ def each_row(
     return decorate
 
 
-def _of_all_rows(test: Any, columns: list[str], table: list[tuple[str, dict[str, Any]]]) -> Any:
-    def run(*args: Any, **fixtures: Any) -> None:
-        failures = []
-        for number, (label, values) in enumerate(table):
-            try:
-                with _fresh(fixtures, number) as own:
-                    test(*args, **own, **values)
-            except FAILURES as error:
-                failures.append((label, error))
-        if failures:
-            lines = [f"{label}: {_where(error, test)}{type(error).__name__}: {error}" for label, error in failures]
-            message = "\n".join([f"{len(failures)} of {len(table)} rows fail:", *lines])
-            raise AssertionError(message) from failures[0][1]
-
-    # pytest reads fixtures from the signature and marks from `pytestmark`.
-    for name in ("__module__", "__name__", "__qualname__", "__doc__", "pytestmark"):
-        if hasattr(test, name):
-            setattr(run, name, getattr(test, name))
-    signature = inspect.signature(test)
-    missing = [column for column in columns if column not in signature.parameters]
+def _of_all_rows(test: Any, columns: list[str], table: Table) -> Any:
+    parameters = inspect.signature(test).parameters
+    missing = [column for column in columns if column not in parameters]
     if missing:
         raise TypeError(f"{test.__qualname__} does not take {', '.join(missing)}")
-    remaining = [value for name, value in signature.parameters.items() if name not in columns]
-    run.__signature__ = signature.replace(parameters=remaining)  # type: ignore[attr-defined]
-    run.source = getattr(test, "source", test)  # type: ignore[attr-defined]
+    if hasattr(test, "rows"):  # a table within this one
+        table = [(f"{outer}, {inner}", own | others) for outer, own in table for inner, others in test.rows]
+        test = test.__wrapped__
+
+    # Of the attributes only the marks: Hypothesis would take this function for its own.
+    @functools.wraps(test, assigned=(*functools.WRAPPER_ASSIGNMENTS, "pytestmark"), updated=())
+    def run(*args: Any, subtests: pytest.Subtests, **fixtures: Any) -> None:
+        __tracebackhide__ = True
+        for number, (label, values) in enumerate(table):
+            with subtests.test(label), _not_skipped(), _fresh(fixtures, number) as own:
+                test(*args, **own, **values)
+
+    remaining = [value for name, value in parameters.items() if name not in (*columns, "subtests")]
+    run.__signature__ = inspect.Signature([*remaining, SUBTESTS])  # type: ignore[attr-defined]
+    run.rows = table  # type: ignore[attr-defined]
     return run
 
 
 @contextmanager
+def _not_skipped() -> Iterator[None]:
+    """pytest takes a subtest that skips, or fails as expected, for one that passes."""
+    __tracebackhide__ = True
+    try:
+        yield
+    except (pytest.skip.Exception, pytest.xfail.Exception) as error:
+        raise AssertionError(f"a row must not skip or xfail: {error}") from None
+
+
+@contextmanager
 def _fresh(fixtures: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
+    __tracebackhide__ = True
     own = dict(fixtures)
     if "tmp_path" in own:
         own["tmp_path"] = own["tmp_path"] / f"row-{number}"
@@ -96,59 +101,8 @@ def _values(row: Any, columns: int) -> tuple[Any, ...]:
     return tuple(row) if columns > 1 else (row,)
 
 
-def _label(row: Any, number: int, ids: list[str]) -> str:
-    if isinstance(row, PARAMETER_SET) and row.id is not None:
-        return f"row {number} ({row.id})"
-    if ids:
-        return f"row {number} ({ids[number]})"
-    text = repr(tuple(row.values) if isinstance(row, PARAMETER_SET) else row)
-    return f"row {number} {text if len(text) <= LABEL_LENGTH else text[:LABEL_LENGTH] + '…'}"
-
-
-def _where(error: BaseException, test: Any) -> str:
-    """The line of the test that failed; of tables within tables, the inner message has it."""
-    code = inspect.unwrap(getattr(test, "source", test)).__code__
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == code.co_filename]
-    return f"line {lines[-1]}: " if lines else ""
-
-
-@dataclass
-class EveryRow:
-    """`with EveryRow() as row:`, then `with row(name):` around the assertions about each row."""
-
-    problems: list[str] = field(default_factory=list)
-    tried: int = 0
-
-    def __call__(self, *names: object) -> Row:
-        self.tried += 1
-        return Row(self, " ".join(map(str, names)))
-
-    def __enter__(self) -> EveryRow:
-        return self
-
-    def __exit__(self, _: object, other: BaseException | None, __: object) -> None:
-        __tracebackhide__ = True
-        found = f"{len(self.problems)} of {self.tried} rows failed:\n" + "\n".join(self.problems)
-        if other is not None:
-            if self.problems:
-                other.add_note(found)
-            return
-        assert self.tried, "the table has no rows"
-        assert not self.problems, found
-
-
-@dataclass
-class Row:
-    table: EveryRow
-    name: str
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, problem: BaseException | None, traceback: TracebackType | None) -> bool:
-        if traceback is None or not isinstance(problem, (Exception, pytest.fail.Exception)):
-            return False
-        kind = "" if isinstance(problem, (AssertionError, pytest.fail.Exception)) else f"{type(problem).__name__}: "
-        said = f"- {self.name} (line {traceback.tb_lineno}): {kind}{problem}"
-        self.table.problems.append(said.replace("\n", "\n    "))
-        return True
+def _label(row: Any, given: Any) -> str:
+    if isinstance(row, PARAMETER_SET):
+        given, row = row.id or given, tuple(row.values)
+    text = str(given or repr(row))  # xdist sends no subclass of str
+    return text if len(text) <= LABEL_LENGTH else text[:LABEL_LENGTH] + "…"

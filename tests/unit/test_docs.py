@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import typer
 from harness.contract import CONTRACT
-from harness.rows import EveryRow
 
 from api import failures
 from api.locations import PREFIX
@@ -97,22 +96,22 @@ def shown(value: Any) -> str:
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
-def test_each_setting_is_documented_with_its_default() -> None:
+def test_each_setting_is_documented_with_its_default(subtests: pytest.Subtests) -> None:
     page = rows(REFERENCE / "settings.md")
     plain, quick = Settings(), embedded(Settings().data_dir)
-    with EveryRow() as each:
-        for name in Settings.model_fields:
-            variable = ENVIRONMENT_PREFIX + name.upper()
-            with each(variable):
-                row = page.get(variable)
-                assert row is not None, "add a row for it to docs/reference/settings.md"
-                default, with_up, meaning = row
-                wanted = shown(getattr(plain, name))
-                assert default == wanted, f"docs/reference/settings.md: its default is {wanted}, not {default}"
-                other = shown(getattr(quick, name)) if getattr(quick, name) != getattr(plain, name) else ""
-                other = "its own" if name in CHOSEN_BY_UP else other
-                assert with_up == other, f"docs/reference/settings.md: with `up` it is {other or 'the default'}"
-                assert meaning, "docs/reference/settings.md: say what it means"
+    assert Settings.model_fields
+    for name in Settings.model_fields:
+        variable = ENVIRONMENT_PREFIX + name.upper()
+        with subtests.test(variable):
+            row = page.get(variable)
+            assert row is not None, "add a row for it to docs/reference/settings.md"
+            default, with_up, meaning = row
+            wanted = shown(getattr(plain, name))
+            assert default == wanted, f"docs/reference/settings.md: its default is {wanted}, not {default}"
+            other = shown(getattr(quick, name)) if getattr(quick, name) != getattr(plain, name) else ""
+            other = "its own" if name in CHOSEN_BY_UP else other
+            assert with_up == other, f"docs/reference/settings.md: with `up` it is {other or 'the default'}"
+            assert meaning, "docs/reference/settings.md: say what it means"
 
 
 def test_no_page_names_a_setting_that_does_not_exist() -> None:
@@ -138,16 +137,17 @@ def error_classes() -> list[type[MemorybaseError]]:
     return sorted(found, key=lambda kind: kind.__name__)
 
 
-def test_each_error_is_documented_with_its_status() -> None:
+def test_each_error_is_documented_with_its_status(subtests: pytest.Subtests) -> None:
     page = rows(REFERENCE / "errors.md")
-    with EveryRow() as each:
-        for kind in error_classes():
-            with each(kind.code, kind.__name__):
-                row = page.get(kind.code)
-                assert row is not None, "add a row for it to docs/reference/errors.md"
-                stated = [str(kind.status_code), "yes" if kind.retryable else "no"]
-                assert row[:2] == stated, f"docs/reference/errors.md: status and retryable are {stated}, not {row[:2]}"
-                assert row[2], "docs/reference/errors.md: say what to do about it"
+    kinds = error_classes()
+    assert kinds
+    for kind in kinds:
+        with subtests.test(f"{kind.code} {kind.__name__}"):
+            row = page.get(kind.code)
+            assert row is not None, "add a row for it to docs/reference/errors.md"
+            stated = [str(kind.status_code), "yes" if kind.retryable else "no"]
+            assert row[:2] == stated, f"docs/reference/errors.md: status and retryable are {stated}, not {row[:2]}"
+            assert row[2], "docs/reference/errors.md: say what to do about it"
 
 
 def test_no_error_class_is_overlooked() -> None:
@@ -175,18 +175,18 @@ def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 COMMANDS = dict(commands(typer.main.get_command(cli.app), "memorybase"))
 
 
-def test_each_command_is_documented_with_its_options() -> None:
+def test_each_command_is_documented_with_its_options(subtests: pytest.Subtests) -> None:
     page = sections(REFERENCE / "cli.md")
-    with EveryRow() as each:
-        for name, command in COMMANDS.items():
-            with each(name):
-                assert name in page, f"add a heading '## {name}' to docs/reference/cli.md"
-                options = {
-                    parameter.opts[0] for parameter in command.params
-                    if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False)
-                }  # fmt: skip
-                missing = [option for option in options - {"--help"} if f"| `{option}` |" not in page[name]]
-                assert not missing, f"add {missing} to the table below '## {name}' in docs/reference/cli.md"
+    assert COMMANDS
+    for name, command in COMMANDS.items():
+        with subtests.test(name):
+            assert name in page, f"add a heading '## {name}' to docs/reference/cli.md"
+            options = {
+                parameter.opts[0] for parameter in command.params
+                if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False)
+            }  # fmt: skip
+            missing = [option for option in options - {"--help"} if f"| `{option}` |" not in page[name]]
+            assert not missing, f"add {missing} to the table below '## {name}' in docs/reference/cli.md"
 
 
 # Tasks and keys
@@ -228,14 +228,14 @@ def test_the_documented_routes_are_those_of_the_api() -> None:
 # Tables
 
 
-def test_each_table_is_documented_with_its_columns() -> None:
+def test_each_table_is_documented_with_its_columns(subtests: pytest.Subtests) -> None:
     page = sections(REFERENCE / "tables.md")
-    with EveryRow() as each:
-        for table in models.Base.metadata.sorted_tables:
-            with each(table.name):
-                assert table.name in page, f"add a heading '## {table.name}' to docs/reference/tables.md"
-                missing = [column.name for column in table.columns if f"`{column.name}`" not in page[table.name]]
-                assert not missing, f"add these columns below its heading in docs/reference/tables.md: {missing}"
+    assert models.Base.metadata.sorted_tables
+    for table in models.Base.metadata.sorted_tables:
+        with subtests.test(str(table.name)):
+            assert table.name in page, f"add a heading '## {table.name}' to docs/reference/tables.md"
+            missing = [column.name for column in table.columns if f"`{column.name}`" not in page[table.name]]
+            assert not missing, f"add these columns below its heading in docs/reference/tables.md: {missing}"
 
 
 # Words
@@ -254,15 +254,15 @@ def internal_links(page: Path) -> list[str]:
     return [link for link in _LINK.findall(prose(page)) if not re.match(r"[a-z]+:", link)]
 
 
-def test_each_internal_link_leads_somewhere() -> None:
-    with EveryRow() as each:
-        for page in LINKING:
-            for link in internal_links(page):
-                with each(page.relative_to(ROOT), link):
-                    path, _, anchor = link.partition("#")
-                    target = (page.parent / path).resolve() if path else page
-                    assert target.exists(), "the link leads nowhere"
-                    assert not anchor or anchor in anchors(target), "that page has no such heading"
+def test_each_internal_link_leads_somewhere(subtests: pytest.Subtests) -> None:
+    links = [(page, link) for page in LINKING for link in internal_links(page)]
+    assert links
+    for page, link in links:
+        with subtests.test(f"{page.relative_to(ROOT)} {link}"):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            assert target.exists(), "the link leads nowhere"
+            assert not anchor or anchor in anchors(target), "that page has no such heading"
 
 
 def test_each_test_that_a_page_names_exists() -> None:
@@ -291,20 +291,20 @@ def test_each_page_can_be_reached_from_the_index() -> None:
 RECORDS = sorted(DECISIONS.glob("[0-9]*.md"))
 
 
-def test_each_decision_has_its_headings_and_is_in_the_index() -> None:
+def test_each_decision_has_its_headings_and_is_in_the_index(subtests: pytest.Subtests) -> None:
     index = (DECISIONS / "README.md").read_text(encoding="utf-8")
-    with EveryRow() as each:
-        for record in RECORDS:
-            with each(f"docs/decisions/{record.name}"):
-                number, text, below = record.name[:4], record.read_text(encoding="utf-8"), sections(record)
-                assert text.startswith(f"# {number}. "), f"it begins with '# {number}. ' and its title"
-                lacking = [
-                    heading for heading in DECISION_HEADINGS if not below.get(heading.removeprefix("## "), "").strip()
-                ]
-                assert not lacking, f"it lacks {lacking} with something below"
-                title = text.splitlines()[0].removeprefix(f"# {number}. ")
-                row = f"| {number} | [{title}]({record.name}) |"
-                assert row in index, f"add '{row}' to docs/decisions/README.md"
+    assert RECORDS
+    for record in RECORDS:
+        with subtests.test(f"docs/decisions/{record.name}"):
+            number, text, below = record.name[:4], record.read_text(encoding="utf-8"), sections(record)
+            assert text.startswith(f"# {number}. "), f"it begins with '# {number}. ' and its title"
+            lacking = [
+                heading for heading in DECISION_HEADINGS if not below.get(heading.removeprefix("## "), "").strip()
+            ]
+            assert not lacking, f"it lacks {lacking} with something below"
+            title = text.splitlines()[0].removeprefix(f"# {number}. ")
+            row = f"| {number} | [{title}]({record.name}) |"
+            assert row in index, f"add '{row}' to docs/decisions/README.md"
 
 
 def test_decisions_are_numbered_without_gaps() -> None:
@@ -358,17 +358,16 @@ def test_each_way_to_integrate_has_a_guide_and_a_test() -> None:
     assert [path for path in TESTED_BY.values() if not (ROOT / path).exists()] == []
 
 
-def test_the_readme_counts_the_lines_of_the_guides_first_code() -> None:
+def test_the_readme_counts_the_lines_of_the_guides_first_code(subtests: pytest.Subtests) -> None:
     written = ways()
-    with EveryRow() as each:
-        for guide in TESTED_BY:
-            with each(guide):
-                said = re.search(r"(\d+) lines", written[guide])
-                if said is None:
-                    assert written[guide] in {"a command", "clicks"}
-                    continue
-                code = _CODE.search((DOCS / "howto" / f"{guide}.md").read_text(encoding="utf-8"))
-                assert code is not None, "its page has no code"
-                lines = [line.strip() for line in code[1].splitlines()]
-                counted = [line for line in lines if line and not line.startswith(("#", "//"))]
-                assert len(counted) == int(said[1]), f"its first code has {len(counted)} lines"
+    for guide in TESTED_BY:
+        with subtests.test(guide):
+            said = re.search(r"(\d+) lines", written[guide])
+            if said is None:
+                assert written[guide] in {"a command", "clicks"}
+                continue
+            code = _CODE.search((DOCS / "howto" / f"{guide}.md").read_text(encoding="utf-8"))
+            assert code is not None, "its page has no code"
+            lines = [line.strip() for line in code[1].splitlines()]
+            counted = [line for line in lines if line and not line.startswith(("#", "//"))]
+            assert len(counted) == int(said[1]), f"its first code has {len(counted)} lines"

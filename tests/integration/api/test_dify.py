@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from harness.api import Api, Json
-from harness.rows import EveryRow
 
 from api.dify_schemas import DEFAULT_TOP_K
 from api.routes.dify import CONTENT_CHARS
@@ -154,11 +153,12 @@ KNOWLEDGE: list[tuple[Callable[[Json], str], set[str]]] = [
 ]
 
 
-def test_a_knowledge_id_is_a_memory_base_or_a_flow_and_perhaps_an_end_user(api: Api, base: Json) -> None:
-    with EveryRow() as row:
-        for named, wanted in KNOWLEDGE:
-            with row(named(base)):
-                assert {record["content"] for record in records(api, named(base))} == wanted
+def test_a_knowledge_id_is_a_memory_base_or_a_flow_and_perhaps_an_end_user(
+    api: Api, base: Json, subtests: pytest.Subtests
+) -> None:
+    for named, wanted in KNOWLEDGE:
+        with subtests.test(named(base)):
+            assert {record["content"] for record in records(api, named(base))} == wanted
 
 
 def test_a_slash_in_a_name_or_an_id_is_encoded(api: Api) -> None:
@@ -191,12 +191,11 @@ def test_a_flow_is_searched_in_all_its_memory_bases(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("base")
-def test_settings_that_dify_leaves_out_have_defaults(api: Api) -> None:
+def test_settings_that_dify_leaves_out_have_defaults(api: Api, subtests: pytest.Subtests) -> None:
     api.capture(*(f"boat number {number}" for number in range(DEFAULT_TOP_K)), session="more")
-    with EveryRow() as row:
-        for setting in [None, {}, {"top_k": None}, {"top_k": None, "score_threshold": None}]:
-            with row(setting):
-                assert len(records(api, retrieval_setting=setting)) == DEFAULT_TOP_K
+    for setting in [None, {}, {"top_k": None}, {"top_k": None, "score_threshold": None}]:
+        with subtests.test(setting=setting):
+            assert len(records(api, retrieval_setting=setting)) == DEFAULT_TOP_K
 
 
 @pytest.mark.usefixtures("base")
@@ -268,11 +267,10 @@ def test_conditions_are_joined_by_and_or_or(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("base")
-def test_without_conditions_nothing_is_left_out(api: Api) -> None:
-    with EveryRow() as row:
-        for absent in [None, {}, {"conditions": None}, {"logical_operator": "or", "conditions": []}]:
-            with row(absent):
-                assert {each["content"] for each in records(api, metadata_condition=absent)} == ANNA | BOB
+def test_without_conditions_nothing_is_left_out(api: Api, subtests: pytest.Subtests) -> None:
+    for absent in [None, {}, {"conditions": None}, {"logical_operator": "or", "conditions": []}]:
+        with subtests.test(absent=absent):
+            assert {each["content"] for each in records(api, metadata_condition=absent)} == ANNA | BOB
 
 
 @pytest.mark.usefixtures("base")
@@ -316,12 +314,11 @@ def error(api: Api, expect: int, **options: Any) -> tuple[int, str]:
     return body["error_code"], body["error_msg"]
 
 
-def test_a_header_of_another_form_is_1001(api: Api) -> None:
-    with EveryRow() as row:
-        for header in ["", "Basic x", "Bearer", "Bearer ", "the-key-from-the-settings"]:
-            with row(header):
-                code, text = error(api, 403, headers={"Authorization": header}, json={})
-                assert (code, text) == (1001, "The header must be 'Authorization: Bearer KEY'.")
+def test_a_header_of_another_form_is_1001(api: Api, subtests: pytest.Subtests) -> None:
+    for header in ["", "Basic x", "Bearer", "Bearer ", "the-key-from-the-settings"]:
+        with subtests.test(header=header):
+            code, text = error(api, 403, headers={"Authorization": header}, json={})
+            assert (code, text) == (1001, "The header must be 'Authorization: Bearer KEY'.")
 
 
 def test_an_unknown_key_is_1002_and_no_404(api: Api) -> None:
@@ -337,13 +334,12 @@ def test_a_key_without_the_scope_is_1002(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("base")
-def test_an_unknown_knowledge_id_is_2001(api: Api) -> None:
-    with EveryRow() as row:
-        for knowledge in ("nothing", "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11", "support/", "/anna", "a/b/c", "support%2F",
-                          "x" * 201):  # fmt: skip
-            with row(knowledge[:50]):
-                answer = ask(api, knowledge, expect=404)
-                assert (answer["error_code"], "There is no such knowledge" in answer["error_msg"]) == (2001, True)
+def test_an_unknown_knowledge_id_is_2001(api: Api, subtests: pytest.Subtests) -> None:
+    for knowledge in ("nothing", "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11", "support/", "/anna", "a/b/c", "support%2F",
+                      "x" * 201):  # fmt: skip
+        with subtests.test(knowledge[:50]):
+            answer = ask(api, knowledge, expect=404)
+            assert (answer["error_code"], "There is no such knowledge" in answer["error_msg"]) == (2001, True)
 
 
 def test_a_flow_without_a_memory_base_is_2001(api: Api) -> None:
@@ -396,14 +392,13 @@ BAD_INPUT: list[tuple[Json, str]] = [
 
 
 @pytest.mark.usefixtures("base")
-def test_bad_input_names_the_field_the_value_and_the_bound(api: Api) -> None:
-    with EveryRow() as row:
-        for fields, said in BAD_INPUT:
-            with row(said):
-                body = {"knowledge_id": "support", "query": "boat"} | fields
-                code, text = error(api, 422, json=body)
-                assert code == 422
-                assert said in text
+def test_bad_input_names_the_field_the_value_and_the_bound(api: Api, subtests: pytest.Subtests) -> None:
+    for fields, said in BAD_INPUT:
+        with subtests.test(said):
+            body = {"knowledge_id": "support", "query": "boat"} | fields
+            code, text = error(api, 422, json=body)
+            assert code == 422
+            assert said in text
 
 
 def test_other_errors_have_the_form_too(api: Api) -> None:
@@ -413,20 +408,19 @@ def test_other_errors_have_the_form_too(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("base")
-def test_an_outage_is_an_error_and_never_an_empty_list(api: Api) -> None:
+def test_an_outage_is_an_error_and_never_an_empty_list(api: Api, subtests: pytest.Subtests) -> None:
     outages: dict[str, Callable[[], None]] = {
         "store": lambda: api.vectors.fail_next(errors.VectorStoreUnavailable(), on="query"),
         "collection": lambda: api.vectors.fail_next(errors.CollectionMissing(), on="query"),
         "model": lambda: api.embedders.get().fail_with(errors.ModelUnavailable()),
     }
-    with EveryRow() as row:
-        for name, begin in outages.items():
-            with row(name):
-                assert records(api), "the row before has ended"
-                begin()
-                answer = ask(api, query=f"boat {name}", expect=503)  # a vector of each: that of a query is kept
-                assert answer["error_code"] == 503
-                assert answer["error_msg"]
+    for name, begin in outages.items():
+        with subtests.test(name):
+            assert records(api), "the row before has ended"
+            begin()
+            answer = ask(api, query=f"boat {name}", expect=503)  # a vector of each: that of a query is kept
+            assert answer["error_code"] == 503
+            assert answer["error_msg"]
 
 
 @pytest.mark.usefixtures("base")

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 from harness.api import Api, open_api, settings_in
 from harness.contract import CONTRACT
-from harness.rows import EveryRow
 
 from api import chat_schemas, docs_page, failures, schemas
 from memorybase.errors import MemorybaseError
@@ -18,25 +17,23 @@ from memorybase.validation import Sent
 SECRET_TEXT = "the patient's name is Ada"
 
 
-def test_an_unknown_path_is_404(api: Api) -> None:
-    with EveryRow() as row:
-        for path in ["/nowhere", "/memories/x/y/z"]:
-            with row(path):
-                assert api.refused("GET", path, 404)["code"] == "not_found"
+def test_an_unknown_path_is_404(api: Api, subtests: pytest.Subtests) -> None:
+    for path in ["/nowhere", "/memories/x/y/z"]:
+        with subtests.test(path):
+            assert api.refused("GET", path, 404)["code"] == "not_found"
 
 
-def test_a_wrong_method_is_405_with_all_methods_of_the_path(api: Api) -> None:
-    with EveryRow() as row:
-        for method, path, allowed in [
-            ("PUT", "/memories", "GET, POST"),
-            ("POST", "/memories/x", "DELETE, GET, PATCH"),
-            ("PATCH", "/flows/f/chat-memories/n/messages", "DELETE, GET, POST"),
-            ("POST", "/health/live", "GET"),
-        ]:
-            with row(method, path):
-                answer = api.call(method, path, expect=405)
-                assert answer.json()["error"]["code"] == "method_not_allowed"
-                assert answer.headers["allow"] == allowed
+def test_a_wrong_method_is_405_with_all_methods_of_the_path(api: Api, subtests: pytest.Subtests) -> None:
+    for method, path, allowed in [
+        ("PUT", "/memories", "GET, POST"),
+        ("POST", "/memories/x", "DELETE, GET, PATCH"),
+        ("PATCH", "/flows/f/chat-memories/n/messages", "DELETE, GET, POST"),
+        ("POST", "/health/live", "GET"),
+    ]:
+        with subtests.test(f"{method} {path}"):
+            answer = api.call(method, path, expect=405)
+            assert answer.json()["error"]["code"] == "method_not_allowed"
+            assert answer.headers["allow"] == allowed
 
 
 OPERATIONS = [
@@ -55,13 +52,13 @@ def empty_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
         yield opened
 
 
-def test_an_unknown_query_parameter_is_refused_by_every_operation(empty_api: Api) -> None:
-    with EveryRow() as row:
-        for method, path in OPERATIONS:
-            with row(method, path):
-                filled = re.sub(r"\{\w+\}", "00000000-0000-4000-8000-000000000000", path)
-                error = empty_api.refused(method, f"{filled}?never_a_parameter=1", 422)
-                assert (error["field"], "query parameter" in error["message"]) == ("never_a_parameter", True)
+def test_an_unknown_query_parameter_is_refused_by_every_operation(empty_api: Api, subtests: pytest.Subtests) -> None:
+    assert OPERATIONS
+    for method, path in OPERATIONS:
+        with subtests.test(f"{method} {path}"):
+            filled = re.sub(r"\{\w+\}", "00000000-0000-4000-8000-000000000000", path)
+            error = empty_api.refused(method, f"{filled}?never_a_parameter=1", 422)
+            assert (error["field"], "query parameter" in error["message"]) == ("never_a_parameter", True)
 
 
 def test_a_misspelt_query_parameter_is_refused_with_the_nearest_one(api: Api) -> None:
@@ -70,13 +67,12 @@ def test_a_misspelt_query_parameter_is_refused_with_the_nearest_one(api: Api) ->
     assert (error["field"], error["message"]) == ("sise", "Unknown query parameter; did you mean size?")
 
 
-def test_a_repeated_query_parameter_is_refused(api: Api) -> None:
-    with EveryRow() as row:
-        for query in ["session_id=a&session_id=b", "size=1&size=1"]:
-            with row(query):
-                error = api.refused("GET", f"/messages?{query}", 422)
-                assert error["field"] == query.partition("=")[0]
-                assert error["message"] == "A query parameter must be given once"
+def test_a_repeated_query_parameter_is_refused(api: Api, subtests: pytest.Subtests) -> None:
+    for query in ["session_id=a&session_id=b", "size=1&size=1"]:
+        with subtests.test(query):
+            error = api.refused("GET", f"/messages?{query}", 422)
+            assert error["field"] == query.partition("=")[0]
+            assert error["message"] == "A query parameter must be given once"
 
 
 def test_a_query_parameter_that_is_a_list_may_be_repeated(api: Api) -> None:
@@ -86,16 +82,15 @@ def test_a_query_parameter_that_is_a_list_may_be_repeated(api: Api) -> None:
     assert api.call("DELETE", path).json() == {"deleted": [], "remaining_count": 0}
 
 
-def test_a_number_is_no_time(api: Api) -> None:
+def test_a_number_is_no_time(api: Api, subtests: pytest.Subtests) -> None:
     base = api.memory(flow=api.flow())
-    with EveryRow() as row:
-        for number in ["-1e-96", "1767225600", "17e8", " 12 "]:
-            with row(number):
-                error = api.refused("GET", f"/messages?since={number}", 422)
-                assert (error["field"], "2026-11-16T10:00:00Z" in error["message"]) == ("since", True)
-                for value in (number, 1_767_225_600, 1.5):
-                    body = {"query": "boat", "until": value}
-                    assert api.refused("POST", f"/memories/{base['id']}/search", 422, json=body)["field"] == "until"
+    for number in ["-1e-96", "1767225600", "17e8", " 12 "]:
+        with subtests.test(number):
+            error = api.refused("GET", f"/messages?since={number}", 422)
+            assert (error["field"], "2026-11-16T10:00:00Z" in error["message"]) == ("since", True)
+            for value in (number, 1_767_225_600, 1.5):
+                body = {"query": "boat", "until": value}
+                assert api.refused("POST", f"/memories/{base['id']}/search", 422, json=body)["field"] == "until"
 
 
 def test_a_flush_with_the_session_in_the_query_flushes_nothing(api: Api) -> None:
@@ -105,12 +100,11 @@ def test_a_flush_with_the_session_in_the_query_flushes_nothing(api: Api) -> None
     assert api.queue.enqueued == []
 
 
-def test_an_unreadable_body_is_400(api: Api) -> None:
-    with EveryRow() as row:
-        for body in [b"{", b"\xff\xfe", b"[" * 100_000, b'{"name": 1' + b"0" * 5_000 + b"}"]:
-            with row(body[:20]):
-                error = api.refused("POST", "/flows", 400, content=body, headers={"Content-Type": "application/json"})
-                assert error["code"] == "bad_request"
+def test_an_unreadable_body_is_400(api: Api, subtests: pytest.Subtests) -> None:
+    for body in [b"{", b"\xff\xfe", b"[" * 100_000, b'{"name": 1' + b"0" * 5_000 + b"}"]:
+        with subtests.test(f"{body[:20]}"):
+            error = api.refused("POST", "/flows", 400, content=body, headers={"Content-Type": "application/json"})
+            assert error["code"] == "bad_request"
 
 
 def test_a_body_without_a_content_type_is_read_as_json(api: Api) -> None:
@@ -148,12 +142,11 @@ INVALID_FIELDS = [
 ]  # fmt: skip
 
 
-def test_an_invalid_field_is_422_with_its_name(api: Api) -> None:
+def test_an_invalid_field_is_422_with_its_name(api: Api, subtests: pytest.Subtests) -> None:
     api.flow("f")
-    with EveryRow() as row:
-        for method, path, body, field in INVALID_FIELDS:
-            with row(method, path, field):
-                assert api.refused(method, path, 422, json=body)["field"] == field
+    for method, path, body, field in INVALID_FIELDS:
+        with subtests.test(f"{method} {path} {field}"):
+            assert api.refused(method, path, 422, json=body)["field"] == field
 
 
 INVALID_PARAMETERS = [
@@ -171,12 +164,11 @@ INVALID_PARAMETERS = [
 ]
 
 
-def test_an_invalid_parameter_is_422_with_its_bound(api: Api) -> None:
-    with EveryRow() as row:
-        for path, field, limit in INVALID_PARAMETERS:
-            with row(path):
-                error = api.refused("GET", path, 422)
-                assert (error["field"], error.get("limit")) == (field, limit)
+def test_an_invalid_parameter_is_422_with_its_bound(api: Api, subtests: pytest.Subtests) -> None:
+    for path, field, limit in INVALID_PARAMETERS:
+        with subtests.test(path):
+            error = api.refused("GET", path, 422)
+            assert (error["field"], error.get("limit")) == (field, limit)
 
 
 SEARCH = {"flow_id": "f", "query": "q"}
@@ -206,13 +198,12 @@ OUT_OF_BOUNDS = [
 ]  # fmt: skip
 
 
-def test_an_error_names_value_and_bound(api: Api) -> None:
+def test_an_error_names_value_and_bound(api: Api, subtests: pytest.Subtests) -> None:
     api.flow("f")
-    with EveryRow() as row:
-        for path, body, field, value, limit in OUT_OF_BOUNDS:
-            with row(path, field, value):
-                error = api.refused("POST", path, 422, json=body)
-                assert (error["field"], error["value"], error["limit"]) == (field, value, limit)
+    for path, body, field, value, limit in OUT_OF_BOUNDS:
+        with subtests.test(f"{path} {field} {value}"):
+            error = api.refused("POST", path, 422, json=body)
+            assert (error["field"], error["value"], error["limit"]) == (field, value, limit)
 
 
 NO_NUMBERS = [
@@ -235,13 +226,12 @@ NO_NUMBERS = [
 ]  # fmt: skip
 
 
-def test_true_and_false_are_no_numbers(api: Api) -> None:
+def test_true_and_false_are_no_numbers(api: Api, subtests: pytest.Subtests) -> None:
     api.flow("f")
-    with EveryRow() as row:
-        for method, path, body, field in NO_NUMBERS:
-            with row(method, path, field):
-                error = api.refused(method, path, 422, json=body)
-                assert (error["field"], "valid" in error["message"]) == (field, True)
+    for method, path, body, field in NO_NUMBERS:
+        with subtests.test(f"{method} {path} {field}"):
+            error = api.refused(method, path, 422, json=body)
+            assert (error["field"], "valid" in error["message"]) == (field, True)
 
 
 def test_every_request_body_refuses_them() -> None:
@@ -255,19 +245,18 @@ def test_every_invalid_field_is_named(api: Api) -> None:
     assert named == {"name", "flow_id", "threshold", "x"}
 
 
-def test_errors_never_repeat_message_text(api: Api) -> None:
+def test_errors_never_repeat_message_text(api: Api, subtests: pytest.Subtests) -> None:
     flow = api.flow()
-    with EveryRow() as row:
-        for message in [
-            {"role": "user", "content": [{"type": "text", "text": {"is": SECRET_TEXT}}]},
-            {"role": "user", "content": {"is": SECRET_TEXT}},
-            {"role": "user", "content": SECRET_TEXT + "\x00"},
-            SECRET_TEXT,
-        ]:
-            with row(message):
-                body = {"session_id": "s", "messages": [message]}
-                answer = api.call("POST", f"/flows/{flow}/runs", expect=422, json=body)
-                assert "Ada" not in answer.text
+    for message in [
+        {"role": "user", "content": [{"type": "text", "text": {"is": SECRET_TEXT}}]},
+        {"role": "user", "content": {"is": SECRET_TEXT}},
+        {"role": "user", "content": SECRET_TEXT + "\x00"},
+        SECRET_TEXT,
+    ]:
+        with subtests.test(message=message):
+            body = {"session_id": "s", "messages": [message]}
+            answer = api.call("POST", f"/flows/{flow}/runs", expect=422, json=body)
+            assert "Ada" not in answer.text
 
 
 def test_errors_never_repeat_a_query(api: Api) -> None:
@@ -409,13 +398,12 @@ UNKNOWN_IDS = [
 ]  # fmt: skip
 
 
-def test_a_404_repeats_the_id_as_it_was_spelled(api: Api) -> None:
+def test_a_404_repeats_the_id_as_it_was_spelled(api: Api, subtests: pytest.Subtests) -> None:
     api.flow("f")
-    with EveryRow() as row:
-        for method, path, options in UNKNOWN_IDS:
-            with row(method, path, options):
-                sent = path.rsplit("/", 1)[1] if "json" not in options and "params" not in options else UPPER
-                assert api.refused(method, path, 404, **options)["value"] == sent
+    for method, path, options in UNKNOWN_IDS:
+        with subtests.test(f"{method} {path} {options}"):
+            sent = path.rsplit("/", 1)[1] if "json" not in options and "params" not in options else UPPER
+            assert api.refused(method, path, 404, **options)["value"] == sent
 
 
 def test_a_conflict_repeats_the_id_as_it_was_sent(api: Api) -> None:
@@ -462,17 +450,16 @@ class TestProblemDetails:
             "status": 422, "detail": error["message"],
         }  # fmt: skip
 
-    def test_its_type_is_the_one_that_the_caller_accepts(self, api: Api) -> None:
-        with EveryRow() as row:
-            for accepted, sent in [
-                (None, "application/json"),
-                ("*/*", "application/json"),
-                ("application/json", "application/json"),
-                ("application/json, application/problem+json", "application/problem+json"),
-            ]:  # fmt: skip
-                with row(accepted):
-                    headers = {} if accepted is None else {"Accept": accepted}
-                    assert api.call("GET", "/nowhere", headers=headers, expect=404).headers["content-type"] == sent
+    def test_its_type_is_the_one_that_the_caller_accepts(self, api: Api, subtests: pytest.Subtests) -> None:
+        for accepted, sent in [
+            (None, "application/json"),
+            ("*/*", "application/json"),
+            ("application/json", "application/json"),
+            ("application/json, application/problem+json", "application/problem+json"),
+        ]:  # fmt: skip
+            with subtests.test(accepted=accepted):
+                headers = {} if accepted is None else {"Accept": accepted}
+                assert api.call("GET", "/nowhere", headers=headers, expect=404).headers["content-type"] == sent
 
     def test_only_errors_are_problems(self, api: Api) -> None:
         answer = api.call("GET", "/flows", headers={"Accept": "application/problem+json"})

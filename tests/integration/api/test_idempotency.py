@@ -18,7 +18,6 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api, Json, open_api
 from harness.contract import CONTRACT
-from harness.rows import EveryRow
 from harness.statements import recorded
 from harness.waiting import wait_until
 
@@ -167,48 +166,46 @@ def new_key() -> str:
 # Repetitions.
 
 
-def test_a_repetition_gets_the_first_answer_and_does_nothing(opened: Api) -> None:
-    with EveryRow() as row:
-        for name, case in CASES.items():
-            with row(name):
-                stage = furnished(opened.of_new_user())
-                api, key = stage.api, new_key()
-                before = case.effect(api)
-                first = case.call(api, stage.base, key=key)
-                assert case.effect(api) == before + case.once
-                assert REPLAYED not in first.headers
-                stage.say()
-                before = case.effect(api)
+def test_a_repetition_gets_the_first_answer_and_does_nothing(opened: Api, subtests: pytest.Subtests) -> None:
+    for name, case in CASES.items():
+        with subtests.test(name):
+            stage = furnished(opened.of_new_user())
+            api, key = stage.api, new_key()
+            before = case.effect(api)
+            first = case.call(api, stage.base, key=key)
+            assert case.effect(api) == before + case.once
+            assert REPLAYED not in first.headers
+            stage.say()
+            before = case.effect(api)
 
-                again = case.call(api, stage.base, key=key, expect=409 if name in SHOWN_ONCE else None)
+            again = case.call(api, stage.base, key=key, expect=409 if name in SHOWN_ONCE else None)
 
-                assert case.effect(api) == before
-                if name in SHOWN_ONCE:
-                    error = again.json()["error"]
-                    assert error["code"] == "secret_not_stored"
-                    assert error["details"] == {"existing_id": first.json()["id"]}
-                    assert first.json()["secret"].startswith(SHOWN_ONCE[name])
-                    api.delete(f"{case.path}/{error['details']['existing_id']}")
-                    continue
-                assert (again.json(), again.headers[REPLAYED]) == (first.json(), "true")
-                assert again.headers.get("location") == first.headers.get("location")
-                assert again.status_code == first.status_code
-                assert again.headers["content-type"] == first.headers["content-type"]
-                assert ("location" in first.headers) == (first.status_code == 201)
+            assert case.effect(api) == before
+            if name in SHOWN_ONCE:
+                error = again.json()["error"]
+                assert error["code"] == "secret_not_stored"
+                assert error["details"] == {"existing_id": first.json()["id"]}
+                assert first.json()["secret"].startswith(SHOWN_ONCE[name])
+                api.delete(f"{case.path}/{error['details']['existing_id']}")
+                continue
+            assert (again.json(), again.headers[REPLAYED]) == (first.json(), "true")
+            assert again.headers.get("location") == first.headers.get("location")
+            assert again.status_code == first.status_code
+            assert again.headers["content-type"] == first.headers["content-type"]
+            assert ("location" in first.headers) == (first.status_code == 201)
 
 
-def test_without_a_key_a_repetition_does_it_again_or_is_refused(opened: Api) -> None:
-    with EveryRow() as row:
-        for name, case in CASES.items():
-            with row(name):
-                stage = furnished(opened.of_new_user())
-                api = stage.api
-                case.call(api, stage.base, key=None)
-                stage.say()
-                before = case.effect(api)
-                again = case.call(api, stage.base, key=None, expect=(case.status, 409))
-                assert case.effect(api) != before or again.json()["error"]["code"] == "name_taken"
-                assert stage.rows() == []
+def test_without_a_key_a_repetition_does_it_again_or_is_refused(opened: Api, subtests: pytest.Subtests) -> None:
+    for name, case in CASES.items():
+        with subtests.test(name):
+            stage = furnished(opened.of_new_user())
+            api = stage.api
+            case.call(api, stage.base, key=None)
+            stage.say()
+            before = case.effect(api)
+            again = case.call(api, stage.base, key=None, expect=(case.status, 409))
+            assert case.effect(api) != before or again.json()["error"]["code"] == "name_taken"
+            assert stage.rows() == []
 
 
 def test_every_operation_that_takes_a_key_is_tested_and_documented() -> None:
@@ -228,7 +225,7 @@ def test_quotes_around_a_key_and_the_bare_path_make_no_other_request(stage: Stag
     assert (again.status_code, again.json(), again.headers[REPLAYED]) == (201, first.json(), "true")
 
 
-def test_another_request_with_the_key_is_refused(stage: Stage) -> None:
+def test_another_request_with_the_key_is_refused(stage: Stage, subtests: pytest.Subtests) -> None:
     api, key = stage.api, new_key()
     first = api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
     others = [
@@ -237,15 +234,14 @@ def test_another_request_with_the_key_is_refused(stage: Stage) -> None:
         ("POST", "/knowledge-bases", FLOW),
         ("DELETE", f"{CHAT}/messages?chat_id=c&mode=all&roles=user", None),
     ]
-    with EveryRow() as row:
-        for method, path, body in others:
-            with row(method, path, body):
-                options = {} if body is None else {"json": body}
-                error = api.refused(method, path, 422, headers={HEADER: key}, **options)
-                assert (error["code"], error["field"], error["retryable"]) == ("idempotency_key_reused", HEADER, False)
-                assert key not in json.dumps(error)
-                again = api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
-                assert again.json() == first.json()
+    for method, path, body in others:
+        with subtests.test(f"{method} {path} {body}"):
+            options = {} if body is None else {"json": body}
+            error = api.refused(method, path, 422, headers={HEADER: key}, **options)
+            assert (error["code"], error["field"], error["retryable"]) == ("idempotency_key_reused", HEADER, False)
+            assert key not in json.dumps(error)
+            again = api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
+            assert again.json() == first.json()
 
 
 def test_another_query_is_another_request(stage: Stage) -> None:
@@ -265,17 +261,16 @@ INVALID_KEYS: list[tuple[list[str], int | None, Any]] = [
 ]
 
 
-def test_an_invalid_key_names_the_header_and_the_bound(stage: Stage) -> None:
-    with EveryRow() as row:
-        for sent, value, limit in INVALID_KEYS:
-            with row(sent):
-                keys = [(HEADER.encode(), each.encode()) for each in sent]
-                headers = [(b"X-API-Key", stage.api.secret.encode()), *keys]
-                answer = stage.api.client.post("/v1/flows", json=FLOW, headers=headers)
-                error = answer.json()["error"]
-                assert (answer.status_code, error["code"], error["field"]) == (422, "invalid_request", HEADER)
-                assert (error.get("value"), error.get("limit")) == (value, limit)
-                assert stage.rows() == []
+def test_an_invalid_key_names_the_header_and_the_bound(stage: Stage, subtests: pytest.Subtests) -> None:
+    for sent, value, limit in INVALID_KEYS:
+        with subtests.test(sent=sent):
+            keys = [(HEADER.encode(), each.encode()) for each in sent]
+            headers = [(b"X-API-Key", stage.api.secret.encode()), *keys]
+            answer = stage.api.client.post("/v1/flows", json=FLOW, headers=headers)
+            error = answer.json()["error"]
+            assert (answer.status_code, error["code"], error["field"]) == (422, "invalid_request", HEADER)
+            assert (error.get("value"), error.get("limit")) == (value, limit)
+            assert stage.rows() == []
     stage.api.call("POST", "/flows", json=FLOW, headers={HEADER: "x" * 255}, expect=201)
 
 
@@ -311,16 +306,15 @@ def test_another_api_key_of_the_user_repeats_the_request(stage: Stage) -> None:
     assert colleague.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201).json() == first.json()
 
 
-def test_an_api_key_without_the_scope_gets_no_replay(opened: Api) -> None:
-    with EveryRow() as row:
-        for name, case in CASES.items():
-            with row(name):
-                stage = furnished(opened.of_new_user())
-                key = new_key()
-                case.call(stage.api, stage.base, key=key)
-                scopes = ("read", "write") if idempotency.OPERATIONS[name] == "admin" else ("read", "admin")
-                refused = case.call(stage.api.of_user("local", *scopes), stage.base, key=key, expect=403)
-                assert refused.json()["error"]["details"] == {"scope": idempotency.OPERATIONS[name]}
+def test_an_api_key_without_the_scope_gets_no_replay(opened: Api, subtests: pytest.Subtests) -> None:
+    for name, case in CASES.items():
+        with subtests.test(name):
+            stage = furnished(opened.of_new_user())
+            key = new_key()
+            case.call(stage.api, stage.base, key=key)
+            scopes = ("read", "write") if idempotency.OPERATIONS[name] == "admin" else ("read", "admin")
+            refused = case.call(stage.api.of_user("local", *scopes), stage.base, key=key, expect=403)
+            assert refused.json()["error"]["details"] == {"scope": idempotency.OPERATIONS[name]}
 
 
 # What is stored.
@@ -588,17 +582,16 @@ def at_once(times: int, call: Callable[[], httpx.Response]) -> list[httpx.Respon
         return [each.result(PATIENCE) for each in [pool.submit(started) for _ in range(times)]]
 
 
-def test_equal_requests_at_once_are_done_once(opened: Api) -> None:
-    with EveryRow() as row:
-        for name, case in CASES.items():
-            with row(name):
-                stage = furnished(opened.of_new_user())
-                before = case.effect(stage.api)
-                call = partial(case.call, stage.api, stage.base, key=new_key(), expect=(case.status, 409))
-                answers = at_once(4, call)
-                assert case.effect(stage.api) == before + case.once
-                codes = {answer.json()["error"]["code"] for answer in answers if answer.status_code == 409}
-                assert codes <= {"idempotency_in_progress", "secret_not_stored"}
-                done = [answer for answer in answers if answer.status_code == case.status]
-                assert len({answer.text for answer in done}) == 1
-                assert sum(REPLAYED not in answer.headers for answer in done) == 1
+def test_equal_requests_at_once_are_done_once(opened: Api, subtests: pytest.Subtests) -> None:
+    for name, case in CASES.items():
+        with subtests.test(name):
+            stage = furnished(opened.of_new_user())
+            before = case.effect(stage.api)
+            call = partial(case.call, stage.api, stage.base, key=new_key(), expect=(case.status, 409))
+            answers = at_once(4, call)
+            assert case.effect(stage.api) == before + case.once
+            codes = {answer.json()["error"]["code"] for answer in answers if answer.status_code == 409}
+            assert codes <= {"idempotency_in_progress", "secret_not_stored"}
+            done = [answer for answer in answers if answer.status_code == case.status]
+            assert len({answer.text for answer in done}) == 1
+            assert sum(REPLAYED not in answer.headers for answer in done) == 1

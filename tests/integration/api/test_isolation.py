@@ -24,7 +24,6 @@ from harness.api import Api, open_api
 from harness.contract import CONTRACT
 from harness.examples import export_of_span
 from harness.facts import add_fact, add_usage
-from harness.rows import EveryRow
 
 from memorybase.auth import api_keys
 from memorybase.conversation import Record
@@ -974,17 +973,17 @@ def test_every_operation_has_attempts() -> None:
     assert CASES.keys() <= {operation.id for operation in OPERATIONS}, "remove the cases of operations that are gone"
 
 
-def test_no_operation_shows_or_changes_another_users_data(stage: Stage) -> None:
+def test_no_operation_shows_or_changes_another_users_data(stage: Stage, subtests: pytest.Subtests) -> None:
+    assert OPERATIONS
     walk = Walk(stage, stage.mine)
-    with EveryRow() as row:
-        for operation in OPERATIONS:
-            for attempt in CASES[operation.id](stage.mine, stage.hers):
-                with row(operation.id, operation.method, attempt.path, attempt.query, attempt.body):
-                    answer, wrong = walk.wrong_after(stage.eve, operation, attempt)
-                    assert not wrong, "; ".join(wrong)
-                    assert answer.status_code == attempt.expect, answer.text
-                    if answer.status_code == 404:
-                        assert _missing(answer.json()) in attempt.strings, "a 404 names the id as the caller sent it"
+    for operation in OPERATIONS:
+        for attempt in CASES[operation.id](stage.mine, stage.hers):
+            with subtests.test(f"{operation.id} {attempt.path} {attempt.query} {attempt.body}"):
+                answer, wrong = walk.wrong_after(stage.eve, operation, attempt)
+                assert not wrong, "; ".join(wrong)
+                assert answer.status_code == attempt.expect, answer.text
+                if answer.status_code == 404:
+                    assert _missing(answer.json()) in attempt.strings, "a 404 names the id as the caller sent it"
 
 
 def _missing(body: dict[str, Any]) -> Any:
@@ -993,23 +992,23 @@ def _missing(body: dict[str, Any]) -> Any:
     return in_difys_form[1] if in_difys_form else body["error"]["value"]
 
 
-def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: Stage) -> None:
+def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: Stage, subtests: pytest.Subtests) -> None:
     """Attempts match their operation, try each id parameter with the owner's id, and explain every status but 404."""
     mine = stage.mine
     owned = (mine.flow, mine.base, mine.run, mine.execution, mine.message, mine.job, mine.dead_letter, mine.key,
              mine.label, mine.webhook, mine.delivery, mine.hold, mine.statement, mine.fact, mine.parent, mine.other_run,
              mine.other_execution, "owner-", "shared-")  # fmt: skip
-    with EveryRow() as row:
-        for operation in OPERATIONS:
-            with row(operation.id):
-                attempts = CASES[operation.id](mine, stage.hers)
-                shape = re.compile(re.sub(r"{\w+}", "[^/]+", operation.path))
-                assert all(shape.fullmatch(attempt.path) for attempt in attempts)
-                assert all(attempt.expect == 404 or attempt.why for attempt in attempts), "say why that is no 404"
-                positions = {name: _given(operation, attempts, name) for name in operation.ids}
-                untried = [name for name, given in positions.items() if not any(word in given for word in owned)]
-                assert not untried, f"no attempt puts something of the owner into {untried}"
-                assert "{" not in operation.path or any(attempt.expect == 404 for attempt in attempts)
+    assert OPERATIONS
+    for operation in OPERATIONS:
+        with subtests.test(operation.id):
+            attempts = CASES[operation.id](mine, stage.hers)
+            shape = re.compile(re.sub(r"{\w+}", "[^/]+", operation.path))
+            assert all(shape.fullmatch(attempt.path) for attempt in attempts)
+            assert all(attempt.expect == 404 or attempt.why for attempt in attempts), "say why that is no 404"
+            positions = {name: _given(operation, attempts, name) for name in operation.ids}
+            untried = [name for name, given in positions.items() if not any(word in given for word in owned)]
+            assert not untried, f"no attempt puts something of the owner into {untried}"
+            assert "{" not in operation.path or any(attempt.expect == 404 for attempt in attempts)
 
 
 def _given(operation: Operation, attempts: list[Attempt], name: str) -> str:
@@ -1081,17 +1080,19 @@ def rotate(api: Api, overlap: timedelta, limits: dict[str, Any]) -> tuple[Api, A
     return old, replace(old, secret=secret)
 
 
-def test_no_operation_shows_or_changes_what_lies_outside_a_keys_limits(limited: Limited) -> None:
+def test_no_operation_shows_or_changes_what_lies_outside_a_keys_limits(
+    limited: Limited, subtests: pytest.Subtests
+) -> None:
+    assert OPERATIONS
     walk = Walk(limited, limited.outside)
-    with EveryRow() as row:
-        for kind, key in limited.keys.items():
-            for operation in OPERATIONS:
-                for attempt in CASES[operation.id](limited.outside, limited.inside):
-                    with row(f"{kind}:", operation.id, operation.method, attempt.path, attempt.query, attempt.body):
-                        answer, wrong = walk.wrong_after(key, operation, attempt)
-                        assert not wrong, "; ".join(wrong)
-                        refused = {403, 404} if attempt.expect == 404 else {200, 201, attempt.expect, 403, 404, 422}
-                        assert answer.status_code in refused, answer.text
+    for kind, key in limited.keys.items():
+        for operation in OPERATIONS:
+            for attempt in CASES[operation.id](limited.outside, limited.inside):
+                with subtests.test(f"{kind}: {operation.id} {attempt.path} {attempt.query} {attempt.body}"):
+                    answer, wrong = walk.wrong_after(key, operation, attempt)
+                    assert not wrong, "; ".join(wrong)
+                    refused = {403, 404} if attempt.expect == 404 else {200, 201, attempt.expect, 403, 404, 422}
+                    assert answer.status_code in refused, answer.text
 
 
 # Keys that are not valid, in calls that name what the caller has.
@@ -1111,22 +1112,22 @@ def invalid_keys(api: Api, limits: dict[str, Any]) -> dict[str, Api]:
     return {"unknown": replace(api, secret="mb_unknown"), "expired": expired, "revoked": revoked, "rotated out": ended}
 
 
-def test_a_key_that_is_not_valid_reaches_nothing(limited: Limited) -> None:
+def test_a_key_that_is_not_valid_reaches_nothing(limited: Limited, subtests: pytest.Subtests) -> None:
+    assert OPERATIONS
     api, inside = limited.keys["flow"], limited.inside
     keys = invalid_keys(api, {"flow_ids": [UUID(inside.flow)], "end_user_id": inside.named("end-user")})
-    with EveryRow() as row:
-        for kind, key in keys.items():
-            for operation in OPERATIONS:
-                for attempt in CASES[operation.id](inside, inside):
-                    with row(f"{kind}:", operation.id, operation.method, attempt.path, attempt.query, attempt.body):
-                        answer = called(key, operation, attempt)
-                        if operation.id in NO_KEY:
-                            assert answer.status_code in NO_KEY[operation.id], answer.text
-                        elif operation.id == DIFY:
-                            assert (answer.status_code, answer.json()["error_code"]) == (403, 1002), answer.text
-                        else:
-                            assert answer.status_code == 401, answer.text
-                            assert answer.json()["error"]["code"] == "unauthorized"
+    for kind, key in keys.items():
+        for operation in OPERATIONS:
+            for attempt in CASES[operation.id](inside, inside):
+                with subtests.test(f"{kind}: {operation.id} {attempt.path} {attempt.query} {attempt.body}"):
+                    answer = called(key, operation, attempt)
+                    if operation.id in NO_KEY:
+                        assert answer.status_code in NO_KEY[operation.id], answer.text
+                    elif operation.id == DIFY:
+                        assert (answer.status_code, answer.json()["error_code"]) == (403, 1002), answer.text
+                    else:
+                        assert answer.status_code == 401, answer.text
+                        assert answer.json()["error"]["code"] == "unauthorized"
 
 
 def test_get_flows_returns_only_the_users_own(api: Api) -> None:

@@ -23,7 +23,6 @@ from fastapi.routing import APIRoute
 from harness.api import Api, open_api
 from harness.contract import CONTRACT
 from harness.facts import add_fact
-from harness.rows import EveryRow
 
 from api import key_limits
 from api.deps import KeyedRoute
@@ -290,32 +289,32 @@ def test_every_operation_for_keys_of_an_end_user_is_tried() -> None:
     assert CASES.keys() == FOR_END_USERS
 
 
-def test_a_key_of_an_end_user_shows_and_changes_nothing_of_others(two: Two) -> None:
-    with EveryRow() as row:
-        for operation, cases in CASES.items():
-            method, _ = OPERATIONS[operation]
-            for other in two.others:
-                for path, query, body in cases(two, other):
-                    before = two.rows_of_others()
-                    with row(operation, method, path, query, body):
-                        answer = _send(two.key, method, path, query, body)
-                        assert two.rows_of_others() == before, "it changed what others have"
-                        assert f"{other.name}-secret" not in answer.text, answer.text
-                        assert answer.status_code < 500, answer.text
+def test_a_key_of_an_end_user_shows_and_changes_nothing_of_others(two: Two, subtests: pytest.Subtests) -> None:
+    for operation, cases in CASES.items():
+        method, _ = OPERATIONS[operation]
+        for other in two.others:
+            for path, query, body in cases(two, other):
+                before = two.rows_of_others()
+                with subtests.test(f"{operation} {method} {path} {query} {body}"):
+                    answer = _send(two.key, method, path, query, body)
+                    assert two.rows_of_others() == before, "it changed what others have"
+                    assert f"{other.name}-secret" not in answer.text, answer.text
+                    assert answer.status_code < 500, answer.text
 
 
-def test_a_key_of_an_end_user_is_refused_all_other_operations(two: Two) -> None:
-    with EveryRow() as row:
-        for operation in sorted(OPERATIONS.keys() - FOR_END_USERS - WITHOUT_KEY):
-            with row(operation):
-                method, path = OPERATIONS[operation]
-                there = path.removeprefix("/v1")
-                for name, value in (("memory_base_id", two.base), ("flow_id", "support"), ("message_id", "ann-message"),
-                                    ("run_id", "ann-run"), ("node_id", "node"), ("job_id", two.mine.job)):  # fmt: skip
-                    there = there.replace(f"{{{name}}}", value)
-                for name in ("dead_letter_id", "label_id", "key_id", "name", "execution_id", "end_user_id"):
-                    there = there.replace(f"{{{name}}}", "00000000-0000-4000-8000-000000000000")
-                assert _send(two.key, method, there, {}, None if method in {"GET", "DELETE"} else {}).status_code == 403
+def test_a_key_of_an_end_user_is_refused_all_other_operations(two: Two, subtests: pytest.Subtests) -> None:
+    others = sorted(OPERATIONS.keys() - FOR_END_USERS - WITHOUT_KEY)
+    assert others
+    for operation in others:
+        with subtests.test(operation):
+            method, path = OPERATIONS[operation]
+            there = path.removeprefix("/v1")
+            for name, value in (("memory_base_id", two.base), ("flow_id", "support"), ("message_id", "ann-message"),
+                                ("run_id", "ann-run"), ("node_id", "node"), ("job_id", two.mine.job)):  # fmt: skip
+                there = there.replace(f"{{{name}}}", value)
+            for name in ("dead_letter_id", "label_id", "key_id", "name", "execution_id", "end_user_id"):
+                there = there.replace(f"{{{name}}}", "00000000-0000-4000-8000-000000000000")
+            assert _send(two.key, method, there, {}, None if method in {"GET", "DELETE"} else {}).status_code == 403
 
 
 def _send(key: Api, method: str, path: str, query: dict[str, Any], body: Any) -> httpx.Response:
@@ -383,12 +382,11 @@ def test_the_body_may_state_what_the_key_states(ann: Api) -> None:
     ann.refused("POST", "/search", 422, json={"query": "tea", "all": True})
 
 
-def test_a_body_that_is_no_object_is_refused(ann: Api) -> None:
-    with EveryRow() as row:
-        for body in [b"{", b"[]", b"7", b'"flow_id"', b"\xff", b"[" * 100_000]:
-            with row(body[:20]):
-                for path in ("/search", "/flows/support/runs", "/context"):
-                    assert ann.call("POST", path, content=body, expect=422).json()["error"]["field"] == "body"
+def test_a_body_that_is_no_object_is_refused(ann: Api, subtests: pytest.Subtests) -> None:
+    for body in [b"{", b"[]", b"7", b'"flow_id"', b"\xff", b"[" * 100_000]:
+        with subtests.test(f"{body[:20]}"):
+            for path in ("/search", "/flows/support/runs", "/context"):
+                assert ann.call("POST", path, content=body, expect=422).json()["error"]["field"] == "body"
 
 
 # Making them.
@@ -402,11 +400,10 @@ IMPOSSIBLE_LIMITS = [
 ]
 
 
-def test_limits_that_no_key_can_have_are_refused(api: Api) -> None:
-    with EveryRow() as row:
-        for body, status, name in IMPOSSIBLE_LIMITS:
-            with row(body):
-                assert api.refused("POST", "/keys", status, json={"name": "k", **body})["field"] == name
+def test_limits_that_no_key_can_have_are_refused(api: Api, subtests: pytest.Subtests) -> None:
+    for body, status, name in IMPOSSIBLE_LIMITS:
+        with subtests.test(body=body):
+            assert api.refused("POST", "/keys", status, json={"name": "k", **body})["field"] == name
 
 
 def test_another_users_flow_limits_no_key(api: Api) -> None:

@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import pytest
 from harness.api import Api
-from harness.rows import EveryRow
 
 
 def walk(api: Api, path: str, **params: Any) -> Iterator[dict[str, Any]]:
@@ -52,19 +51,18 @@ class TestPages:
                 api.capture("i")
         assert seen == (list("abcdefghi") if order == "asc" else list("hgfedcba"))
 
-    def test_a_cursor_walks_every_list(self, api: Api) -> None:
+    def test_a_cursor_walks_every_list(self, api: Api, subtests: pytest.Subtests) -> None:
         for number in range(5):
             api.flow(f"f{number}")
             api.memory(f"m{number}", flow=f"f{number}")
             api.capture("x", flow=f"f{number}", session=f"s{number}")
             api.capture("y", flow="f0", session=f"t{number}")
-        with EveryRow() as row:
-            for path in ["/flows", "/messages", "/sessions", "/memories", "/flows/f0/runs"]:
-                with row(path):
-                    whole = api.get(path)
-                    walked = [item for page in walk(api, path, size=2) for item in page["items"]]
-                    assert walked == whole["items"]
-                    assert len(walked) == whole["total"] >= 5
+        for path in ["/flows", "/messages", "/sessions", "/memories", "/flows/f0/runs"]:
+            with subtests.test(path):
+                whole = api.get(path)
+                walked = [item for page in walk(api, path, size=2) for item in page["items"]]
+                assert walked == whole["items"]
+                assert len(walked) == whole["total"] >= 5
 
     def test_a_cursor_excludes_page_and_offset_and_fits_one_list(self, api: Api) -> None:
         for name in "ab":
@@ -113,30 +111,29 @@ class TestMessages:
             api.post(f"/flows/{flow}/runs", body, expect=201)
         return api
 
-    def test_filters(self, filled: Api) -> None:
-        with EveryRow() as row:
-            for params, total in [
-                ({}, 9),
-                ({"flow_id": "f"}, 6),
-                ({"session_id": "s"}, 6),
-                ({"session_id": "t"}, 3),
-                ({"flow_id": "f", "session_id": "s"}, 3),
-                ({"end_user_id": "ada"}, 6),
-                ({"end_user_id": "nobody"}, 0),
-                ({"run_id": "ft"}, 3),
-                ({"role": "assistant"}, 3),
-                ({"is_output": "true"}, 3),
-                ({"is_output": "false"}, 6),
-                ({"since": "2026-01-02T00:00:00Z"}, 6),
-                ({"until": "2026-01-02T00:00:00Z"}, 6),
-                ({"since": "2026-01-02", "until": "2026-01-02T23:59:59+00:00"}, 3),
-                ({"flow_id": "g", "role": "user", "end_user_id": "ada", "session_id": "s"}, 1),
-                ({"session_id": "none-such"}, 0),
-            ]:
-                with row(params, total):
-                    page = filled.get("/messages", **params)
-                    assert (page["total"], len(page["items"])) == (total, total)
-                    assert not any("ingested" in message for message in page["items"])
+    def test_filters(self, filled: Api, subtests: pytest.Subtests) -> None:
+        for params, total in [
+            ({}, 9),
+            ({"flow_id": "f"}, 6),
+            ({"session_id": "s"}, 6),
+            ({"session_id": "t"}, 3),
+            ({"flow_id": "f", "session_id": "s"}, 3),
+            ({"end_user_id": "ada"}, 6),
+            ({"end_user_id": "nobody"}, 0),
+            ({"run_id": "ft"}, 3),
+            ({"role": "assistant"}, 3),
+            ({"is_output": "true"}, 3),
+            ({"is_output": "false"}, 6),
+            ({"since": "2026-01-02T00:00:00Z"}, 6),
+            ({"until": "2026-01-02T00:00:00Z"}, 6),
+            ({"since": "2026-01-02", "until": "2026-01-02T23:59:59+00:00"}, 3),
+            ({"flow_id": "g", "role": "user", "end_user_id": "ada", "session_id": "s"}, 1),
+            ({"session_id": "none-such"}, 0),
+        ]:
+            with subtests.test(f"{params} {total}"):
+                page = filled.get("/messages", **params)
+                assert (page["total"], len(page["items"])) == (total, total)
+                assert not any("ingested" in message for message in page["items"])
 
     def test_messages_of_a_session_are_ordered_by_seq_in_either_direction(self, filled: Api) -> None:
         for params in ({"session_id": "t"}, {"flow_id": "f", "session_id": "s"}, {"run_id": "ft"}):
@@ -181,18 +178,17 @@ class TestEdits:
         (hit,) = api.post(f"/memories/{base}/search", {"query": "after"})["results"]
         assert (hit["content"], hit["pending"]) == ("after", False)
 
-    def test_what_cannot_be_edited_is_named(self, api: Api) -> None:
+    def test_what_cannot_be_edited_is_named(self, api: Api, subtests: pytest.Subtests) -> None:
         api.flow()
         message = api.capture("x")["messages"][0]["id"]
-        with EveryRow() as row:
-            for body, field in [
-                ({"role": "user"}, "role"),
-                ({"content": None}, "content"),
-                ({"content": 7}, "content"),
-                ({"files": None}, "files"),
-            ]:
-                with row(body):
-                    assert api.refused("PATCH", f"/messages/{message}", 422, json=body)["field"] == field
+        for body, field in [
+            ({"role": "user"}, "role"),
+            ({"content": None}, "content"),
+            ({"content": 7}, "content"),
+            ({"files": None}, "files"),
+        ]:
+            with subtests.test(body=body):
+                assert api.refused("PATCH", f"/messages/{message}", 422, json=body)["field"] == field
 
     def test_a_deleted_message_is_404(self, api: Api) -> None:
         api.flow()
@@ -262,19 +258,18 @@ class TestMemoryBases:
         api.memory("Beta", "cars")
         return api
 
-    def test_filters_and_orders(self, named: Api) -> None:
-        with EveryRow() as row:
-            for params, names in [
-                ({"order": "recent"}, ["Beta", "alpha 100%", "Zeta"]),
-                ({"text": "BOAT"}, ["Zeta"]),
-                ({"text": "eta"}, ["Zeta", "Beta"]),
-                ({"text": "100%"}, ["alpha 100%"]),
-                ({"auto_capture": False}, ["alpha 100%"]),
-                ({"text": "cars", "auto_capture": True, "flow_id": "cars"}, ["Beta"]),
-            ]:
-                with row(params):
-                    page = named.get("/memories", **params)
-                    assert ([base["name"] for base in page["items"]], page["total"]) == (names, len(names))
+    def test_filters_and_orders(self, named: Api, subtests: pytest.Subtests) -> None:
+        for params, names in [
+            ({"order": "recent"}, ["Beta", "alpha 100%", "Zeta"]),
+            ({"text": "BOAT"}, ["Zeta"]),
+            ({"text": "eta"}, ["Zeta", "Beta"]),
+            ({"text": "100%"}, ["alpha 100%"]),
+            ({"auto_capture": False}, ["alpha 100%"]),
+            ({"text": "cars", "auto_capture": True, "flow_id": "cars"}, ["Beta"]),
+        ]:
+            with subtests.test(params=params):
+                page = named.get("/memories", **params)
+                assert ([base["name"] for base in page["items"]], page["total"]) == (names, len(names))
 
     def test_names_are_walked_by_cursor(self, named: Api) -> None:
         whole = named.get("/memories", order="name")["items"]

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from harness.api import Api
 from harness.contract import CONTRACT, resolved
-from harness.rows import EveryRow
 
 from api.openapi import document
 
@@ -100,15 +99,12 @@ BOUNDS = [
 ]
 
 
-def test_bounds_are_in_the_contract(contract: dict[str, Any]) -> None:
-    with EveryRow() as row:
-        for schema, field, bounds in BOUNDS:
-            with row(schema, field):
-                described = contract["components"]["schemas"][schema]["properties"][field]
-                stated = {
-                    key: value for each in (described, *described.get("anyOf", ())) for key, value in each.items()
-                }
-                assert bounds.items() <= stated.items()
+def test_bounds_are_in_the_contract(contract: dict[str, Any], subtests: pytest.Subtests) -> None:
+    for schema, field, bounds in BOUNDS:
+        with subtests.test(f"{schema} {field}"):
+            described = contract["components"]["schemas"][schema]["properties"][field]
+            stated = {key: value for each in (described, *described.get("anyOf", ())) for key, value in each.items()}
+            assert bounds.items() <= stated.items()
 
 
 BOUNDS_OF_SETTINGS = [
@@ -120,11 +116,10 @@ BOUNDS_OF_SETTINGS = [
 ]
 
 
-def test_bounds_of_the_settings_are_described(contract: dict[str, Any]) -> None:
-    with EveryRow() as row:
-        for schema, field, said in BOUNDS_OF_SETTINGS:
-            with row(schema, field):
-                assert said in contract["components"]["schemas"][schema]["properties"][field]["description"]
+def test_bounds_of_the_settings_are_described(contract: dict[str, Any], subtests: pytest.Subtests) -> None:
+    for schema, field, said in BOUNDS_OF_SETTINGS:
+        with subtests.test(f"{schema} {field}"):
+            assert said in contract["components"]["schemas"][schema]["properties"][field]["description"]
 
 
 def test_the_bare_paths_answer_as_the_versioned_ones(api: Api, contract: dict[str, Any]) -> None:

@@ -14,7 +14,6 @@ from uuid import uuid4
 import pytest
 from harness.api import Api, open_api
 from harness.contract import CONTRACT
-from harness.rows import EveryRow
 
 from memorybase.auth import api_keys
 from memorybase.settings import Settings
@@ -83,23 +82,26 @@ def _in_our_form(status: int, body: dict[str, Any]) -> tuple[int, Any]:
     return status, {"code": "forbidden", "details": {"scope": scope[1]}} if scope else body
 
 
-def test_each_operation_requires_exactly_the_documented_scope(of_scope: dict[str, Api]) -> None:
-    with EveryRow() as row:
-        for operation in OPERATIONS:
-            wanted = SCOPES.get((operation.method, operation.path))
-            with row(operation.id):
-                assert wanted in {*api_keys.SCOPES, "any", "none"}, (
-                    f"docs/reference/api.md has no row for {operation.method} {operation.path}, or its second cell is "
-                    "no scope"
-                )
-            for scope, key in of_scope.items():
-                with row(operation.id, f"with the scope {scope}"):
-                    status, error = answer_of(key, operation)
-                    if wanted in {scope, "any", "none"}:
-                        assert status not in {401, 403}, "it is refused, though the reference says this is enough"
-                    else:
-                        assert status == 403, f"the answer is {status}, though the reference asks for {wanted}"
-                        assert (error["code"], error["details"]) == ("forbidden", {"scope": wanted})
+def test_each_operation_requires_exactly_the_documented_scope(
+    of_scope: dict[str, Api], subtests: pytest.Subtests
+) -> None:
+    assert OPERATIONS
+    assert of_scope
+    for operation in OPERATIONS:
+        wanted = SCOPES.get((operation.method, operation.path))
+        with subtests.test(operation.id):
+            assert wanted in {*api_keys.SCOPES, "any", "none"}, (
+                f"docs/reference/api.md has no row for {operation.method} {operation.path}, or its second cell is "
+                "no scope"
+            )
+        for scope, key in of_scope.items():
+            with subtests.test(f"{operation.id} with the scope {scope}"):
+                status, error = answer_of(key, operation)
+                if wanted in {scope, "any", "none"}:
+                    assert status not in {401, 403}, "it is refused, though the reference says this is enough"
+                else:
+                    assert status == 403, f"the answer is {status}, though the reference asks for {wanted}"
+                    assert (error["code"], error["details"]) == ("forbidden", {"scope": wanted})
 
 
 def test_the_reference_names_only_existing_operations() -> None:

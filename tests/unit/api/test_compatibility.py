@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from harness.api_changes import Change, Comparison, breaking_changes, unnamed
 from harness.contract import CONTRACT
-from harness.rows import EveryRow
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[3]
@@ -227,14 +227,13 @@ COMPATIBLE: dict[str, Edit] = {
 }
 
 
-def test_each_breaking_change_is_found_and_a_compatible_one_is_none() -> None:
+def test_each_breaking_change_is_found_and_a_compatible_one_is_none(subtests: pytest.Subtests) -> None:
     compatible = {name: (edit, None) for name, edit in COMPATIBLE.items()}
-    with EveryRow() as row:
-        for name, (edit, change) in (BREAKING | compatible).items():
-            with row(name):
-                edited = copy.deepcopy(DOCUMENT)
-                edit(edited)
-                assert breaking_changes(DOCUMENT, edited) == ([] if change is None else [change])
+    for name, (edit, change) in (BREAKING | compatible).items():
+        with subtests.test(name):
+            edited = copy.deepcopy(DOCUMENT)
+            edit(edited)
+            assert breaking_changes(DOCUMENT, edited) == ([] if change is None else [change])
 
 
 def test_the_changelog_must_name_the_subject_in_its_first_version() -> None:

@@ -10,7 +10,6 @@ from typing import cast
 from uuid import UUID
 
 import pytest
-from harness.rows import EveryRow
 from harness.waiting import wait_until
 from memorybase_client import Client, models
 from memorybase_client import errors as client_errors
@@ -51,21 +50,19 @@ class TestCommands:
         for name in COMMANDS:
             assert f" {name} " in result.output
 
-    def test_each_command_has_help(self) -> None:
-        with EveryRow() as row:
-            for name in COMMANDS:
-                with row(name):
-                    result = CliRunner().invoke(cli.app, [name, "--help"])
-                    assert result.exit_code == 0
-                    assert "Usage" in result.output
+    def test_each_command_has_help(self, subtests: pytest.Subtests) -> None:
+        for name in COMMANDS:
+            with subtests.test(name):
+                result = CliRunner().invoke(cli.app, [name, "--help"])
+                assert result.exit_code == 0
+                assert "Usage" in result.output
 
-    def test_it_has_completion_for_each_shell(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_has_completion_for_each_shell(self, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
         monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-        with EveryRow() as row:
-            for shell in ["bash", "zsh", "fish"]:
-                with row(shell):
-                    result = CliRunner().invoke(cli.app, ["--show-completion", shell], prog_name="memorybase")
-                    assert "_MEMORYBASE_COMPLETE" in result.output
+        for shell in ["bash", "zsh", "fish"]:
+            with subtests.test(shell):
+                result = CliRunner().invoke(cli.app, ["--show-completion", shell], prog_name="memorybase")
+                assert "_MEMORYBASE_COMPLETE" in result.output
 
     def test_completion_offers_the_commands(self) -> None:
         asked = {"_MEMORYBASE_COMPLETE": "complete_bash", "COMP_WORDS": "memorybase do", "COMP_CWORD": "1"}
@@ -177,15 +174,14 @@ class TestCommands:
 
 
 class TestBulk:
-    def test_dead_letters_are_chosen_in_one_way(self) -> None:
+    def test_dead_letters_are_chosen_in_one_way(self, subtests: pytest.Subtests) -> None:
         choices: list[tuple[list[str] | None, dict[str, str], bool]] = [
             (None, {}, False), (None, {"memory_base_id": "b"}, False), (["i"], {"cause": "c"}, False), (["i"], {}, True)
         ]  # fmt: skip
         said = "ids of dead letters, a filter, or --all"
-        with EveryRow() as row:
-            for ids, wanted, all_ in choices:
-                with row(ids, wanted, all_), pytest.raises(errors.InvalidRequest, match=said):
-                    dead_letters._act(cast("Client", None), "discard", ids, wanted, all_=all_, dry_run=False)
+        for ids, wanted, all_ in choices:
+            with subtests.test(f"{ids} {wanted} {all_}"), pytest.raises(errors.InvalidRequest, match=said):
+                dead_letters._act(cast("Client", None), "discard", ids, wanted, all_=all_, dry_run=False)
 
     def test_all_dead_letters_are_those_of_a_memory_base(self) -> None:
         with pytest.raises(errors.InvalidRequest, match="--all requires --memory"):
@@ -207,11 +203,10 @@ class TestBulk:
         taken, skipped = bulk.repeat(lambda: answers.pop(0))
         assert (taken, bulk.left_alone(skipped)) == (5, "; left alone: 2 due, 1 running")
 
-    def test_an_age_has_a_number_and_a_unit(self) -> None:
-        with EveryRow() as row:
-            for age in ["", "3", "3w", "-3d", "999999999999d"]:
-                with row(age), pytest.raises(errors.InvalidRequest, match="--older-than"):
-                    bulk.chosen_by(cast("Client", None), None, None, None, age, None)
+    def test_an_age_has_a_number_and_a_unit(self, subtests: pytest.Subtests) -> None:
+        for age in ["", "3", "3w", "-3d", "999999999999d"]:
+            with subtests.test(age=age), pytest.raises(errors.InvalidRequest, match="--older-than"):
+                bulk.chosen_by(cast("Client", None), None, None, None, age, None)
 
     def test_an_age_is_a_moment(self) -> None:
         chosen = bulk.chosen_by(cast("Client", None), None, "f", None, "7d", None, cause=None)
