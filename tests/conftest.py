@@ -7,6 +7,7 @@ A test that kills, freezes or fills a service takes an `own_` one.
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -74,6 +75,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # What was imported stays to the end: the collector need not look through it again and again.
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _log_levels_stay() -> Iterator[None]:
+    """Commands that a test runs in this process set them for their own."""
+    loggers = [logging.getLogger(name) for name in (None, "memorybase_client")]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture(autouse=True)
