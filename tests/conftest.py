@@ -25,6 +25,7 @@ from harness.world import World, build_world
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
+from memorybase import telemetry
 from memorybase.auth import api_keys
 
 # A busy machine is not a failed property, and `make test` tries the same examples in each run.
@@ -78,13 +79,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _log_levels_stay() -> Iterator[None]:
-    """Commands that a test runs in this process set them for their own."""
+def _logging_stays() -> Iterator[None]:
+    """Commands that a test runs in this process set levels, and a handler that writes to the output of that test."""
     loggers = [logging.getLogger(name) for name in (None, "memorybase_client")]
     levels = [logger.level for logger in loggers]
     yield
     for logger, level in zip(loggers, levels, strict=True):
         logger.setLevel(level)
+    for handler in [each for each in logging.root.handlers if isinstance(each, telemetry._Handler)]:
+        logging.root.removeHandler(handler)
 
 
 @pytest.fixture(autouse=True)

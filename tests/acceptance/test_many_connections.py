@@ -18,6 +18,8 @@ from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 FILES = 256
 HALF_SENT = b"POST /v1/flows HTTP/1.1\r\nHost: localhost\r\n"
 

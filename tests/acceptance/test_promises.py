@@ -116,6 +116,7 @@ def test_a_capture_without_redis_succeeds_and_is_ingested_later(scene: Scene, ou
     stack.assert_exact(base, 15)
 
 
+@pytest.mark.slow
 def test_without_chroma_nothing_is_lost_and_search_says_so(scene: Scene) -> None:
     stack, _ = scene.with_worker()
     base = stack.base("away", threshold=5)
@@ -138,6 +139,7 @@ def test_without_chroma_nothing_is_lost_and_search_says_so(scene: Scene) -> None
     assert "Ines" in found[0]["content"]
 
 
+@pytest.mark.slow
 def test_a_collection_deleted_in_chroma_is_restored_by_regenerate(scene: Scene) -> None:
     stack, _ = scene.with_worker()
     base = stack.base("lost", threshold=5)

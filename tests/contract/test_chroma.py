@@ -270,6 +270,7 @@ class TestDamage:
         [directory] = [path for path in server.data.iterdir() if path.is_dir()]
         return directory
 
+    @pytest.mark.slow
     def test_a_torn_index_file_shows_the_lost_ids(
         self, own_chroma: ChromaServer, make_store: MakeStore, ref: CollectionRef
     ) -> None:
@@ -288,6 +289,7 @@ class TestDamage:
         store.upsert(ref, [record for record in records(self.COUNT) if record.id not in stored])
         assert store.stored_ids(ref, ids) == set(ids)
 
+    @pytest.mark.slow
     def test_a_lost_index_shows_every_id_lost(
         self, own_chroma: ChromaServer, make_store: MakeStore, ref: CollectionRef
     ) -> None:
@@ -451,6 +453,7 @@ assert reasons == ["ConnectError"] * 2, reasons
 """
 
 
+@pytest.mark.slow
 def test_concurrent_first_calls_import_chromadb_one_at_a_time() -> None:
     """Without the lock, a few in a hundred runs fail with an import error."""
     ended = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True, timeout=60, check=False)

@@ -17,6 +17,8 @@ from memorybase.vectors import collection_names
 from memorybase.vectors.store import CollectionRef, MetadataValue, VectorRecord
 from memorybase.vectors.stores import VectorStores, server_named
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(7)
 
 

@@ -8,6 +8,8 @@ import sqlalchemy
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.process import PortServer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["own_redis", "own_chroma", "own_postgres"])
 def server(request: pytest.FixtureRequest) -> RedisServer | ChromaServer | PostgresServer:

@@ -22,6 +22,8 @@ from memorybase.search import search
 from memorybase.search.search import SearchAnswer
 from memorybase.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 STREAMS = 60
 SEARCHES = 60  # more than the threads that Starlette has for everything
 

@@ -195,6 +195,7 @@ def test_a_repetition_gets_the_first_answer_and_does_nothing(opened: Api, subtes
             assert ("location" in first.headers) == (first.status_code == 201)
 
 
+@pytest.mark.slow
 def test_without_a_key_a_repetition_does_it_again_or_is_refused(opened: Api, subtests: pytest.Subtests) -> None:
     for name, case in CASES.items():
         with subtests.test(name):
@@ -306,6 +307,7 @@ def test_another_api_key_of_the_user_repeats_the_request(stage: Stage) -> None:
     assert colleague.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201).json() == first.json()
 
 
+@pytest.mark.slow
 def test_an_api_key_without_the_scope_gets_no_replay(opened: Api, subtests: pytest.Subtests) -> None:
     for name, case in CASES.items():
         with subtests.test(name):
@@ -457,6 +459,7 @@ class Mortal:
             raise Killed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before a commit", "after a commit"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_whose_process_was_killed_is_done_once_by_its_repetition(

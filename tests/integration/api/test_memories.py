@@ -312,6 +312,7 @@ class TestFlush:
         assert [job["state"] for job in answer["jobs"]] == ["done"]
         assert api.get(f"/memories/{base}")["total_processed"] == 300
 
+    @pytest.mark.slow
     def test_wait_ends_after_the_given_seconds(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]

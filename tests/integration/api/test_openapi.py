@@ -122,6 +122,7 @@ def test_bounds_of_the_settings_are_described(contract: dict[str, Any], subtests
             assert said in contract["components"]["schemas"][schema]["properties"][field]["description"]
 
 
+@pytest.mark.slow
 def test_the_bare_paths_answer_as_the_versioned_ones(api: Api, contract: dict[str, Any]) -> None:
     headers = {"Authorization": f"Bearer {api.secret}"}
     for path, method, _ in operations(contract):

@@ -73,6 +73,7 @@ def hanging(ended: threading.Event, real: Callable[..., Any]) -> Callable[..., A
     return call
 
 
+@pytest.mark.slow
 def test_a_page_ends_each_wait_at_its_deadline(api: Api) -> None:
     api.flow()
     base = api.memory()["id"]

@@ -22,6 +22,8 @@ from starlette.types import Receive, Scope, Send
 from api import bodies, file_limit, server
 from memorybase.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 HALF = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
 MOST = 20
 

@@ -313,6 +313,7 @@ def test_a_sign_out_is_recorded_with_the_key_that_was_signed_in(pages: Api) -> N
 PROXIED = {"proxy_user_header": "X-Forwarded-User", "trusted_proxies": ["10.0.0.0/8"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pages", [PROXIED], indirect=True)
 def test_the_person_whom_a_trusted_proxy_names_is_recorded(pages: Api) -> None:
     browser = Browser(pages, "10.0.0.5", **{"X-Forwarded-User": "zoe@example.com", "X-Forwarded-For": "198.51.100.1"})

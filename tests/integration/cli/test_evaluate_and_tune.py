@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 from memorybase import cli, errors
 from memorybase.cli import evaluate, tune
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = 24
 
 Json = dict[str, Any]

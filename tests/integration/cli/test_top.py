@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 
 from memorybase import cli
 
+pytestmark = pytest.mark.slow
+
 NAME = "the notes of support"
 
 

@@ -25,6 +25,8 @@ from harness.rows import each_row
 from harness.served import Door, serve_app
 from harness.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 BOB = Asker(user="bob", conversation="talk-2")
 
 

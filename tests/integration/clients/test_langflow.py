@@ -41,6 +41,8 @@ from harness.rows import each_row
 from harness.served import Door, serve_app
 from harness.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 NOTHING = "Nothing was found in the memory."
 AWAY = "The memory could not be searched. Answer without it."
 ANNA = {"end_user": "anna"}

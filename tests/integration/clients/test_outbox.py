@@ -119,6 +119,7 @@ def test_a_new_process_delivers_what_an_earlier_one_left(api: Api, folder: Path)
     assert stored(api) == ["left behind"]
 
 
+@pytest.mark.slow
 def test_a_server_that_restarts_again_and_again_gets_every_capture_once(api: Api, folder: Path) -> None:
     port = unused_port()
     with Client(f"http://127.0.0.1:{port}", api.secret, outbox=folder) as client:
@@ -312,6 +313,7 @@ def test_an_outage_before_such_a_failure_does_not_count_against_the_run(folder: 
         assert client.outbox.refused() == []
 
 
+@pytest.mark.slow
 def test_settling_does_not_wait_for_what_is_captured_meanwhile(folder: Path) -> None:
     with scripted([]) as server, Client(server.url, "k", outbox=folder) as client:
 
@@ -371,6 +373,7 @@ with Client(url, key, outbox=folder) as client:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_directory(served: Served, folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     writers = [
@@ -384,6 +387,7 @@ def test_two_processes_share_a_directory(served: Served, folder: Path) -> None:
         assert stored(served.api, session=name) == [str(number) for number in range(25)]
 
 
+@pytest.mark.slow
 def test_another_process_takes_over_when_the_sender_is_killed(served: Served, folder: Path) -> None:
     with silent_server() as (silent, was_asked):
         script = WRITER.replace("client.outbox.flush(60)", "open(folder + '/both', 'w').close(); time.sleep(600)")
@@ -523,12 +527,14 @@ def run_in_a_process(script: str, *arguments: object) -> int:
     return subprocess.run(command, env=environment, check=False, timeout=90, stdin=subprocess.DEVNULL).returncode
 
 
+@pytest.mark.slow
 def test_a_forked_process_sends_what_it_captures(served: Served, folder: Path) -> None:
     assert run_in_a_process(FORKING, served.url, served.api.secret, folder) == 0
     assert stored(served.api, session="parent") == ["parent", "parent again"]
     assert stored(served.api, session="child") == ["child again"]
 
 
+@pytest.mark.slow
 def test_a_child_loses_nothing_when_its_parent_closes_the_outbox(folder: Path) -> None:
     assert run_in_a_process(CLOSED_BY_THE_PARENT, "http://127.0.0.1:1", "k", folder) == 0
     with Client("http://127.0.0.1:1", "k", outbox=folder) as client:
@@ -536,6 +542,7 @@ def test_a_child_loses_nothing_when_its_parent_closes_the_outbox(folder: Path) -
         assert client.outbox.waiting == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parent", ["ends its sending", "sends and dies"])
 def test_a_child_sends_after_its_parent(folder: Path, parent: str) -> None:
     folder.mkdir()
@@ -543,6 +550,7 @@ def test_a_child_sends_after_its_parent(folder: Path, parent: str) -> None:
     wait_until((folder / "taken").exists, 60, "the child's turn")
 
 
+@pytest.mark.slow
 def test_closing_does_not_wait_for_a_server_that_is_away(folder: Path) -> None:
     with silent_server() as (silent, was_asked):
         client = Client(silent, "k", outbox=folder)

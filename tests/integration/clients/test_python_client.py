@@ -103,6 +103,7 @@ def test_what_was_captured_is_found_once_it_is_searchable(client: Any) -> None:
     assert client.search_flow(flow_id="support/é", query="rope", mode="keyword").results[0].session_id == "anna"
 
 
+@pytest.mark.slow
 def test_waiting_includes_the_repair_after_an_edit(client: Any, served: Served) -> None:
     client.put_flow("f", name="f")
     memory = client.create_memory_base(name="notes", flow_id="f")
@@ -131,6 +132,7 @@ def test_one_session_can_be_waited_for(client: Any) -> None:
     assert states == {"s1": "synced", "s2": "pending"}
 
 
+@pytest.mark.slow
 def test_waiting_ends_with_an_error_if_nobody_ingests(client: Any) -> None:
     client.put_flow("f", name="f")
     memory = client.create_memory_base(name="notes", flow_id="f")
@@ -316,6 +318,7 @@ def key_sent(request: bytes) -> str:
     return next((line.partition(": ")[2] for line in lines if line.lower().startswith("idempotency-key")), "")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pauses")
 def test_what_was_done_although_its_answer_was_lost_is_not_done_again(kind: str, served: Served) -> None:
     served.api.flow()

@@ -23,6 +23,8 @@ from memorybase.queries import cursors, dead_letters, ledger, memory_bases, sess
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
+pytestmark = pytest.mark.slow
+
 PAGE = 6
 SESSIONS = 13
 

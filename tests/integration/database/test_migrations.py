@@ -225,6 +225,7 @@ def test_the_error_of_an_unreachable_database_hides_the_password() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_migration_prints_nothing_on_standard_output(database_url: str, capfd: pytest.CaptureFixture[str]) -> None:
     migrate.upgrade(database_url)
     migrate.check(database_url)

@@ -25,6 +25,8 @@ from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import search, stored_candidates
 from memorybase.search.request import SearchRequest
 
+pytestmark = pytest.mark.slow
+
 THRESHOLD = 20
 HISTORY = 10_000
 SESSIONS = 100

@@ -625,6 +625,7 @@ def test_a_failed_load_is_cached_and_retried_later(tmp_path: Path, monkeypatch: 
     assert len(loads) == 2
 
 
+@pytest.mark.slow
 def test_many_threads_share_an_embedder(onnx: OnnxEmbedder) -> None:
     texts = TEXTS[:6]
     expected = onnx.embed(texts)

@@ -170,6 +170,7 @@ def test_a_circuit_lets_one_caller_try_after_its_pause() -> None:
     assert circuit.seconds_to_wait() == 0
 
 
+@pytest.mark.slow
 @each_row("status", [401, 403, 404, 302])
 def test_a_wrong_key_or_address_is_not_repeated(endpoint: EmbeddingEndpoint, loaded: Load, status: int) -> None:
     embedder = loaded()
@@ -198,6 +199,7 @@ def test_an_endpoint_that_refuses_every_text_is_an_outage(endpoint: EmbeddingEnd
         embedder.embed(["a", "b"])
 
 
+@pytest.mark.slow
 @each_row(
     ("change", "problem"),
     [

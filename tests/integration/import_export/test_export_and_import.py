@@ -231,6 +231,7 @@ class TestImport:
         (session,) = [s for s in away.get("/sessions")["items"] if s["metadata"]]
         assert session["metadata"] == {"topic": "sums"}
 
+    @pytest.mark.slow
     def test_chats_are_exported_and_imported(self, home: Api, away: Api) -> None:
         home.flow("a")
         node = "/flows/a/chat-memories/n%2F1"

@@ -77,6 +77,7 @@ def stored(api: Api) -> list[Json]:
 
 @pytest.mark.parametrize("system", SAMPLES)
 class TestEverySystem:
+    @pytest.mark.slow
     def test_importing_again_stores_nothing_new(self, system: str, api: Api, tmp_path: Path) -> None:
         sample = SAMPLES[system](tmp_path)
         first = run(sample, "--from", system)
@@ -90,6 +91,7 @@ class TestEverySystem:
         assert stored(api) == once
         assert (first.exit_code, second.exit_code) == (0, 0)
 
+    @pytest.mark.slow
     def test_a_dry_run_counts_the_same_and_stores_nothing(self, system: str, api: Api, tmp_path: Path) -> None:
         sample = SAMPLES[system](tmp_path)
         said = run(sample, "--from", system, "--dry-run").output.splitlines()
@@ -98,6 +100,7 @@ class TestEverySystem:
         real = run(sample, "--from", system).output.splitlines()
         assert [line for line in real[1:] if not line.startswith("memory base")] == said[1:]
 
+    @pytest.mark.slow
     def test_it_continues_where_it_was_interrupted(
         self, system: str, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -322,6 +325,7 @@ class TestWhatDoesNotFit:
         assert str(result.exception) == f"{file} has no message in the format of chatgpt."
         assert api.get("/flows")["total"] == 0
 
+    @pytest.mark.slow
     def test_options_that_do_not_apply_are_refused(self, tmp_path: Path) -> None:
         file = tmp_path / "own.jsonl"
         file.write_text('{"session_id": "s", "role": "user", "content": "x"}')

@@ -81,6 +81,7 @@ def test_a_large_backlog_is_ingested_in_small_jobs(world: World) -> None:
     assert sum(job.processed for job in jobs) == 1500
 
 
+@pytest.mark.slow
 def test_jobs_are_limited_in_bytes_but_take_at_least_one_message(world: World) -> None:
     base = world.new_base(threshold=3)
     world.say("s", "small", "word " * 210_000, "small again")
@@ -341,6 +342,7 @@ def test_a_lost_notification_is_repeated(world: World) -> None:
     world.assert_all_ingested(base)
 
 
+@pytest.mark.slow
 def test_repeated_notifications_back_off(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))

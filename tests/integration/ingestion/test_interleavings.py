@@ -139,6 +139,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_deadlock(world: World, m
     world.assert_all_ingested(base)
 
 
+@pytest.mark.slow
 def test_steady_captures_do_not_starve_a_regenerate(ready_postgres_url: str, tmp_path: Path) -> None:
     """On PostgreSQL alone: SQLite has one writer at a time, and no share locks that could overtake."""
     world = build_world(ready_postgres_url, tmp_path)
@@ -456,6 +457,7 @@ def test_a_flow_deleted_during_a_capture_leaves_no_rows(world: World, monkeypatc
 # Dead letters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", [dead_letters.retry_dead_letter, dead_letters.discard_dead_letter])
 def test_a_dead_letter_cleared_meanwhile_is_not_found(
     world: World, monkeypatch: pytest.MonkeyPatch, call: Callable[..., object]

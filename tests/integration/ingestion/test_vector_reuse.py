@@ -139,6 +139,7 @@ def test_vectors_lost_in_one_source_are_copied_from_another(world: World) -> Non
 # What is embedded.
 
 
+@pytest.mark.slow
 def test_a_regenerate_with_another_model_embeds_everything(world: World) -> None:
     base = filled(world)
     assert regenerate(world, base, embedding_model="other") == []
@@ -198,6 +199,7 @@ def test_a_regenerate_replaces_lost_and_damaged_vectors(world: World) -> None:
 Spoil = Callable[[StoredVector], StoredVector]
 
 
+@pytest.mark.slow
 @each_row(
     "spoil",
     [

@@ -106,6 +106,7 @@ def test_the_nodes_of_a_chat_memory_add_show_read_and_delete(memory: FlowMemory)
     assert [one["content"] for one in memory.read_chat("chat", "user-s1")["items"]] == ["I am Anna.", "Hello Anna."]
 
 
+@pytest.mark.slow
 def test_a_retried_task_adds_nothing_twice(memory: FlowMemory) -> None:
     failures = [ConnectionError("away")]
     add = AddMemory(chat=ChatMemory(memory=memory, node_id="chat"), role="user")
@@ -125,6 +126,7 @@ def test_a_retried_task_adds_nothing_twice(memory: FlowMemory) -> None:
     assert memory.read_chat("chat", "s1")["total"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", ["the node", "the run"])
 def test_a_retried_node_does_not_find_its_own_answer(memory: FlowMemory, again: str) -> None:
     """Both if LangGraph retries the node, and if the runtime retries the run with its id."""

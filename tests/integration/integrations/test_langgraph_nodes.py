@@ -61,6 +61,7 @@ def shown(prompt: list[BaseMessage]) -> list[tuple[str, Any]]:
     return [(message.type, message.content) for message in prompt]
 
 
+@pytest.mark.slow
 @each_row("prompt", [None, "{{ messages[-1].content }} Be exact.", "{{ messages[0].content }}"])
 @each_row("remembers", ["session", "node"])
 def test_a_tool_loop_sees_its_question_its_calls_and_their_results(

@@ -281,6 +281,7 @@ def test_clients_on_the_users_machine_need_no_setting(served: Served, origin: st
     assert post(served, Origin=origin).status_code == 200
 
 
+@pytest.mark.slow
 def test_an_allowed_origin_may_ask(api_settings: Settings) -> None:
     origin = "https://inspector.example"
     with serve_mcp(api_settings.model_copy(update={"cors_origins": [origin]})) as served:
@@ -294,6 +295,7 @@ def test_an_allowed_origin_may_ask(api_settings: Settings) -> None:
     assert preflight.status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("proxies", "person"), [(["127.0.0.1"], "zoe@example.com"), (["10.0.0.1"], None)])
 def test_the_person_behind_a_tool_is_whom_a_trusted_proxy_names(
     api_settings: Settings, proxies: list[str], person: str | None
@@ -361,6 +363,7 @@ def test_an_outage_of_the_database_is_an_error(served: Served, monkeypatch: pyte
         assert "retry later" in error
 
 
+@pytest.mark.slow
 def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     entered, may_end = threading.Event(), threading.Event()
     search_for_real = search.search
@@ -386,6 +389,7 @@ def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, mon
             assert first.result(60) == {"results": []}
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_key_is_limited(api_settings: Settings) -> None:
     limited = api_settings.model_copy(update={"rate_limit_per_second": 1, "rate_limit_burst": 1})
     with serve_mcp(limited, monotonic=lambda: 1_000.0) as served:
@@ -419,12 +423,14 @@ with open_api(Settings(data_dir=Path(sys.argv[1]), embedding_model="fake", api_k
     assert done.stdout.strip() == "404", done.stderr
 
 
+@pytest.mark.slow
 def test_an_sdk_that_is_too_old_counts_as_none(api_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", lambda _: "1.28.1")
     with serve_mcp(api_settings) as served:
         assert post(served).status_code == 404
 
 
+@pytest.mark.slow
 def test_the_setting_turns_it_off(api_settings: Settings) -> None:
     with serve_mcp(api_settings.model_copy(update={"mcp": False})) as served:
         assert post(served).status_code == 404

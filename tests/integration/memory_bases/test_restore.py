@@ -338,6 +338,7 @@ def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_says_what_it_would_do_then_does_it(
         self, on_chroma: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

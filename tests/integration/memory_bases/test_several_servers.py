@@ -30,6 +30,8 @@ from memorybase.testing import AtOnce, InMemoryVectors
 from memorybase.vectors.collection_names import server_of
 from memorybase.vectors.stores import VectorStores
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ("wine and cheese", "a long walk", "the hills of Tuscany")
 SERVERS = ("chroma", "chroma-east")
 

@@ -20,6 +20,8 @@ from memorybase import metrics
 from memorybase.embedding import usage
 from memorybase.operations import heartbeats
 
+pytestmark = pytest.mark.slow
+
 GUIDE = ROOT / "docs" / "howto" / "observe.md"
 PROMTOOL = shutil.which("promtool")
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="needs promtool, of Debian's package prometheus")

@@ -18,6 +18,7 @@ def value(shown: exposition.Exposition, world: World, name: str) -> float:
     return float(line.split()[1])
 
 
+@pytest.mark.slow
 def test_many_scrapes_read_the_database_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     moment, asked, real = [100.0], [], health.read_vitals
 

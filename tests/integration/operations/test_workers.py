@@ -54,6 +54,7 @@ def test_a_request_to_stop_names_one_worker(world: World) -> None:
     assert workers.request_drain(world.services, "host:a:1:1") == "host:a:1:1"  # a whole name, and part of another
 
 
+@pytest.mark.slow
 def test_a_worker_reads_the_request_with_its_next_heartbeat_once(world: World) -> None:
     asked = threading.Event()
     calls: list[None] = []

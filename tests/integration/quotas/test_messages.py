@@ -31,6 +31,7 @@ def test_threads_at_the_limit_store_exactly_as_many(limited: Limited) -> None:
     assert admitted == len(limited.world.messages()) == limited.used("messages_per_day") == 30
 
 
+@pytest.mark.slow
 def test_slices_of_two_processes_together_stay_within_the_limit(
     limited: Limited, monkeypatch: pytest.MonkeyPatch
 ) -> None:

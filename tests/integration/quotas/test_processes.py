@@ -12,7 +12,7 @@ from integration.quotas.conftest import Limited
 
 from memorybase.quotas import counters
 
-pytestmark = pytest.mark.both_databases  # locks differ
+pytestmark = [pytest.mark.both_databases, pytest.mark.slow]  # locks differ
 
 CHILD = """
 import sys

@@ -116,6 +116,7 @@ def test_nothing_is_lost_or_comes_back_beside_the_passes(world: World, days: Cal
     assert_index_exact(world)
 
 
+@pytest.mark.slow
 @pytest.mark.both_databases
 def test_no_acknowledged_message_goes_before_its_time(world: World, days: Calendar) -> None:
     keep(world, KEPT_DAYS)

@@ -25,6 +25,8 @@ from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest
 from memorybase.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 CONVERSATIONS = in_languages()
 OTHERS = [language for language in CONVERSATIONS if language != "english"]
 # Of ten questions. Analyzed as English, two to eight of them had their answer first.

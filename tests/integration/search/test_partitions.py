@@ -25,6 +25,8 @@ from memorybase.search.request import SearchRequest
 from memorybase.search.search import search
 from memorybase.sessions import edits
 
+pytestmark = pytest.mark.slow
+
 WORDS = ("apple", "harbour", "granite", "lantern", "meadow", "orchid", "pepper", "quarry", "river", "saddle")
 
 

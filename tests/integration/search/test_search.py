@@ -533,6 +533,7 @@ def test_of_long_pending_messages_only_the_beginning_is_embedded(
     assert len(embedders.get().embedded) == queries + chunks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
 def test_the_search_of_pending_messages_costs_the_same_whatever_the_history(world: World) -> None:
     steps = []

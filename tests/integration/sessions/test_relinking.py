@@ -62,6 +62,7 @@ def linked(world: World, parents: str, *, count: int = 4) -> None:
         turn(world, str(number), parent_message_id=f"{parents}{number - 1}")
 
 
+@pytest.mark.slow
 @pytest.mark.both_databases
 @each_row("parents", ["a", "q"])
 @each_row("deleted", [("a2",), ("q2",), ("q2", "a2"), ("a2", "q2"), ("q1", "a1"), ("a1", "a3", "q3")])
@@ -178,6 +179,7 @@ def test_a_question_that_names_a_deleted_one_later_follows_its_answer(world: Wor
     assert thread(world) == "q1 a1 a2 q3 a3"
 
 
+@pytest.mark.slow
 @each_row("seed", range(6))
 def test_deletions_in_random_sessions_take_nothing_else_from_any_thread(world: World, seed: int) -> None:
     delete_at_random(world.for_new_user(), seed)
@@ -232,6 +234,7 @@ def test_deleted_messages_are_read_together_however_many_followed_the_restored_o
     assert reads(20) == reads(3)
 
 
+@pytest.mark.slow
 @pytest.mark.both_databases
 @each_row("parents", ["a", "q"])
 @each_row("gone", [("a2",), ("q2",), ("q2", "a2"), ("a2", "q2"), ("q1", "a1"), ("a2", "q3", "a3")])
@@ -262,6 +265,7 @@ def test_what_was_captured_after_a_deletion_keeps_its_place(world: World) -> Non
 
 
 # The first two need what was changed twice by deletions: parents of deleted messages, and rules beside parents.
+@pytest.mark.slow
 @each_row("seed", [177, 372, *range(6)])
 def test_restoring_in_any_order_leads_every_thread_as_before(world: World, seed: int) -> None:
     restore_at_random(world.for_new_user(), seed)

@@ -210,6 +210,7 @@ class TestBackup:
         with pytest.raises(errors.InvalidRequest, match=r"back-up-and-restore\.md"):
             take_backup(data, tmp_path / "backup", show)
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("world")
     def test_killed_at_any_step_there_is_no_backup_and_the_next_one_succeeds(
         self, data: DataDir, tmp_path: Path
@@ -312,6 +313,7 @@ class TestRestore:
         with pytest.raises(errors.InvalidRequest, match="MEMORYBASE_DATABASE_URL"):
             restore(new, backup)
 
+    @pytest.mark.slow
     def test_killed_at_any_step_it_has_happened_or_not(self, backup: Path, world: World, data: DataDir) -> None:
         world.say("s", "lost")
         world.services.database.dispose()

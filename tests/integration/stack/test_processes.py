@@ -25,7 +25,7 @@ from memorybase.stack.state import DataDir, write_private
 
 SECONDS = 20.0
 # circus asks the system itself who has ended, so that a child's Popen may not have heard of it when it is let go.
-pytestmark = pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning"), pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

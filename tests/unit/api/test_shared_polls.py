@@ -95,6 +95,7 @@ def test_a_read_that_fails_is_raised_in_each_wait() -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 def test_a_caller_who_comes_during_a_read_is_not_answered_with_its_older_result() -> None:
     async def scenario() -> None:
         store = Store(a="old")

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import context
+import pytest
 from ingesting import figures
 from queueing.load import Load, Workers, runs
 from queueing.simulation import Simulation
@@ -40,6 +41,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_every_script_imports() -> None:
     """Nothing else runs them: without this, only the next release would see that they use what was renamed."""
     names = [

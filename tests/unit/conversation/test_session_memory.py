@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -353,6 +354,7 @@ class PerWord:
         return len(record.text.split())
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(sized_turns(), st.lists(st.integers(1, 1_500), min_size=1, max_size=6), st.integers(1, 150))
 def test_no_caller_takes_messages_from_another_one(records: list[Record], budgets: list[int], tokens: int) -> None:

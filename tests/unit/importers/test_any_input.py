@@ -86,6 +86,7 @@ def read_changed_documents(system: str, data: st.DataObject) -> None:
         normalise_all(part.messages, user_id=NOBODY, max_messages=1_000, max_message_bytes=MAX_MESSAGE_BYTES)
 
 
+@pytest.mark.slow
 @each_row("system", SYSTEMS)
 @given(data=st.data())
 @settings(max_examples=40)

@@ -138,6 +138,7 @@ class TestArchivesAndFolders:
         assert len(list(read_records(file, ("*.json",), report))) <= 4
         assert report.broken is not None
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("damage", [b"\x55", b"\xff" * 400])  # a wrong checksum, and what cannot be unpacked
     def test_a_damaged_archive_gives_what_comes_before(self, tmp_path: Path, damage: bytes) -> None:
         words = ", ".join(str(n * 7919) for n in range(200_000))

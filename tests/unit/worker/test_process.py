@@ -77,6 +77,7 @@ def watched(body: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_job_past_its_deadline_ends_the_process() -> None:
     result = watched("with process.Watchdog(0.2).watching(uuid.uuid4()):\n    time.sleep(50)")
 
@@ -101,6 +102,7 @@ clock = Clock()
 """
 
 
+@pytest.mark.slow
 def test_a_job_within_its_deadline_and_an_idle_worker_go_on() -> None:
     result = watched(
         CLOCK + "dog = process.Watchdog(900, now=clock)\n"
@@ -115,6 +117,7 @@ def test_a_job_within_its_deadline_and_an_idle_worker_go_on() -> None:
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
 def test_progress_puts_the_deadline_off_and_does_not_cancel_it() -> None:
     result = watched(
         CLOCK + "dog = process.Watchdog(900, now=clock)\n"
@@ -130,6 +133,7 @@ def test_progress_puts_the_deadline_off_and_does_not_cancel_it() -> None:
     assert (result.returncode, result.stdout) == (process.EXIT_SOFTWARE, "within\n"), result.stderr
 
 
+@pytest.mark.slow
 def test_a_clean_up_that_hangs_ends_the_process() -> None:
     result = watched(
         "from types import SimpleNamespace\n"
@@ -144,6 +148,7 @@ def test_a_clean_up_that_hangs_ends_the_process() -> None:
     assert result.returncode == process.EXIT_SOFTWARE
 
 
+@pytest.mark.slow
 def test_a_stop_that_hangs_is_cut_short() -> None:
     result = watched("process.DRAIN_SECONDS = 0.2\nprocess.Watchdog(900).drain()\ntime.sleep(50)")
 

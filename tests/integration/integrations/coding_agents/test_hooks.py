@@ -31,6 +31,8 @@ from harness.waiting import wait_until
 from memorybase.integrations.coding_agents import hook
 from memorybase.integrations.coding_agents.install import FLOW
 
+pytestmark = pytest.mark.slow
+
 SECRET = "AKIAIOSFODNN7EXAMPLE"
 AGENTS = list(TRANSCRIPTS)
 OWN_IDS = {"claude-code": "00000000-0000-4000-8000-", "codex": "item-", "codex before 0.149": ""}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from harness.rows import each_row
 
 from memorybase.keyword_index.analyzer import DETECT, analyzer
@@ -600,6 +601,7 @@ def test_a_question_for_a_value_without_a_word_for_numbers_is_read(language: str
     assert (correction.was, correction.now) == told.amounts
 
 
+@pytest.mark.slow
 @each_row("language", LANGUAGES)
 def test_any_text_is_read_in_linear_time(language: str) -> None:
     """Long runs of digits, words and separators: a pattern that backtracks would take minutes."""
