@@ -14,6 +14,8 @@ from harness.worker import WorkerServer
 
 from memorybase.settings import embedded
 
+pytestmark = pytest.mark.timeout(300)  # a whole stack of processes starts, on whatever machine
+
 # A capture waits half a second for a Redis that does not answer, and never for as long as Redis is frozen. The client
 # gives up after this time, which no busy machine needs.
 BOUND_SECONDS = 30.0

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, expect
 expect.set_options(timeout=60_000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     stack = EmbeddedStack(tmp_path_factory.mktemp("web"))
     stack.changes |= PATIENT
@@ -42,7 +42,7 @@ def client(web_stack: EmbeddedStack) -> Iterator[Client]:
         yield api_client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def read_key(web_stack: EmbeddedStack) -> str:
     """A key that may only read."""
     with Client(web_stack.url, KEY) as api_client:

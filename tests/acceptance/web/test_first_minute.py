@@ -12,6 +12,8 @@ from harness.stack import KEY, PATIENT, EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import Browser, expect
 
+pytestmark = pytest.mark.timeout(300)  # a whole stack of processes starts, on whatever machine
+
 
 @pytest.fixture(scope="module")
 def empty_stack(web_stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
