@@ -106,7 +106,8 @@ def test_fifty_flushes_at_once_start_one_job_and_leave_no_lock(scene: Scene) -> 
     wait_until(lambda: not stack.services.locks.held(memory_base_id, "s"), PATIENCE, "the lock is released")
 
 
-@pytest.mark.parametrize("outage", ["stopped", pytest.param("frozen", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("outage", ["stopped", "frozen"])
 def test_a_capture_without_redis_succeeds_and_is_ingested_later(scene: Scene, outage: str) -> None:
     stack, _ = scene.with_worker()
     base = stack.base(outage, threshold=5)
