@@ -140,8 +140,9 @@ class ByGroup(LoadFileScheduling):
         return next((str(group) for group in TOGETHER if scope.startswith(group)), scope)
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    return os.cpu_count() or 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """As many as cores; one more for slow tests, most of which wait for other processes."""
+    return (os.cpu_count() or 1) + (config.option.markexpr != "not slow")
 
 
 RUN_POSTGRES = pytest.StashKey[PostgresServer]()
