@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 from harness.acts import texts
+from harness.rows import each_row
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
 from memorybase import errors
@@ -20,7 +21,7 @@ from memorybase.ingestion import advance, pipeline, recovery
 from memorybase.ingestion import worker as worker_
 from memorybase.ingestion.scheduler import job_message
 from memorybase.memory_bases import consistency, manage, regenerate
-from memorybase.models import IngestionJob, Session
+from memorybase.models import IngestionJob, Session, SessionProgress
 from memorybase.queries import jobs, sessions
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
@@ -291,6 +292,39 @@ def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: Worl
     assert world.row(base, "s").total_processed == 2
 
 
+@each_row(
+    "table, changes",
+    [
+        (SessionProgress, {"epoch": SessionProgress.epoch + 1}),
+        (SessionProgress, {"cursor_seq": SessionProgress.cursor_seq + 1}),
+        (IngestionJob, {"epoch": IngestionJob.epoch + 1}),
+        (IngestionJob, {"state": "queued"}),
+    ],
+    ids=["session epoch", "session cursor", "job epoch", "job state"],
+)
+def test_any_change_since_the_claim_stops_the_advance(
+    world: World, table: type[SessionProgress | IngestionJob], changes: dict[str, Any]
+) -> None:
+    world = world.for_new_user()
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    after_change: list[tuple[int, int, str, int]] = []
+
+    def seen() -> tuple[int, int, str, int]:
+        (row,), (job,) = world.rows(base), world.jobs(base)
+        return row.cursor_seq, row.total_processed, job.state, len(world.ledger(base))
+
+    def change(*_: object) -> None:  # when the claim has been checked for the last time before the advance
+        world.vectors.after_upsert = None
+        with world.services.database.transaction() as db:
+            db.execute(sa.update(table).where(table.memory_base_id == base).values(**changes))
+        after_change.append(seen())
+
+    world.vectors.after_upsert = change
+    assert world.run(world.queue.enqueued[-1]) == worker_.JobOutcome.LOST
+    assert after_change == [seen()]
+
+
 def test_an_audit_deletes_a_late_write_of_a_thawed_worker(world: World) -> None:
     base = world.new_base(threshold=1)
     (captured,) = world.say("s", "the first wording").messages
@@ -327,6 +361,21 @@ def test_an_unavailable_store_loses_nothing_and_counts_no_attempt(world: World) 
     assert job.error == "The vector store is unavailable."
     assert world.sweep().notified == 0  # it is backing off
     world.pass_time(120)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_job_waits_longer_after_many_outages_but_not_for_ever(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(IngestionJob).values(outages=40))
+    world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert")
+    world.drain()
+    world.pass_time(world.services.settings.backoff_seconds)  # enough after a first outage
+    assert world.sweep().notified == 0
+    world.pass_time(world.services.settings.backoff_max_seconds)
+    assert world.sweep().notified == 1
     world.settle()
     world.assert_all_ingested(base)
 

@@ -234,7 +234,6 @@ def test_deleted_messages_are_read_together_however_many_followed_the_restored_o
     assert reads(20) == reads(3)
 
 
-@pytest.mark.slow
 @pytest.mark.both_databases
 @each_row("parents", ["a", "q"])
 @each_row("gone", [("a2",), ("q2",), ("q2", "a2"), ("a2", "q2"), ("q1", "a1"), ("a2", "q3", "a3")])
