@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -92,7 +92,7 @@ def _await_builds(services: Services) -> None:
         with services.database.reading() as db:
             if not memory_bases.bases_in_build(db):
                 return
-        time.sleep(POLL_SECONDS)
+        sleep(POLL_SECONDS)
 
 
 def _collections(services: Services, *, apply: bool) -> int:

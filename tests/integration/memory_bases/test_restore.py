@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -312,7 +313,8 @@ class TestSavedVectors:
             waited.append(world.services.settings.restored_dir.exists())
             world.settle()
 
-        monkeypatch.setattr("time.sleep", work)
+        # Not time.sleep: threads that other tests left may sleep too.
+        monkeypatch.setattr(importlib.import_module("memorybase.cli.restore"), "sleep", work)
         assert run(world, monkeypatch, "--apply", "--finish").exit_code == 0
         assert waited == [True]
         assert not world.services.settings.restored_dir.exists()
