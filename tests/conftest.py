@@ -114,12 +114,10 @@ TOGETHER = (
     ("tests/acceptance/web/",),  # an embedded stack
     ("tests/integration/embedding/test_embedders.py", "tests/integration/search/test_reranking.py"),  # torch
 )
-# The first one exports the model, which takes half a minute. The second needs an empty stack. The others take long and
-# need no model.
+# The first needs an empty stack; the others take long, and last they would leave the other processes idle.
 FIRST = (
-    "integration/embedding/test_embedders.py",
     "acceptance/web/test_first_minute.py",
-    "integration/import_export/test_export_and_import.py",
+    "integration/api/test_isolation.py",
     "integration/database/test_query_plans.py",
 )
 
