@@ -1,7 +1,8 @@
 """Fixtures for every test: the real services, started when first asked for.
 
-PostgreSQL is one server for the whole run, with a database for each test; Redis and Chroma belong to one test process.
-A test that kills, freezes or fills a service takes an `own_` one.
+PostgreSQL, Redis and Chroma are one server each for the whole run: a test has a PostgreSQL database of its own, a test
+process a Redis database, and collections have fresh names. A test that kills, freezes or fills a service takes an
+`own_` one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import gc
 import logging
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,17 +145,26 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return (os.cpu_count() or 1) + (config.option.markexpr != "not slow")
 
 
-RUN_POSTGRES = pytest.StashKey[PostgresServer]()
+RUN_SERVERS = pytest.StashKey[tuple[PostgresServer, RedisServer, ChromaServer]]()
 
 
 def pytest_configure_node(node: WorkerController) -> None:
-    """Starts the PostgreSQL of all test processes; the first one that needs it waits until it answers."""
-    if RUN_POSTGRES not in node.config.stash and not node.config.getoption("--pgbouncer"):
-        server = node.config.stash[RUN_POSTGRES] = PostgresServer()
-        node.config.add_cleanup(server.close)
-        server.launch()
-    if RUN_POSTGRES in node.config.stash:
-        node.workerinput["postgres"] = str(node.config.stash[RUN_POSTGRES].directory)
+    """Starts the servers of all test processes; the first one that needs them waits until they answer."""
+    config = node.config
+    if config.getoption("--pgbouncer"):
+        return
+    if RUN_SERVERS not in config.stash:
+        folders = tempfile.TemporaryDirectory(prefix="memorybase-servers-")
+        config.add_cleanup(folders.cleanup)
+        redis_folder, chroma_folder = Path(folders.name, "redis"), Path(folders.name, "chroma")
+        redis_folder.mkdir()
+        chroma_folder.mkdir()
+        servers = config.stash[RUN_SERVERS] = PostgresServer(), RedisServer(redis_folder), ChromaServer(chroma_folder)
+        for server in servers:
+            config.add_cleanup(server.close)
+            server.launch()
+    postgres, redis_, chroma = config.stash[RUN_SERVERS]
+    node.workerinput["servers"] = str(postgres.directory), redis_.port, chroma.port
 
 
 AnyServer = TypeVar("AnyServer", bound=Server)
@@ -169,24 +180,42 @@ def running(server: AnyServer) -> Iterator[AnyServer]:
 
 
 @pytest.fixture(scope="session")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis for all tests of this process; see redis_url."""
-    with running(RedisServer(tmp_path_factory.mktemp("redis"))) as server:
-        yield server
+def run_servers(pytestconfig: pytest.Config) -> tuple[str, int, int] | None:
+    """Where the servers of the run are: the directory of PostgreSQL, the ports of Redis and Chroma."""
+    return getattr(pytestconfig, "workerinput", {}).get("servers")
 
 
 @pytest.fixture(scope="session")
-def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
-    """A Chroma for all tests of this process; name collections after a fresh UUID."""
-    with running(ChromaServer(tmp_path_factory.mktemp("chroma"))) as server:
-        yield server
+def redis_server(
+    run_servers: tuple[str, int, int] | None, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Iterator[RedisServer]:
+    """A Redis with a database for the tests of this process; see redis_url."""
+    if run_servers:
+        shared = RedisServer.of_another_process(run_servers[1])
+        shared.database = int(worker_id.removeprefix("gw"))
+        yield shared
+    else:
+        with running(RedisServer(tmp_path_factory.mktemp("redis"))) as server:
+            yield server
 
 
 @pytest.fixture(scope="session")
-def postgres_server(pytestconfig: pytest.Config) -> Iterator[PostgresServer]:
-    """A PostgreSQL for all tests of the run; see postgres_url."""
-    if shared := getattr(pytestconfig, "workerinput", {}).get("postgres"):
-        yield PostgresServer.of_another_process(Path(shared))
+def chroma_server(
+    run_servers: tuple[str, int, int] | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ChromaServer]:
+    """A Chroma for all tests; name collections after a fresh UUID."""
+    if run_servers:
+        yield ChromaServer.of_another_process(run_servers[2])
+    else:
+        with running(ChromaServer(tmp_path_factory.mktemp("chroma"))) as server:
+            yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_server(run_servers: tuple[str, int, int] | None, pytestconfig: pytest.Config) -> Iterator[PostgresServer]:
+    """A PostgreSQL for all tests; see postgres_url."""
+    if run_servers:
+        yield PostgresServer.of_another_process(Path(run_servers[0]))
         return
     with running(PostgresServer()) as server:
         if pytestconfig.getoption("--pgbouncer"):
@@ -205,21 +234,21 @@ def pgvector_url(postgres_server: PostgresServer) -> str:
 
 @pytest.fixture
 def redis_url(redis_server: RedisServer) -> str:
-    """The session's Redis, emptied."""
+    """The database of this process in the run's Redis, emptied."""
     with redis.Redis.from_url(redis_server.url) as client:
-        client.flushall()
+        client.flushdb()
     return redis_server.url
 
 
 @pytest.fixture
 def chroma_url(chroma_server: ChromaServer) -> str:
-    """The session's Chroma."""
+    """The run's Chroma."""
     return chroma_server.url
 
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """A fresh, empty database of the session's PostgreSQL."""
+    """A fresh, empty database of the run's PostgreSQL."""
     name = postgres_server.create_database()
     yield postgres_server.url(name)
     postgres_server.drop_database(name)
@@ -227,7 +256,7 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def ready_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """A database of the session's PostgreSQL with all tables and no rows."""
+    """A database of the run's PostgreSQL with all tables and no rows."""
     name = postgres_server.borrow()
     yield postgres_server.url(name)
     postgres_server.give_back(name)

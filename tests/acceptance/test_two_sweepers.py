@@ -122,7 +122,7 @@ def test_two_sweepers_share_the_work_and_one_that_hangs_does_not_delay_the_other
 ) -> None:
     scene.leave_work_behind()
     with redis.Redis.from_url(redis_url) as client:
-        client.flushall()  # all notifications so far are lost
+        client.flushdb()  # all notifications so far are lost
     with gate(postgres_server, scene.dbname, ONE_SESSION) as held:
         for sweeper in scene.sweepers:
             sweeper.launch()

