@@ -289,6 +289,10 @@ async def _failure(visit: Visit, error: Exception, seconds: float) -> dict[str, 
                 "text": f"{part.stops} This does not mean that nothing is there."}  # fmt: skip
     if isinstance(error, errors.MemorybaseError):
         what, text = error.message.rstrip("."), "Nothing was searched: this does not mean that nothing is there."
+    elif problem := visit.services.embedders.problem():
+        # A request waits longer for the model than this page for a search.
+        what = f"{problem[0].upper()}{problem[1:]}"
+        text = "Searches by meaning work once it is there. This does not mean that nothing is there."
     else:
         what = f"The search did not end within {seconds:g} s"
         text = "The model may still be loading. This does not mean that nothing is there."

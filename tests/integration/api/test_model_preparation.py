@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api, settings_in
+from harness.plain_browser import PATIENT, Page, mounted
 from harness.preparing import Gate, prepared_by
 from harness.waiting import wait_until
 
@@ -127,6 +128,17 @@ def test_searches_by_meaning_are_refused_and_never_empty(restarted: Api, gate: G
 
     prepare(restarted, gate)
     assert restarted.post("/search", body)["results"]
+
+
+def test_a_page_that_ends_its_search_first_names_the_preparation_too(restarted: Api) -> None:
+    embedders: Any = restarted.services.embedders
+    embedders._wait_seconds = PATIENCE
+    with mounted(restarted, replace(PATIENT, search=0.05)):
+        page = Page(restarted)
+        for path in ("results", "given"):
+            said = page.get(f"/playground/{path}?q=berth&flow=support")
+            assert "Preparing the embedding model (" in said
+            assert "This does not mean that nothing is there" in said
 
 
 def test_recall_is_degraded_to_keywords(restarted: Api) -> None:
