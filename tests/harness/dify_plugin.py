@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 PLUGIN = Path(__file__).resolve().parents[2] / "clients" / "dify"
+TIMEOUT_SECONDS = 60.0  # of its calls: a busy machine is no server that hangs
 MODULES = ("dify_context", "memorybase_api", "provider", "provider.memorybase", "tools", "tools.recall",
            "tools.remember")  # fmt: skip
 
@@ -89,6 +90,7 @@ class StandIn:
             "remember": importlib.import_module("tools.remember").RememberTool,
         }
         self._provider = importlib.import_module("provider.memorybase").MemorybaseProvider()
+        importlib.import_module("memorybase_api").TIMEOUT_SECONDS = TIMEOUT_SECONDS  # type: ignore[attr-defined]
 
     def invoke(self, tool: str, credentials: Json, parameters: Json, asker: Asker) -> Said:
         runtime = types.SimpleNamespace(credentials=credentials, user_id=asker.user)
@@ -171,8 +173,9 @@ class WithSdk:
 @contextmanager
 def with_sdk(python: str) -> Iterator[WithSdk]:
     """In a process of this interpreter, whose environment has dify_plugin."""
+    start = f"import main, memorybase_api; memorybase_api.TIMEOUT_SECONDS = {TIMEOUT_SECONDS}; main.plugin.run()"
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([python, "-m", "main"], cwd=PLUGIN, text=True, **pipes) as process:
+    with subprocess.Popen([python, "-c", start], cwd=PLUGIN, text=True, **pipes) as process:
         try:
             yield WithSdk(process)
         finally:
