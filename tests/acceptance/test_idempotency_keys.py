@@ -11,12 +11,9 @@ from typing import Any
 import httpx
 import pytest
 from harness import PostgresServer, wait_until
-from harness.gates import Change, gate
-from harness.pieces import KEY, PATIENCE, ApiServer
+from harness.gates import Change
+from harness.pieces import KEY, PATIENCE, Topology, topology
 from memorybase_client import Client
-
-from memorybase.database import migrate
-from memorybase.settings import embedded
 
 pytestmark = pytest.mark.slow
 
@@ -25,22 +22,10 @@ SAID = [{"role": "user", "content": "Is berth 12 free?"}]
 
 
 @pytest.fixture
-def dbname(postgres_server: PostgresServer) -> Iterator[str]:
-    name = postgres_server.create_database()
-    yield name
-    postgres_server.drop_database(name)
-
-
-@pytest.fixture
-def server(tmp_path: Path, postgres_server: PostgresServer, dbname: str) -> Iterator[ApiServer]:
-    settings = embedded(tmp_path, database_url=postgres_server.url(dbname), api_key=KEY)
-    migrate.upgrade(settings.resolved_database_url)
-    opened = ApiServer(settings)
-    try:
-        opened.start()
-        yield opened
-    finally:
-        opened.close()
+def stack(tmp_path: Path, postgres_server: PostgresServer) -> Iterator[Topology]:
+    with topology(tmp_path, postgres=postgres_server) as built:
+        built.api.start()
+        yield built
 
 
 def create_flow(client: Client) -> Any:
@@ -58,21 +43,19 @@ def capture_run(client: Client) -> Any:
 
 
 @pytest.mark.parametrize("call", [create_flow, capture_run])
-def test_a_request_whose_api_was_killed_is_done_once_by_its_repetition(
-    call: Any, server: ApiServer, postgres_server: PostgresServer, dbname: str
-) -> None:
-    url = f"http://127.0.0.1:{server.port}"
+def test_a_request_whose_api_was_killed_is_done_once_by_its_repetition(call: Any, stack: Topology) -> None:
+    url = f"http://127.0.0.1:{stack.api.port}"
     with Client(url, KEY) as client, Client(url, KEY, tries=1) as impatient, ThreadPoolExecutor(1) as pool:
         client.put_flow("harbour", name="Harbour")
-        with gate(postgres_server, dbname, ANSWER) as held:
+        with stack.gate(ANSWER) as held:
             first = pool.submit(call, impatient)
             wait_until(held.reached, PATIENCE, "the answer is being stored")
             stored = client.list_messages().page().total
-            server.kill()
+            stack.api.kill()
             held.open()
         assert first.exception(PATIENCE) is not None
         assert stored == (1 if call is capture_run else 0)
-        server.start()
+        stack.api.start()
 
         wait_until(lambda: _is_done(call, client), PATIENCE, "the lease has expired")
 

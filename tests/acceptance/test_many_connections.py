@@ -11,12 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from harness.pieces import KEY, ApiServer
-
-from memorybase import wiring
-from memorybase.auth import api_keys
-from memorybase.database import migrate
-from memorybase.settings import Settings
+from harness.pieces import KEY, ApiServer, topology
 
 pytestmark = pytest.mark.slow
 
@@ -32,15 +27,8 @@ class ApiWithFewFiles(ApiServer):
 
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[ApiWithFewFiles]:
-    settings = Settings(data_dir=tmp_path, header_timeout_seconds=300.0)
-    migrate.upgrade(settings.resolved_database_url)
-    services = wiring.build(settings, role="cli")
-    api_keys.ensure_local_user(services, KEY)
-    wiring.close(services)
-    server = ApiWithFewFiles(settings)
-    with closing(server):
-        server.start()
-        yield server
+    with topology(tmp_path, header_timeout_seconds=300.0) as built:
+        yield built.add(ApiWithFewFiles(built.settings))
 
 
 def test_more_half_sent_requests_than_files_keep_nobody_out(api: ApiWithFewFiles) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from harness.api import settings_in
-from harness.mcp import Served, serve_mcp
+from harness.served import Served, serve_api
 from harness.stack import environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
@@ -40,7 +40,7 @@ def _clients() -> None:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    with serve_mcp(settings_in(tmp_path)) as served:
+    with serve_api(settings_in(tmp_path), mcp=True) as served:
         fill(served)
         yield served
 
@@ -167,7 +167,7 @@ def test_claude_code_does_not_connect_with_a_wrong_key(claude: ClaudeCode, serve
 
 
 def test_the_conformance_suite_passes_but_for_what_does_not_apply(tmp_path: Path) -> None:
-    with serve_mcp(settings_in(tmp_path), adds_key=True) as served:
+    with serve_api(settings_in(tmp_path), adds_key=True, mcp=True) as served:
         fill(served)
         printed = run(
             newest_node(), MODULES / ".bin" / "conformance", "server", "--url", f"{served.url}/mcp/flows/support",

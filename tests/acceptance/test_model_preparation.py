@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from harness import ChromaServer, RedisServer
-from harness.pieces import Topology
+from harness.pieces import Topology, topology
 from harness.stack import EmbeddedStack
 from harness.waiting import wait_until
-from harness.worker import WorkerServer
-
-from memorybase.settings import embedded
 
 pytestmark = pytest.mark.slow  # the model is exported
 
@@ -22,17 +18,13 @@ EXPORT_SECONDS = 300.0  # ten alone; a loaded machine takes its time
 
 @pytest.fixture
 def fresh(tmp_path: Path, redis_server: RedisServer, chroma_server: ChromaServer) -> Iterator[Topology]:
-    settings = embedded(
-        tmp_path, redis_url=redis_server.url, chroma_url=chroma_server.url, model_dir=tmp_path / "empty"
-    )
-    with ExitStack() as cleanup:
-        yield Topology(settings, cleanup)
+    with topology(tmp_path, redis=redis_server, chroma=chroma_server, model_dir=tmp_path / "empty") as built:
+        built.start(built.api, built.sweeper)
+        yield built
 
 
 def test_a_fresh_api_accepts_captures_and_sends_away_what_needs_the_model(fresh: Topology) -> None:
-    worker = WorkerServer(fresh.settings)
-    fresh.cleanup.callback(worker.close)
-    worker.launch()
+    fresh.worker.launch()
     answer = fresh.client.get("/health/ready")
     assert answer.status_code == 503
     assert "model" in answer.json()["error"]["details"]["failing"], answer.text
@@ -50,8 +42,8 @@ def test_a_fresh_api_accepts_captures_and_sends_away_what_needs_the_model(fresh:
     fresh.call("POST", f"/memories/{base}/flush", 200, 202)
     fresh.wait_until_ingested(base, 1)
     assert [(job.attempts, job.outages) for job in fresh.jobs(base)] == [(1, 0)]
-    assert worker.running
-    logs = fresh.api.log.read_text() + worker.log.read_text()
+    assert fresh.worker.running
+    logs = fresh.api.log.read_text() + fresh.worker.log.read_text()
     assert "Traceback" not in logs
 
 

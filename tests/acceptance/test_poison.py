@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import wait_until
+from harness import ChromaServer, RedisServer, wait_until
 from harness.pieces import KEY, PATIENCE, Topology, topology
 from harness.stack import run_memorybase
 from harness.worker import WorkerServer, sabotaged
 
 from memorybase.models import JobState
-from memorybase.settings import embedded
 
 pytestmark = pytest.mark.slow
 
@@ -42,16 +41,10 @@ HARMLESS = [f"note number {n} is about the harbour" for n in range(5)]
 
 
 @pytest.fixture
-def stack(tmp_path: Path, model_cache: Path, redis_url: str, chroma_url: str) -> Iterator[Topology]:
-    settings = embedded(
-        tmp_path,
-        redis_url=redis_url,
-        chroma_url=chroma_url,
-        model_dir=model_cache,
-        sweep_seconds=0.3,
-        max_lost_workers=2,
-    )
-    with topology(settings) as built:
+def stack(tmp_path: Path, redis_server: RedisServer, chroma_server: ChromaServer) -> Iterator[Topology]:
+    stores: Any = {"redis": redis_server, "chroma": chroma_server}
+    with topology(tmp_path, **stores, sweep_seconds=0.3, max_lost_workers=2) as built:
+        built.start(built.api, built.sweeper)
         yield built
 
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import pytest
 from harness import ChromaServer, RedisServer, wait_until
 from harness.pieces import PATIENCE, Topology, sqlite_writer_blocked, topology
-from harness.worker import WorkerServer
-
-from memorybase.settings import embedded
 
 pytestmark = pytest.mark.timeout(300)  # a whole stack of processes starts, on whatever machine
 
@@ -21,59 +17,42 @@ pytestmark = pytest.mark.timeout(300)  # a whole stack of processes starts, on w
 BOUND_SECONDS = 30.0
 
 
-class Scene:
-    """One topology for all of these tests, each with a flow of its own; a Redis, a Chroma and a worker to take away."""
-
-    def __init__(self, stack: Topology, redis: RedisServer, chroma: ChromaServer) -> None:
-        self.stack, self.redis, self.chroma = stack, redis, chroma
-        self.worker = WorkerServer(stack.settings)
-        stack.cleanup.callback(self.worker.close)
-
-    def with_worker(self) -> tuple[Topology, WorkerServer]:
-        if not self.worker.running:
-            self.worker.start()
-        return self.stack, self.worker
-
-    def without_worker(self) -> Topology:
-        self.worker.stop()
-        return self.stack
-
-
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory, model_cache: Path) -> Iterator[Scene]:
-    redis = RedisServer(tmp_path_factory.mktemp("redis"))
-    chroma = ChromaServer(tmp_path_factory.mktemp("chroma"))
-    settings = embedded(
-        tmp_path_factory.mktemp("data"), redis_url=redis.url, chroma_url=chroma.url, model_dir=model_cache,
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
+    """For all of these tests, each with a flow of its own."""
+    with topology(
+        tmp_path_factory.mktemp("data"),
+        redis=RedisServer(tmp_path_factory.mktemp("redis")), chroma=ChromaServer(tmp_path_factory.mktemp("chroma")),
         sweep_seconds=0.5, backoff_max_seconds=2.0,
         # Longer than any pause of a busy machine. What a killed worker held is taken over without waiting for it.
         lease_seconds=300.0, lock_seconds=200.0, chroma_timeout_seconds=60.0, redis_timeout_seconds=30.0,
-    )  # fmt: skip
-    try:
-        redis.start()
-        chroma.start()
-        with topology(settings) as built:
-            yield Scene(built, redis, chroma)
-    finally:
-        redis.close()
-        chroma.close()
+    ) as built:  # fmt: skip
+        built.start(built.api, built.sweeper)
+        yield built
+
+
+@pytest.fixture
+def stack(shared: Topology) -> Topology:
+    """With a worker."""
+    if not shared.worker.running:
+        shared.worker.start()
+    return shared
 
 
 def numbered(count: int) -> list[str]:
     return [f"note number {n} is about the harbour" for n in range(count)]
 
 
-def test_a_worker_killed_between_upsert_and_advance_loses_and_duplicates_nothing(scene: Scene) -> None:
-    stack, worker = scene.with_worker()
+def test_a_worker_killed_between_upsert_and_advance_loses_and_duplicates_nothing(stack: Topology) -> None:
     base = stack.base("killed", threshold=60)
     stack.capture(*numbered(60), flow="killed")
-    wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "embedding began")
+    stack.wait_until_embedding(base)
     # While the write lock is held, the worker can upsert and cannot advance.
     with sqlite_writer_blocked(stack.settings.data_dir / "memorybase.db"):
         wait_until(lambda: len(stack.stored(base)) == 60, PATIENCE, "the upsert")
-        worker.kill()
+        stack.worker.kill()
     assert stack.status(base)["total_processed"] == 0
-    worker.start()
+    stack.worker.start()
     stack.wait_until_ingested(base, 60)
     stack.assert_exact(base, 60)
     (job,) = [job for job in stack.jobs(base) if job.kind == "ingest"]
@@ -83,8 +62,8 @@ def test_a_worker_killed_between_upsert_and_advance_loses_and_duplicates_nothing
 
 
 @pytest.mark.slow
-def test_fifty_flushes_at_once_start_one_job_and_leave_no_lock(scene: Scene) -> None:
-    stack = scene.without_worker()
+def test_fifty_flushes_at_once_start_one_job_and_leave_no_lock(stack: Topology) -> None:
+    stack.worker.stop()
     base = stack.base("flushed", threshold=1000)
     stack.capture(*numbered(20), flow="flushed")
 
@@ -98,7 +77,7 @@ def test_fifty_flushes_at_once_start_one_job_and_leave_no_lock(scene: Scene) -> 
     assert sorted(status for status, _ in answers) == [202] + [409] * 49
     assert all(retry_after for status, retry_after in answers if status == 409)
     assert len(stack.jobs(base)) == 1
-    scene.with_worker()
+    stack.worker.start()
     stack.wait_until_ingested(base, 20)
     stack.assert_exact(base, 20)
     # The worker releases the lock after the job's end is committed; left alone it would last longer than this.
@@ -108,24 +87,22 @@ def test_fifty_flushes_at_once_start_one_job_and_leave_no_lock(scene: Scene) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("outage", ["stopped", "frozen"])
-def test_a_capture_without_redis_succeeds_and_is_ingested_later(scene: Scene, outage: str) -> None:
-    stack, _ = scene.with_worker()
+def test_a_capture_without_redis_succeeds_and_is_ingested_later(stack: Topology, outage: str) -> None:
     base = stack.base(outage, threshold=5)
-    scene.redis.freeze() if outage == "frozen" else scene.redis.stop()
+    stack.redis.freeze() if outage == "frozen" else stack.redis.stop()
     for _ in range(3):
         stack.capture(*numbered(5), flow=outage, timeout=BOUND_SECONDS)
-    scene.redis.thaw() if outage == "frozen" else scene.redis.start()
+    stack.redis.thaw() if outage == "frozen" else stack.redis.start()
     stack.wait_until_ingested(base, 15)
     stack.assert_exact(base, 15)
 
 
 @pytest.mark.slow
-def test_without_chroma_nothing_is_lost_and_search_says_so(scene: Scene) -> None:
-    stack, _ = scene.with_worker()
+def test_without_chroma_nothing_is_lost_and_search_says_so(stack: Topology) -> None:
     base = stack.base("away", threshold=5)
     stack.capture("the harbour master is called Ines", *numbered(4), flow="away")
     stack.wait_until_ingested(base, 5)
-    scene.chroma.stop()
+    stack.chroma.stop()
     stack.capture(*numbered(5), session="t", flow="away")
     stack.capture("below the threshold", session="u", flow="away")
     flushed = stack.call("POST", f"/memories/{base}/flush", 202, json={"session_id": "u"})
@@ -135,7 +112,7 @@ def test_without_chroma_nothing_is_lost_and_search_says_so(scene: Scene) -> None
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "vector_store_unavailable")
     assert answer.json()["error"]["retryable"] is True
     assert stack.call("GET", f"/memories/{base}/mismatch")["state"] == "unavailable"
-    scene.chroma.start()
+    stack.chroma.start()
     stack.wait_until_ingested(base, 11)
     stack.assert_exact(base, 11)
     found = stack.call("POST", f"/memories/{base}/search", json=question)["results"]
@@ -143,8 +120,7 @@ def test_without_chroma_nothing_is_lost_and_search_says_so(scene: Scene) -> None
 
 
 @pytest.mark.slow
-def test_a_collection_deleted_in_chroma_is_restored_by_regenerate(scene: Scene) -> None:
-    stack, _ = scene.with_worker()
+def test_a_collection_deleted_in_chroma_is_restored_by_regenerate(stack: Topology) -> None:
     base = stack.base("lost", threshold=5)
     stack.capture(*numbered(5), flow="lost")
     stack.wait_until_ingested(base, 5)
@@ -161,8 +137,7 @@ def test_a_collection_deleted_in_chroma_is_restored_by_regenerate(scene: Scene) 
 
 
 @pytest.mark.slow
-def test_search_answers_throughout_a_regenerate_of_a_healthy_base(scene: Scene) -> None:
-    stack, _ = scene.with_worker()
+def test_search_answers_throughout_a_regenerate_of_a_healthy_base(stack: Topology) -> None:
     base = stack.base("searched", threshold=300)
     stack.capture("the harbour master is called Ines", *numbered(299), flow="searched")
     stack.wait_until_ingested(base, 300)
@@ -178,12 +153,11 @@ def test_search_answers_throughout_a_regenerate_of_a_healthy_base(scene: Scene) 
 
 
 @pytest.mark.slow
-def test_a_base_deleted_while_a_job_runs_leaves_nothing(scene: Scene) -> None:
-    stack, _ = scene.with_worker()
+def test_a_base_deleted_while_a_job_runs_leaves_nothing(stack: Topology) -> None:
     base = stack.base("deleted", threshold=250)
     name = stack.ref(base).name
     stack.capture(*numbered(250), flow="deleted")
-    wait_until(lambda: any(job.state == "running" for job in stack.jobs(base)), PATIENCE, "the job runs")
+    wait_until(lambda: stack.running(base), PATIENCE, "the job runs")
     answer = stack.client.delete(f"/memories/{base}", timeout=60)
     assert answer.status_code in (202, 204)
     assert stack.client.get(f"/memories/{base}").status_code == 404

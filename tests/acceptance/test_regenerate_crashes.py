@@ -15,12 +15,10 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
-from harness.gates import Change, gate
+from harness.gates import Change
 from harness.pieces import PATIENCE, Topology, topology
 
 from memorybase.models import Generation, IngestionJob, JobState, KnowledgeBase, LedgerEntry, MemoryBase
-from memorybase.settings import embedded
-from memorybase.vectors.store import CollectionRef
 
 pytestmark = pytest.mark.slow
 
@@ -90,231 +88,221 @@ def search(client: httpx.Client, base: str) -> set[str]:
     return {held["message_id"] for held in answer.json()["results"]}
 
 
-class Scene:
-    """The topology, and what only these tests look at and touch."""
-
-    def __init__(self, stack: Topology, postgres: PostgresServer, redis: RedisServer, dbname: str) -> None:
-        self.stack, self.postgres, self.redis, self.dbname = stack, postgres, redis, dbname
-        self.worker = stack.start_worker()
-
-    def ingested_base(self, flow: str) -> str:
-        base = self.stack.base(flow, threshold=MESSAGES)
-        self.stack.capture(*(f"note number {n} is about the harbour" for n in range(MESSAGES)), flow=flow)
-        self.stack.wait_until_ingested(base, MESSAGES)
-        return base
-
-    def regenerate(self, base: str) -> Any:
-        return self.stack.call("POST", f"/memories/{base}/regenerate", 202)
-
-    def base_row(self, base: str) -> MemoryBase:
-        with self.stack.services.database.reading() as db:
-            return db.get_one(MemoryBase, UUID(base))
-
-    def generation(self, base: str, number: int) -> Generation:
-        with self.stack.services.database.reading() as db:
-            return db.get_one(Generation, (UUID(base), number))
-
-    def stored(self, base: str, number: int) -> int:
-        generation = self.generation(base, number)
-        ref = CollectionRef(generation.collection_name, generation.collection_id)
-        return self.stack.services.vectors.count(ref)
-
-    def jobs(self, base: str, number: int) -> list[IngestionJob]:
-        return [job for job in self.stack.jobs(base) if job.generation == number]
-
-    def finished(self, base: str, *, jobs: int) -> bool:
-        return sum(job.state == JobState.DONE for job in self.jobs(base, 2)) == jobs
-
-    def wait_until_serving(self, base: str, number: int) -> None:
-        wait_until(lambda: self.base_row(base).serving == number, PATIENCE, f"generation {number} serves")
-        wait_until(lambda: self.stack.status(base)["status"] == "ready", PATIENCE, "nothing is left to do")
-
-    def assert_still_serving_the_old(self, base: str) -> None:
-        row = self.base_row(base)
-        assert (row.serving, row.building) == (1, 2)
-        assert self.stack.status(base)["total_processed"] == MESSAGES
-
-    def assert_whole(self, base: str) -> None:
-        """What serves is exact, and nothing else of the base is in the store once the old collection is dropped."""
-        self.stack.assert_exact(base, MESSAGES)
-        status = self.stack.status(base)
-        assert (status["total_processed"], status["pending_messages"], status["dead_letters"]) == (MESSAGES, 0, 0)
-        wait_until(
-            lambda: self.collections_of(base) == {self.stack.ref(base).name}, PATIENCE, "the old collection is dropped"
-        )
-        assert self.stack.call("GET", f"/memories/{base}/mismatch")["state"] == "ok"
-
-    def collection(self, name: str) -> CollectionRef:
-        (ref,) = [each.ref for each in self.stack.services.vectors.list_collections() if each.ref.name == name]
-        return ref
-
-    def collections_of(self, base: str) -> set[str]:
-        listed = self.stack.services.vectors.list_collections()
-        return {each.ref.name for each in listed if each.ref.name.startswith(f"mb-{base}-")}
-
-    def metadata_file(self, base: str) -> Path:
-        with self.stack.services.database.reading() as db:
-            entry = db.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.memory_base_id == UUID(base))).one()
-        return self.stack.settings.knowledge_dir / str(entry.id) / "embedding_metadata.json"
-
-    def execute(self, statement: str) -> None:
-        self.postgres.execute(statement, self.dbname)
-
-
 @pytest.fixture(scope="module")
-def scene(
-    tmp_path_factory: pytest.TempPathFactory,
-    model_cache: Path,
-    chroma_server: ChromaServer,
-    postgres_server: PostgresServer,
-) -> Iterator[Scene]:
-    redis = RedisServer(tmp_path_factory.mktemp("own-redis"))
-    name = postgres_server.create_database()
-    settings = embedded(
-        tmp_path_factory.mktemp("data"), redis_url=redis.url, chroma_url=chroma_server.url, model_dir=model_cache,
-        database_url=postgres_server.url(name), sweep_seconds=0.3, retire_seconds=2.0, job_max_messages=JOB_MESSAGES,
-    )  # fmt: skip
-    try:
-        redis.start()
-        with topology(settings) as built:
-            yield Scene(built, postgres_server, redis, name)
-    finally:
-        redis.close()
-        postgres_server.drop_database(name)
+def stack(
+    tmp_path_factory: pytest.TempPathFactory, chroma_server: ChromaServer, postgres_server: PostgresServer
+) -> Iterator[Topology]:
+    with topology(
+        tmp_path_factory.mktemp("data"), redis=RedisServer(tmp_path_factory.mktemp("own-redis")), chroma=chroma_server,
+        postgres=postgres_server, sweep_seconds=0.3, retire_seconds=2.0, job_max_messages=JOB_MESSAGES,
+    ) as built:  # fmt: skip
+        built.start(built.api, built.sweeper, built.worker)
+        yield built
 
 
-def test_a_worker_killed_at_a_named_point_of_a_build_costs_nothing(scene: Scene) -> None:
+def ingested_base(stack: Topology, flow: str) -> str:
+    base = stack.base(flow, threshold=MESSAGES)
+    stack.capture(*(f"note number {n} is about the harbour" for n in range(MESSAGES)), flow=flow)
+    stack.wait_until_ingested(base, MESSAGES)
+    return base
+
+
+def regenerate(stack: Topology, base: str) -> Any:
+    return stack.call("POST", f"/memories/{base}/regenerate", 202)
+
+
+def base_row(stack: Topology, base: str) -> MemoryBase:
+    return stack.world.base(UUID(base))
+
+
+def generation(stack: Topology, base: str, number: int) -> Generation:
+    with stack.services.database.reading() as db:
+        return db.get_one(Generation, (UUID(base), number))
+
+
+def jobs_of_build(stack: Topology, base: str) -> list[IngestionJob]:
+    return [job for job in stack.jobs(base) if job.generation == 2]
+
+
+def finished(stack: Topology, base: str, *, jobs: int) -> bool:
+    return sum(job.state == JobState.DONE for job in jobs_of_build(stack, base)) == jobs
+
+
+def wait_until_serving(stack: Topology, base: str, number: int) -> None:
+    wait_until(lambda: base_row(stack, base).serving == number, PATIENCE, f"generation {number} serves")
+    wait_until(lambda: stack.status(base)["status"] == "ready", PATIENCE, "nothing is left to do")
+
+
+def assert_still_serving_the_old(stack: Topology, base: str) -> None:
+    row = base_row(stack, base)
+    assert (row.serving, row.building) == (1, 2)
+    assert stack.status(base)["total_processed"] == MESSAGES
+
+
+def assert_whole(stack: Topology, base: str) -> None:
+    """What serves is exact, and nothing else of the base is in the store once the old collection is dropped."""
+    stack.assert_exact(base, MESSAGES)
+    status = stack.status(base)
+    assert (status["total_processed"], status["pending_messages"], status["dead_letters"]) == (MESSAGES, 0, 0)
+    wait_until(lambda: collections_of(stack, base) == {stack.ref(base).name}, PATIENCE, "the old collection is dropped")
+    assert stack.call("GET", f"/memories/{base}/mismatch")["state"] == "ok"
+
+
+def records_in(stack: Topology, name: str) -> int:
+    (ref,) = [each.ref for each in stack.services.vectors.list_collections() if each.ref.name == name]
+    return stack.services.vectors.count(ref)
+
+
+def collections_of(stack: Topology, base: str) -> set[str]:
+    listed = stack.services.vectors.list_collections()
+    return {each.ref.name for each in listed if each.ref.name.startswith(f"mb-{base}-")}
+
+
+def metadata_file(stack: Topology, base: str) -> Path:
+    with stack.services.database.reading() as db:
+        entry = db.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.memory_base_id == UUID(base))).one()
+    return stack.settings.knowledge_dir / str(entry.id) / "embedding_metadata.json"
+
+
+def execute(stack: Topology, statement: str) -> None:
+    stack.postgres.execute(statement, stack.dbname)
+
+
+def test_a_worker_killed_at_a_named_point_of_a_build_costs_nothing(stack: Topology) -> None:
     bases = []
     for point, (change, stored, lost_workers) in POINTS.items():
-        base = scene.ingested_base(f"worker {point}")
+        base = ingested_base(stack, f"worker {point}")
         bases.append(base)
-        with Searcher(scene.stack, base):
-            with gate(scene.postgres, scene.dbname, change.of(base)) as held:
-                scene.regenerate(base)
+        with Searcher(stack, base):
+            with stack.gate(change.of(base)) as held:
+                regenerate(stack, base)
                 wait_until(held.reached, PATIENCE, f"the worker is {point}")
-                assert scene.stored(base, 2) == stored, point
-                scene.worker.kill()
-            scene.assert_still_serving_the_old(base)
+                assert records_in(stack, generation(stack, base, 2).collection_name) == stored, point
+                stack.worker.kill()
+            assert_still_serving_the_old(stack, base)
 
-            scene.worker.start()
+            stack.worker.start()
 
-            scene.wait_until_serving(base, 2)
-        assert sum(job.lost_workers for job in scene.jobs(base, 2)) == lost_workers, point
-        assert {job.state for job in scene.jobs(base, 2)} == {JobState.DONE}, point
+            wait_until_serving(stack, base, 2)
+        assert sum(job.lost_workers for job in jobs_of_build(stack, base)) == lost_workers, point
+        assert {job.state for job in jobs_of_build(stack, base)} == {JobState.DONE}, point
     for base in bases:
-        scene.assert_whole(base)
+        assert_whole(stack, base)
 
 
-def test_a_worker_killed_just_after_a_commit_of_a_build_does_nothing_twice(scene: Scene) -> None:
+def test_a_worker_killed_just_after_a_commit_of_a_build_does_nothing_twice(stack: Topology) -> None:
     for serving, change in ((1, FINISHES), (2, SERVES)):
-        base = scene.ingested_base(f"committed {serving}")
-        with Searcher(scene.stack, base):
-            with gate(scene.postgres, scene.dbname, change.of(base)) as held:
-                scene.regenerate(base)
+        base = ingested_base(stack, f"committed {serving}")
+        with Searcher(stack, base):
+            with stack.gate(change.of(base)) as held:
+                regenerate(stack, base)
                 wait_until(held.reached, PATIENCE, "the worker is about to commit")
-                scene.metadata_file(base).unlink()
+                metadata_file(stack, base).unlink()
                 # After the commit it would let go of the lock in Redis: it hangs there.
-                scene.redis.freeze()
+                stack.redis.freeze()
                 held.open()
-                wait_until(partial(scene.finished, base, jobs=serving), PATIENCE, "the commit")
-                scene.worker.kill()
-                scene.redis.thaw()
-            assert scene.base_row(base).serving == serving
+                wait_until(partial(finished, stack, base, jobs=serving), PATIENCE, "the commit")
+                stack.worker.kill()
+                stack.redis.thaw()
+            assert base_row(stack, base).serving == serving
 
-            scene.worker.start()
+            stack.worker.start()
 
-            scene.wait_until_serving(base, 2)
-        assert [(job.attempts, job.lost_workers) for job in scene.jobs(base, 2)] == [(1, 0), (1, 0)]
-        scene.assert_whole(base)
+            wait_until_serving(stack, base, 2)
+        assert [(job.attempts, job.lost_workers) for job in jobs_of_build(stack, base)] == [(1, 0), (1, 0)]
+        assert_whole(stack, base)
         # The worker that let it serve may have died before it could write what people read there.
-        wait_until(scene.metadata_file(base).exists, PATIENCE, "the metadata file is back")
+        wait_until(metadata_file(stack, base).exists, PATIENCE, "the metadata file is back")
 
 
 def test_an_api_killed_before_the_commit_of_a_regenerate_leaves_an_empty_collection_that_no_later_one_uses(
-    scene: Scene,
+    stack: Topology,
 ) -> None:
-    base = scene.ingested_base("api before")
+    base = ingested_base(stack, "api before")
     inserted = Change("generations", "NEW.state = 'building'", event="INSERT")
-    with ThreadPoolExecutor(1) as caller, gate(scene.postgres, scene.dbname, inserted.of(base)) as held:
-        call = caller.submit(scene.regenerate, base)
+    with ThreadPoolExecutor(1) as caller, stack.gate(inserted.of(base)) as held:
+        call = caller.submit(regenerate, stack, base)
         wait_until(held.reached, PATIENCE, "the API has made the collection")
-        scene.stack.api.kill()
+        stack.api.kill()
         assert isinstance(call.exception(PATIENCE), httpx.TransportError)
-    (stray,) = scene.collections_of(base) - {scene.stack.ref(base).name}
+    (stray,) = collections_of(stack, base) - {stack.ref(base).name}
 
-    scene.stack.api.start()
+    stack.api.start()
 
-    row = scene.base_row(base)
-    assert (row.serving, row.building, scene.stack.status(base)["status"]) == (1, None, "ready")
-    assert scene.collections_of(base) == {scene.stack.ref(base).name, stray}
-    with Searcher(scene.stack, base):
-        assert scene.regenerate(base)["generation"] == 2
-        scene.wait_until_serving(base, 2)
-    assert stray in scene.collections_of(base)
-    assert scene.stack.services.vectors.count(scene.collection(stray)) == 0
-    scene.stack.services.vectors.delete_collection(stray)
-    scene.assert_whole(base)
+    row = base_row(stack, base)
+    assert (row.serving, row.building, stack.status(base)["status"]) == (1, None, "ready")
+    assert collections_of(stack, base) == {stack.ref(base).name, stray}
+    with Searcher(stack, base):
+        assert regenerate(stack, base)["generation"] == 2
+        wait_until_serving(stack, base, 2)
+    assert stray in collections_of(stack, base)
+    assert records_in(stack, stray) == 0
+    stack.services.vectors.delete_collection(stray)
+    assert_whole(stack, base)
 
 
-def test_the_sweeper_notifies_a_build_whose_api_was_killed_between_commit_and_notification(scene: Scene) -> None:
-    base = scene.ingested_base("api after")
+def test_the_sweeper_notifies_a_build_whose_api_was_killed_between_commit_and_notification(stack: Topology) -> None:
+    base = ingested_base(stack, "api after")
     with ThreadPoolExecutor(1) as caller:
-        scene.redis.freeze()
-        caller.submit(scene.regenerate, base)
-        wait_until(lambda: scene.base_row(base).building == 2, PATIENCE, "the regenerate is committed")
-        scene.stack.api.kill()
-        scene.redis.kill()  # with it what was on its way
-    scene.redis.start()
-    scene.stack.api.start()
+        stack.redis.freeze()
+        caller.submit(regenerate, stack, base)
+        wait_until(lambda: base_row(stack, base).building == 2, PATIENCE, "the regenerate is committed")
+        stack.api.kill()
+        stack.redis.kill()  # with it what was on its way
+    stack.redis.start()
+    stack.api.start()
 
-    scene.wait_until_serving(base, 2)
+    wait_until_serving(stack, base, 2)
 
-    scene.assert_whole(base)
+    assert_whole(stack, base)
 
 
 def test_another_sweeper_completes_what_a_killed_one_began_at_the_end_of_a_build(
-    scene: Scene,
+    stack: Topology,
 ) -> None:
-    base = scene.ingested_base("sweeper")
-    build_without_its_last_step(scene, base)
-    with Searcher(scene.stack, base):
-        with gate(scene.postgres, scene.dbname, SERVES.of(base)) as held:
-            scene.execute(f"UPDATE session_progress SET dirty = repaired WHERE memory_base_id = '{base}'")
+    base = ingested_base(stack, "sweeper")
+    build_without_its_last_step(stack, base)
+    with Searcher(stack, base):
+        with stack.gate(SERVES.of(base)) as held:
+            execute(stack, f"UPDATE session_progress SET dirty = repaired WHERE memory_base_id = '{base}'")
             wait_until(held.reached, PATIENCE, "the sweeper lets the build serve")
-            scene.stack.sweeper.kill()
-        scene.assert_still_serving_the_old(base)
+            stack.sweeper.kill()
+        assert_still_serving_the_old(stack, base)
         dropped = Change("ledger", f"OLD.memory_base_id = '{base}' AND OLD.generation = 1", event="DELETE")
-        with gate(scene.postgres, scene.dbname, dropped) as held:
-            scene.stack.sweeper.start()
+        with stack.gate(dropped) as held:
+            stack.sweeper.start()
             wait_until(held.reached, PATIENCE, "the sweeper has dropped the collection, not the rows")
-            assert scene.base_row(base).serving == 2
-            assert scene.collections_of(base) == {scene.stack.ref(base).name}
-            scene.stack.sweeper.kill()
-        assert scene.generation(base, 1).retired_at is not None
+            assert base_row(stack, base).serving == 2
+            assert collections_of(stack, base) == {stack.ref(base).name}
+            stack.sweeper.kill()
+        assert generation(stack, base, 1).retired_at is not None
 
-        scene.stack.sweeper.start()
+        stack.sweeper.start()
 
-        wait_until(lambda: scene.generation(base, 1).retired_at is None, PATIENCE, "the old generation is emptied")
-    with scene.stack.services.database.reading() as db:
+        wait_until(lambda: generation(stack, base, 1).retired_at is None, PATIENCE, "the old generation is emptied")
+    with stack.services.database.reading() as db:
         entries = sa.select(sa.func.count()).where(
             LedgerEntry.memory_base_id == UUID(base), LedgerEntry.generation == 1
         )
         assert db.scalar(entries) == 0
-    scene.worker.start()
-    scene.assert_whole(base)
+    stack.worker.start()
+    assert_whole(stack, base)
 
 
-def build_without_its_last_step(scene: Scene, base: str) -> None:
+def build_without_its_last_step(stack: Topology, base: str) -> None:
     """A build that has reached its target while an edit waited; the edit is taken back by the test, the worker gone."""
     last_job = Change("ingestion_jobs", "NEW.embedding_started AND NOT OLD.embedding_started AND NEW.from_seq > 0")
     repair = Change("ingestion_jobs", "NEW.kind = 'repair' AND NEW.state = 'running'")
-    with gate(scene.postgres, scene.dbname, repair.of(base)) as mending:
-        with gate(scene.postgres, scene.dbname, last_job.of(base)) as embedding:
-            scene.regenerate(base)
+    with stack.gate(repair.of(base)) as mending:
+        with stack.gate(last_job.of(base)) as embedding:
+            regenerate(stack, base)
             wait_until(embedding.reached, PATIENCE, "the worker is at the last job")
-            scene.execute(
-                f"UPDATE session_progress SET dirty = dirty + 1 WHERE memory_base_id = '{base}' AND generation = 2"
+            execute(
+                stack,
+                f"UPDATE session_progress SET dirty = dirty + 1 WHERE memory_base_id = '{base}' AND generation = 2",
             )
         wait_until(mending.reached, PATIENCE, "only the repair is left")
-        scene.worker.kill()
-    scene.execute(f"UPDATE ingestion_jobs SET state = 'cancelled' WHERE memory_base_id = '{base}' AND state = 'queued'")
+        stack.worker.kill()
+    execute(
+        stack, f"UPDATE ingestion_jobs SET state = 'cancelled' WHERE memory_base_id = '{base}' AND state = 'queued'"
+    )

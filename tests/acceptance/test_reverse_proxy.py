@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import httpx
 import pytest
 from harness import ChromaServer, RedisServer
 from harness.nginx import NginxServer
-from harness.pieces import KEY, PATIENCE, ApiServer
+from harness.pieces import KEY, PATIENCE, ApiServer, topology
 from harness.waiting import wait_until
-
-from memorybase import wiring
-from memorybase.auth import api_keys
-from memorybase.database import migrate
-from memorybase.settings import Settings
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
 
@@ -33,23 +27,11 @@ def proxy(
     tmp_path_factory: pytest.TempPathFactory, redis_server: RedisServer, chroma_server: ChromaServer
 ) -> Iterator[NginxServer]:
     """nginx, and behind it an API that trusts it. No worker runs."""
-    settings = Settings(
-        data_dir=tmp_path_factory.mktemp("proxied"), redis_url=redis_server.url, chroma_url=chroma_server.url,
-        trusted_proxies=["127.0.0.1"],
-    )  # fmt: skip
-    migrate.upgrade(settings.resolved_database_url)
-    services = wiring.build(settings, role="cli")
-    with ExitStack() as cleanup:
-        cleanup.callback(wiring.close, services)
-        api_keys.ensure_local_user(services, KEY)
-        api = PagesServer(settings)
-        cleanup.callback(api.close)
-        api.start()
+    folder, stores = tmp_path_factory.mktemp("proxied"), {"redis": redis_server, "chroma": chroma_server}
+    with topology(folder, **stores, trusted_proxies=["127.0.0.1"]) as built:
+        api = built.add(PagesServer(built.settings))
         wait_until(api.has_model, PATIENCE, "the embedding model is prepared")  # the tests are not about it
-        nginx = NginxServer(tmp_path_factory.mktemp("nginx"), api.port)
-        cleanup.callback(nginx.close)
-        nginx.start()
-        yield nginx
+        yield built.add(NginxServer(tmp_path_factory.mktemp("nginx"), api.port))
 
 
 @pytest.fixture

@@ -16,13 +16,12 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, Server, wait_until
-from harness.gates import Change, gate
+from harness.gates import Change
 from harness.pieces import KEY, PATIENCE, SweeperServer, Topology, topology
 from harness.worker import WorkerServer, sabotaged
 
 from memorybase.models import JobState, Message, SessionProgress
 from memorybase.operations import workers
-from memorybase.settings import embedded
 from worker.process import EXIT_SOFTWARE
 
 pytestmark = pytest.mark.slow
@@ -86,21 +85,17 @@ class Client(threading.Thread):
 @pytest.fixture(scope="module")
 def stack(
     tmp_path_factory: pytest.TempPathFactory,
-    model_cache: Path,
     redis_server: RedisServer,
     chroma_server: ChromaServer,
     postgres_server: PostgresServer,
 ) -> Iterator[Topology]:
-    name = postgres_server.create_database()
-    settings = embedded(
-        tmp_path_factory.mktemp("data"), redis_url=redis_server.url, chroma_url=chroma_server.url,
-        model_dir=model_cache, database_url=postgres_server.url(name), sweep_seconds=0.5, lock_seconds=4.0,
-        lease_seconds=LEASE_SECONDS, embedding_threads=1,
+    with topology(
+        tmp_path_factory.mktemp("data"), redis=redis_server, chroma=chroma_server, postgres=postgres_server,
+        sweep_seconds=0.5, lock_seconds=4.0, lease_seconds=LEASE_SECONDS, embedding_threads=1,
         chroma_timeout_seconds=60.0, redis_timeout_seconds=3.0,  # a busy machine is no outage
-    )  # fmt: skip
-    with topology(settings) as built:
+    ) as built:  # fmt: skip
+        built.start(built.api, built.sweeper)
         yield built
-    postgres_server.drop_database(name)
 
 
 def leases_of(stack: Topology, pid: int) -> list[UUID]:
@@ -116,11 +111,10 @@ def ask_to_end(server: Server) -> subprocess.Popen[bytes]:
 
 
 def test_an_api_that_is_asked_to_end_answers_what_it_has_begun(
-    stack: Topology, postgres_server: PostgresServer
+    stack: Topology,
 ) -> None:
     base = stack.base("held", threshold=100)
     captured = Change("messages", "NEW.role = 'user'", event="INSERT")
-    dbname = str(sa.make_url(stack.settings.database_url).database)
 
     def post() -> Any:
         return stack.capture("the harbour is closed", flow="held")
@@ -132,7 +126,7 @@ def test_an_api_that_is_asked_to_end_answers_what_it_has_begun(
         # No worker: the job waits, and whoever waits for it.
         stack.capture("the harbour is open", flow="held")
         job_id = stack.call("POST", f"/memories/{base}/flush", 202)["jobs"][0]["id"]
-        with gate(postgres_server, dbname, captured) as held:
+        with stack.gate(captured) as held:
             waiting = callers.submit(wait_for_a_job)
             posting = callers.submit(post)
             wait_until(held.reached, PATIENCE, "the capture is in the middle of its transaction")
@@ -152,11 +146,9 @@ def test_an_api_that_is_asked_to_end_answers_what_it_has_begun(
 
 def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology, tmp_path: Path) -> None:
     base = stack.base("endless", threshold=RUN_MESSAGES)
-    worker = sabotaged(stack.settings, tmp_path / "endless", ENDLESS_MODEL)
-    stack.cleanup.callback(worker.close)
-    worker.start()
+    worker = stack.add(sabotaged(stack.settings, tmp_path / "endless", ENDLESS_MODEL))
     stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="endless")
-    wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "the model is at work")
+    stack.wait_until_embedding(base)
 
     assert ask_to_end(worker).wait(PATIENCE) == EXIT_SOFTWARE
 
@@ -173,17 +165,13 @@ def test_a_worker_that_is_drained_over_the_database_hands_its_job_back_and_an_id
     stack: Topology, tmp_path: Path
 ) -> None:
     base = stack.base("drained", threshold=RUN_MESSAGES)
-    idle = WorkerServer(stack.settings, flags=("-n", "idle@%h"))
-    stack.cleanup.callback(idle.close)
-    idle.start()
+    idle = stack.start_worker(flags=("-n", "idle@%h"))
     workers.request_drain(stack.services, f":{idle.pid}:")
     assert idle._process is not None
     assert idle._process.wait(PATIENCE) == 0
-    busy = sabotaged(stack.settings, tmp_path / "busy", ENDLESS_MODEL)
-    stack.cleanup.callback(busy.close)
-    busy.start()
+    busy = stack.add(sabotaged(stack.settings, tmp_path / "busy", ENDLESS_MODEL))
     stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="drained")
-    wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "the model is at work")
+    stack.wait_until_embedding(base)
 
     name = workers.request_drain(stack.services, f":{busy.pid}:")
 
@@ -201,11 +189,9 @@ def test_a_worker_that_is_drained_over_the_database_hands_its_job_back_and_an_id
 
 def test_a_worker_that_is_killed_while_it_drains_loses_nothing(stack: Topology, tmp_path: Path) -> None:
     base = stack.base("killed", threshold=RUN_MESSAGES)
-    worker = sabotaged(stack.settings, tmp_path / "killed", ENDLESS_MODEL.replace("= 1.0", "= 600.0"))
-    stack.cleanup.callback(worker.close)
-    worker.start()
+    worker = stack.add(sabotaged(stack.settings, tmp_path / "killed", ENDLESS_MODEL.replace("= 1.0", "= 600.0")))
     stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="killed")
-    wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "the model is at work")
+    stack.wait_until_embedding(base)
     name = workers.request_drain(stack.services, f":{worker.pid}:")
 
     def drains() -> bool:

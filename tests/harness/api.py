@@ -1,4 +1,4 @@
-"""The HTTP API as a test sees it: over a real SQLite file and the doubles of everything else."""
+"""The HTTP API as a test sees it, in process over a World."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,16 +20,14 @@ from api.app import create_app
 from api.auditing import Recent
 from api.limits import Gate
 from harness.distiller import Model, plain
-from harness.tables import give_back, lend
+from harness.world import World, empty_world
 from memorybase.auth import api_keys
 from memorybase.facts.distill import Outcome, distil_next
-from memorybase.ingestion import worker
 from memorybase.memory_map import job as map_job
-from memorybase.models import User
 from memorybase.operations import exposition
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.testing import AtOnce, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+from memorybase.testing import FakeEmbedders, InMemoryQueue, InMemoryVectors
 
 Json = dict[str, Any]
 
@@ -45,13 +42,29 @@ class Api:
     """One user's view of the API; a call's answer must have the status that the test says."""
 
     client: TestClient
-    services: Services
-    user_id: UUID
-    vectors: InMemoryVectors
-    queue: InMemoryQueue
-    embedders: FakeEmbedders
+    world: World
     secret: str
     model: Model = field(default_factory=lambda: Model(plain))  # that distils facts
+
+    @property
+    def services(self) -> Services:
+        return self.world.services
+
+    @property
+    def user_id(self) -> UUID:
+        return self.world.user_id
+
+    @property
+    def vectors(self) -> InMemoryVectors:
+        return self.world.vectors
+
+    @property
+    def queue(self) -> InMemoryQueue:
+        return self.world.queue
+
+    @property
+    def embedders(self) -> FakeEmbedders:
+        return self.world.embedders
 
     def call(self, method: str, path: str, *, expect: int | tuple[int, ...] = 200, **options: Any) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.secret}"} | options.pop("headers", {})
@@ -102,11 +115,7 @@ class Api:
     def work(self) -> int:
         """Run every enqueued job, as a worker does."""
         self.queue.drain_maps(lambda base_id: map_job.compute_map(self.services, base_id))
-        done = self.queue.drain(
-            lambda job: worker.run_jobs(
-                self.services, job, owner="test:1", may_continue=lambda: False, new_thread=AtOnce
-            )
-        )
+        done = self.world.drain()
         if self.queue.distillations:
             self.queue.distillations = 0
             while distil_next(self.services, self.model.endpoint()) is Outcome.STORED:
@@ -119,13 +128,11 @@ class Api:
 
     def of_user(self, name: str, *scopes: str) -> Api:
         """The same API as another user, or as another key of the same one."""
-        user_id = self.user_id
+        world = self.world
         if name != "local":
-            user_id = uuid4()
-            with self.services.database.transaction() as db:
-                db.add(User(id=user_id, name=name, created_at=datetime.now(UTC)))
-        _, secret = api_keys.create_key(self.services, user_id, name=name, scopes=scopes or api_keys.SCOPES)
-        return Api(self.client, self.services, user_id, self.vectors, self.queue, self.embedders, secret)
+            world = world.of_user(world.new_user(name))
+        _, secret = api_keys.create_key(self.services, world.user_id, name=name, scopes=scopes or api_keys.SCOPES)
+        return Api(self.client, world, secret)
 
     def limited_key(self, *scopes: str, **limits: Any) -> Api:
         """The same API with a key of the same user that is limited to `flow_ids` or to `end_user_id`."""
@@ -155,14 +162,12 @@ def open_api(
     settings: Settings, embedders: Any = None, *, monotonic: Callable[[], float] = time.monotonic
 ) -> Iterator[Api]:
     """The API on an empty database, as the user "local" whose key is the settings'. `monotonic`: of its rate limits."""
-    vectors, queue, embedders = InMemoryVectors(), InMemoryQueue(), embedders or FakeEmbedders()
-    database = lend(settings.resolved_database_url)
-    services = Services(settings, database, vectors, embedders, InMemoryLocks(), queue)
+    world = empty_world(settings, embedders=embedders)
     secret = settings.api_key or ""
-    user_id = api_keys.ensure_local_user(services, secret)
-    with _app_over(services, monotonic) as app, TestClient(app, raise_server_exceptions=False) as client:
-        yield Api(client, services, user_id, vectors, queue, embedders, secret)
-    give_back(database)
+    world = world.of_user(api_keys.ensure_local_user(world.services, secret))
+    with _app_over(world.services, monotonic) as app, TestClient(app, raise_server_exceptions=False) as client:
+        yield Api(client, world, secret)
+    world.close()
 
 
 _idle: defaultdict[tuple[str, ...], list[FastAPI]] = defaultdict(list)  # by what is built in

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
-from fastapi import FastAPI
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
-from starlette.types import Receive, Scope, Send
 
-from api.app import create_app
-from harness.api import Api, Json, open_api
-from harness.served import serve_app
-from memorybase.settings import Settings
+from harness.api import Json
 
 Result = TypeVar("Result")
 
@@ -81,41 +75,3 @@ class McpClient:
 
 def _innermost(error: BaseException) -> BaseException:
     return _innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
-
-
-@dataclass(frozen=True)
-class Served:
-    """The API with MCP on a real port, and its REST side."""
-
-    api: Api
-    url: str
-
-    def client(self, path: str = "", *, key: str | None = None, era: str = ERAS[0]) -> McpClient:
-        """A client of /mcp and this path below it."""
-        return McpClient(f"{self.url}/mcp{path}", self.api.secret if key is None else key, era)
-
-
-@contextmanager
-def serve_mcp(
-    settings: Settings, *, adds_key: bool = False, monotonic: Callable[[], float] = time.monotonic
-) -> Iterator[Served]:
-    """The API with doubles on a real port; `adds_key`: for clients that cannot send one. `monotonic`: of the rates."""
-    with open_api(settings) as api:
-        # Of its own: the sessions of the protocol belong to the server's event loop.
-        app = create_app(api.services, monotonic=monotonic)
-        with serve_app(_WithKey(app, api.secret) if adds_key else app, lifespan="on") as (port, _):
-            yield Served(api, f"http://127.0.0.1:{port}")
-
-
-class _WithKey:
-    """The application behind a proxy that adds the key to each request."""
-
-    def __init__(self, app: FastAPI, key: str) -> None:
-        self.state = app.state
-        self._app = app
-        self._header = (b"authorization", f"Bearer {key}".encode())
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            scope = {**scope, "headers": [*scope["headers"], self._header]}
-        await self._app(scope, receive, send)

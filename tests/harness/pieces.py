@@ -6,29 +6,37 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import httpx
 import sqlalchemy as sa
+from redis import Redis
 
+from harness.chroma import ChromaServer
+from harness.gates import Change, Gate, gate
 from harness.model import MODEL_DIR
+from harness.postgres import PostgresServer
 from harness.process import PortServer, Server
+from harness.redis import RedisServer
 from harness.waiting import wait_until
 from harness.worker import ROOT, WorkerServer
-from memorybase import wiring
+from harness.world import World
+from memorybase import ids, wiring
 from memorybase.auth import api_keys
 from memorybase.database import migrate
-from memorybase.models import Generation, Heartbeat, IngestionJob, LedgerEntry, MemoryBase, SessionProgress
+from memorybase.models import Heartbeat, IngestionJob, JobState
 from memorybase.services import Services
-from memorybase.settings import Settings
+from memorybase.settings import Settings, embedded
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
 
 KEY = "mb_key_of_the_test_topology"
-PATIENCE = 90.0  # seconds, on a loaded machine
+PATIENCE = 120.0  # seconds, on a loaded machine
+
+AnyServer = TypeVar("AnyServer", bound=Server)
 
 
 class ApiServer(PortServer):
@@ -94,33 +102,56 @@ class SweeperServer(Server):
 
 
 class Topology:
-    """A user's view over HTTP, the processes behind it, and the truth in SQL and Chroma."""
+    """The services of a process, the processes that a test starts, a user's view over HTTP, and the truth in SQL and
+    Chroma. `redis`, `chroma` and `postgres`: the servers below, for tests that take them away."""
 
-    def __init__(self, settings: Settings, cleanup: ExitStack) -> None:
-        self.settings = settings
+    def __init__(
+        self,
+        settings: Settings,
+        cleanup: ExitStack,
+        redis: RedisServer | None,
+        chroma: ChromaServer | None,
+        postgres: PostgresServer | None,
+    ) -> None:
+        self.settings, self.cleanup = settings, cleanup
+        self.redis, self.chroma, self.postgres = redis, chroma, postgres
         migrate.upgrade(settings.resolved_database_url)
-        self.services = wiring.build(settings, role="cli")
-        cleanup.callback(wiring.close, self.services)
-        api_keys.ensure_local_user(self.services, KEY)
-        self.api = ApiServer(settings)
-        self.sweeper = SweeperServer(self.services)
-        self.cleanup = cleanup
-        for server in (self.api, self.sweeper):
+        services = self.services = wiring.build(settings, role="cli")
+        cleanup.callback(wiring.close, services)
+        parts: Any = (services.vectors, services.queue, services.locks, services.embedders)
+        user_id = api_keys.ensure_local_user(services, KEY)
+        self.world = World(services, *parts, user_id, ids.flow_id(user_id, "flow"))  # nothing in it is a double
+        self.api, self.worker, self.sweeper = ApiServer(settings), WorkerServer(settings), SweeperServer(services)
+        for server in (self.api, self.worker, self.sweeper):
             cleanup.callback(server.close)
-            server.start()
         self.client = httpx.Client(
-            base_url=f"http://127.0.0.1:{self.api.port}/v1",
-            headers={"Authorization": f"Bearer {KEY}"},
-            trust_env=False,
-            timeout=PATIENCE,
+            base_url=self.api.url, headers={"Authorization": f"Bearer {KEY}"}, trust_env=False, timeout=PATIENCE
         )
         cleanup.callback(self.client.close)
 
-    def start_worker(self) -> WorkerServer:
-        worker = WorkerServer(self.settings)
-        self.cleanup.callback(worker.close)
-        worker.start()
-        return worker
+    def start(self, *servers: Server) -> None:
+        """At once."""
+        for server in servers:
+            server.launch()
+        for server in servers:
+            server.wait_until_it_answers()
+
+    def add(self, server: AnyServer) -> AnyServer:
+        """Start another process, which ends with the test."""
+        self.cleanup.callback(server.close)
+        server.start()
+        return server
+
+    def start_worker(self, **options: Any) -> WorkerServer:
+        return self.add(WorkerServer(self.settings, **options))
+
+    @property
+    def dbname(self) -> str:
+        return str(sa.make_url(self.settings.database_url).database)
+
+    def gate(self, change: Change) -> AbstractContextManager[Gate]:
+        assert self.postgres, "gates are triggers in PostgreSQL"
+        return gate(self.postgres, self.dbname, change)
 
     # What a user does.
 
@@ -152,41 +183,72 @@ class Topology:
     # The truth.
 
     def jobs(self, base: str) -> list[IngestionJob]:
-        with self.services.database.reading() as db:
-            found = db.scalars(sa.select(IngestionJob).order_by(IngestionJob.created_at)).all()
-            return [job for job in found if str(job.memory_base_id) == base]
+        return self.world.jobs(UUID(base))
 
     def ref(self, base: str) -> CollectionRef:
-        with self.services.database.reading() as db:
-            serving = db.get_one(MemoryBase, UUID(base)).serving
-            generation = db.get_one(Generation, (UUID(base), serving))
-        return CollectionRef(generation.collection_name, generation.collection_id)
+        return self.world.ref(UUID(base))
 
-    def stored(self, base: str) -> list[str]:
-        return [chunk for page in self.services.vectors.iter_ids(self.ref(base)) for chunk in page]
+    def stored(self, base: str) -> set[str]:
+        return self.world.stored(UUID(base))
+
+    def running(self, base: str) -> bool:
+        return any(job.state == JobState.RUNNING for job in self.jobs(base))
+
+    def wait_until_embedding(self, base: str) -> None:
+        wait_until(lambda: any(job.embedding_started for job in self.jobs(base)), PATIENCE, "embedding began")
+
+    def wait_until_idle(self, base: str, *, sweeping: bool = False) -> None:
+        """There were jobs, and all have ended. `sweeping`: without a sweeper's process."""
+
+        def idle() -> bool:
+            if sweeping:
+                self.world.sweep()
+            return bool(self.jobs(base)) and not self.world.active_jobs(UUID(base))
+
+        wait_until(idle, PATIENCE, "all jobs have ended")
 
     def assert_exact(self, base: str, count: int) -> None:
         """Ledger, Chroma's ids and the counters agree, for so many messages."""
-        with self.services.database.reading() as db:
-            serving = db.get_one(MemoryBase, UUID(base)).serving
-            held, rows = (
-                db.scalars(
-                    sa.select(table).where(table.memory_base_id == UUID(base), table.generation == serving)
-                ).all()
-                for table in (LedgerEntry, SessionProgress)
-            )
+        serving = self.world.base(UUID(base)).serving
+        held = [entry for entry in self.world.ledger(UUID(base)) if entry.generation == serving]
+        rows = [row for row in self.world.rows(UUID(base)) if row.generation == serving]
+        assert len(held) == count
         expected = [
             chunk for e in held for chunk in chunk_ids.chunk_ids(e.memory_base_id, e.message_id, e.version, e.chunks)
         ]
-        assert len(held) == count
-        assert sorted(self.stored(base)) == sorted(expected)
+        pages = self.services.vectors.iter_ids(self.world.ref(UUID(base)))
+        assert sorted(chunk for page in pages for chunk in page) == sorted(expected)
         assert sum(row.total_processed for row in rows) == count
 
 
 @contextmanager
-def topology(settings: Settings) -> Iterator[Topology]:
+def topology(
+    folder: Path,
+    *,
+    redis: RedisServer | None = None,
+    chroma: ChromaServer | None = None,
+    postgres: PostgresServer | None = None,
+    **settings: Any,
+) -> Iterator[Topology]:
+    """No process of it runs yet. The data are on SQLite in the folder, or in a new database of `postgres`. A Redis or
+    Chroma that does not answer is its own: it is started, and stopped in the end. Redis is emptied."""
     with ExitStack() as cleanup:
-        yield Topology(settings, cleanup)
+        for server in (redis, chroma):
+            if server and not server.answers():
+                cleanup.callback(server.close)
+                server.start()
+        given: dict[str, Any] = {"model_dir": MODEL_DIR}
+        if redis:
+            given["redis_url"] = redis.url
+            with Redis.from_url(redis.url) as client:
+                client.flushdb()
+        if chroma:
+            given["chroma_url"] = chroma.url
+        if postgres:
+            name = postgres.create_database()
+            cleanup.callback(postgres.drop_database, name)
+            given["database_url"] = postgres.url(name)
+        yield Topology(embedded(folder, **(given | settings)), cleanup, redis, chroma, postgres)
 
 
 @contextmanager

@@ -1,24 +1,28 @@
-"""The API behind the real server, on a port of its own, for tests of what happens before a route is entered."""
+"""The API of harness.api behind the real server, on a port of its own."""
 
 from __future__ import annotations
 
 import json
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from fastapi import FastAPI
 
+from api.app import create_app
 from api.connections import Connections
 from api.server import bounded_protocol
 from harness.api import Api, open_api
 from harness.waiting import wait_until
 from memorybase.settings import Settings
+
+if TYPE_CHECKING:
+    from harness.mcp import McpClient
 
 FILES = 4_096
 PATIENCE = 60.0
@@ -35,6 +39,12 @@ class Served:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def client(self, path: str = "", *, key: str | None = None, era: str = "auto") -> McpClient:
+        """A client of /mcp and this path below it."""
+        from harness.mcp import McpClient  # the SDK, which most tests do without
+
+        return McpClient(f"{self.url}/mcp{path}", self.api.secret if key is None else key, era)
 
     def connect(self, sent: bytes = b"", *, receive_buffer: int = 0) -> socket.socket:
         """A connection over which these bytes were sent."""
@@ -75,6 +85,19 @@ class Door:
         await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
+class WithKey:
+    """The API behind a proxy that adds the key to each request."""
+
+    def __init__(self, app: Any, key: str) -> None:
+        self._app, self.state = app, app.state
+        self._header = (b"authorization", f"Bearer {key}".encode())
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "headers": [*scope["headers"], self._header]}
+        await self._app(scope, receive, send)
+
+
 def read_to_end(client: socket.socket) -> bytes:
     """Everything that the server sends until it closes the connection."""
     received = b""
@@ -87,11 +110,16 @@ def read_to_end(client: socket.socket) -> bytes:
 
 
 @contextmanager
-def serve_api(settings: Settings) -> Iterator[Served]:
-    """The API with doubles, on a real port."""
-    with open_api(settings) as api:
-        app = cast(FastAPI, api.client.app)
-        with serve_app(app) as (port, connections):
+def serve_api(
+    settings: Settings, *, mcp: bool = False, adds_key: bool = False, monotonic: Callable[[], float] = time.monotonic
+) -> Iterator[Served]:
+    """The API with doubles, on a real port; with `mcp`, the MCP server too. `adds_key`: for clients that cannot send
+    one. `monotonic`: of its rate limits."""
+    with open_api(settings, monotonic=monotonic) as api:
+        # Sessions of MCP belong to the server's event loop, so no other test may use their application.
+        app: Any = create_app(api.services, monotonic=monotonic) if mcp else api.client.app
+        behind = WithKey(app, api.secret) if adds_key else app
+        with serve_app(behind, lifespan="on" if mcp else "off") as (port, connections):
             yield Served(api, port, connections)
 
 

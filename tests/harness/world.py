@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 
 from harness.tables import LentDatabase, give_back, lend
+from memorybase import ids
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion import flush as flushing
@@ -76,16 +77,21 @@ class World:
     def new_flow(self, user_id: UUID | None = None) -> UUID:
         return flows.create_flow(self.services, user_id or self.user_id, name="flow").id
 
-    def new_user(self) -> UUID:
+    def new_user(self, name: str = "") -> UUID:
         user_id = uuid4()
         with self.services.database.transaction() as db:
-            db.add(User(id=user_id, name=str(user_id), created_at=datetime.now(UTC)))
+            db.add(User(id=user_id, name=name or str(user_id), created_at=datetime.now(UTC)))
         return user_id
 
     def for_new_user(self) -> World:
         """The same world for a user and a flow of its own."""
-        user_id = self.new_user()
-        return replace(self, user_id=user_id, flow_id=self.new_flow(user_id))
+        world = self.of_user(self.new_user())
+        world.flow_id = world.new_flow()
+        return world
+
+    def of_user(self, user_id: UUID, flow: str = "support") -> World:
+        """The same world for this user and the flow that a runtime calls so, which may be created later."""
+        return replace(self, user_id=user_id, flow_id=ids.flow_id(user_id, flow))
 
     def new_base(self, **changes: Any) -> UUID:
         new = {"name": f"base {uuid4()}", "flow_id": self.flow_id, "threshold": 1000, "capture": Capture.ALL} | changes
@@ -250,20 +256,16 @@ def _quick(**settings: Any) -> Settings:
 
 def build_world(database_url: str, data_dir: Path, *, database: Database | None = None, **settings: Any) -> World:
     """`database`: one of the test's own, which has the tables, instead of one that tests lend each other."""
-    database = lend(database_url) if database is None else database
-    vectors, queue, locks, embedders = InMemoryVectors(), InMemoryQueue(), InMemoryLocks(), FakeEmbedders()
-    services = Services(
-        settings=_quick(**settings).model_copy(update={"data_dir": data_dir, "database_url": database_url}),
-        database=database,
-        vectors=vectors,
-        embedders=embedders,
-        locks=locks,
-        queue=queue,
-    )
-    world = World(services, vectors, queue, locks, embedders, uuid4(), uuid4())
-    world.user_id = world.new_user()
-    world.flow_id = world.new_flow()
-    return world
+    changes = {"data_dir": data_dir, "database_url": database_url}
+    return empty_world(_quick(**settings).model_copy(update=changes), database=database).for_new_user()
+
+
+def empty_world(settings: Settings, *, database: Database | None = None, embedders: Any = None) -> World:
+    """Nothing is stored: neither the user nor the flow exists."""
+    vectors, queue, locks, embedders = InMemoryVectors(), InMemoryQueue(), InMemoryLocks(), embedders or FakeEmbedders()
+    database = lend(settings.resolved_database_url) if database is None else database
+    return World(Services(settings, database, vectors, embedders, locks, queue), vectors, queue, locks, embedders,
+                 user_id=uuid4(), flow_id=uuid4())  # fmt: skip
 
 
 def crash_after(times: int = 1) -> Callable[..., None]:

@@ -107,7 +107,7 @@ SHOWN_ONCE = {"create_key": "mb_", "create_webhook": "whsec_"}
 
 
 @dataclass
-class Stage:
+class Setup:
     """An API with a flow, a memory base, a knowledge base and a chat of four requests."""
 
     api: Api
@@ -135,9 +135,9 @@ class Stage:
             db.execute(sa.update(IdempotencyKey).values(**values))
 
 
-def furnished(api: Api) -> Stage:
+def furnished(api: Api) -> Setup:
     api.flow()
-    built = Stage(api, api.memory()["id"])
+    built = Setup(api, api.memory()["id"])
     api.post("/knowledge-bases", {"name": "handbook"}, expect=201)
     api.call("PUT", CHAT, json={"name": "Chat", "chat_id": "{{ user }}"}, expect=201)
     for _ in range(4):
@@ -155,7 +155,7 @@ def opened(request: pytest.FixtureRequest, api_settings: Settings) -> Iterator[A
 
 
 @pytest.fixture
-def stage(opened: Api) -> Stage:
+def stage(opened: Api) -> Setup:
     return furnished(opened)
 
 
@@ -218,7 +218,7 @@ def test_every_operation_that_takes_a_key_is_tested_and_documented() -> None:
     assert CASES.keys() | {"rotate_key"} == idempotency.OPERATIONS.keys() == documented
 
 
-def test_quotes_around_a_key_and_the_bare_path_make_no_other_request(stage: Stage) -> None:
+def test_quotes_around_a_key_and_the_bare_path_make_no_other_request(stage: Setup) -> None:
     api = stage.api
     first = api.call("POST", "/flows", json=FLOW, headers={HEADER: "a key"}, expect=201)
     headers = {HEADER: '"a key"', "X-API-Key": api.secret}
@@ -226,7 +226,7 @@ def test_quotes_around_a_key_and_the_bare_path_make_no_other_request(stage: Stag
     assert (again.status_code, again.json(), again.headers[REPLAYED]) == (201, first.json(), "true")
 
 
-def test_another_request_with_the_key_is_refused(stage: Stage, subtests: pytest.Subtests) -> None:
+def test_another_request_with_the_key_is_refused(stage: Setup, subtests: pytest.Subtests) -> None:
     api, key = stage.api, new_key()
     first = api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
     others = [
@@ -245,7 +245,7 @@ def test_another_request_with_the_key_is_refused(stage: Stage, subtests: pytest.
             assert again.json() == first.json()
 
 
-def test_another_query_is_another_request(stage: Stage) -> None:
+def test_another_query_is_another_request(stage: Setup) -> None:
     api, key = stage.api, new_key()
     path = f"{CHAT}/messages?chat_id=c&mode=latest_request&roles="
     api.call("DELETE", path + "user", headers={HEADER: key})
@@ -262,7 +262,7 @@ INVALID_KEYS: list[tuple[list[str], int | None, Any]] = [
 ]
 
 
-def test_an_invalid_key_names_the_header_and_the_bound(stage: Stage, subtests: pytest.Subtests) -> None:
+def test_an_invalid_key_names_the_header_and_the_bound(stage: Setup, subtests: pytest.Subtests) -> None:
     for sent, value, limit in INVALID_KEYS:
         with subtests.test(sent=sent):
             keys = [(HEADER.encode(), each.encode()) for each in sent]
@@ -275,14 +275,14 @@ def test_an_invalid_key_names_the_header_and_the_bound(stage: Stage, subtests: p
     stage.api.call("POST", "/flows", json=FLOW, headers={HEADER: "x" * 255}, expect=201)
 
 
-def test_other_operations_do_not_look_at_the_header(stage: Stage) -> None:
+def test_other_operations_do_not_look_at_the_header(stage: Setup) -> None:
     for query in ("one", "two"):
         body = {"flow_id": "support", "query": query}
         assert REPLAYED not in stage.api.call("POST", "/search", json=body, headers={HEADER: "k"}).headers
     assert stage.rows() == []
 
 
-def test_a_request_without_the_header_asks_nothing_about_keys(stage: Stage) -> None:
+def test_a_request_without_the_header_asks_nothing_about_keys(stage: Setup) -> None:
     with recorded(stage.api.services.database.engine) as sent:
         for n, case in enumerate(CASES.values()):
             case.call(stage.api, stage.base, key=None, n=n)
@@ -293,7 +293,7 @@ def test_a_request_without_the_header_asks_nothing_about_keys(stage: Stage) -> N
 # Whose key it is.
 
 
-def test_another_users_same_key_is_another_key(stage: Stage) -> None:
+def test_another_users_same_key_is_another_key(stage: Setup) -> None:
     stranger, key = stage.api.of_user("stranger"), new_key()
     mine = stage.api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201).json()
     other = stranger.call("POST", "/flows", json={"name": "other"}, headers={HEADER: key}, expect=201)
@@ -301,7 +301,7 @@ def test_another_users_same_key_is_another_key(stage: Stage) -> None:
     assert other.json()["id"] != mine["id"]
 
 
-def test_another_api_key_of_the_user_repeats_the_request(stage: Stage) -> None:
+def test_another_api_key_of_the_user_repeats_the_request(stage: Setup) -> None:
     colleague, key = stage.api.of_user("local", "write"), new_key()
     first = stage.api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
     assert colleague.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201).json() == first.json()
@@ -322,7 +322,7 @@ def test_an_api_key_without_the_scope_gets_no_replay(opened: Api, subtests: pyte
 # What is stored.
 
 
-def test_no_key_secret_or_summary_is_stored(stage: Stage) -> None:
+def test_no_key_secret_or_summary_is_stored(stage: Setup) -> None:
     api, key = stage.api, new_key()
     secret = CASES["create_key"].call(api, stage.base, key=key).json()["secret"]
     summary = CASES["summarize_chat"].call(api, stage.base, key=new_key()).json()["summary"]
@@ -333,14 +333,14 @@ def test_no_key_secret_or_summary_is_stored(stage: Stage) -> None:
         assert private not in stored
 
 
-def test_a_replayed_summary_is_the_current_one(stage: Stage) -> None:
+def test_a_replayed_summary_is_the_current_one(stage: Setup) -> None:
     api, key, case = stage.api, new_key(), CASES["summarize_chat"]
     first = case.call(api, stage.base, key=key).json()
     api.call("DELETE", f"{CHAT}/messages", params={"chat_id": "c", "mode": "all", "roles": ["user", "assistant"]})
     assert case.call(api, stage.base, key=key).json() == first | {"summary": None}
 
 
-def test_a_request_is_forgotten_after_its_time(stage: Stage) -> None:
+def test_a_request_is_forgotten_after_its_time(stage: Setup) -> None:
     api, key = stage.api, new_key()
     first = api.call("POST", "/flows", json=FLOW, headers={HEADER: key}, expect=201)
     (row,) = stage.rows()
@@ -353,7 +353,7 @@ def test_a_request_is_forgotten_after_its_time(stage: Stage) -> None:
     assert api.call("POST", "/flows", json={"name": "another"}, headers={HEADER: key}, expect=201).headers[REPLAYED]
 
 
-def test_the_sweeper_deletes_expired_requests_in_bounded_batches(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sweeper_deletes_expired_requests_in_bounded_batches(stage: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "EXPIRED_LIMIT", 2)
     for _ in range(3):
         stage.api.call("POST", "/flows", json=FLOW, headers={HEADER: new_key()}, expect=201)
@@ -366,7 +366,7 @@ def test_the_sweeper_deletes_expired_requests_in_bounded_batches(stage: Stage, m
 # Failures.
 
 
-def test_a_rejected_request_is_forgotten(stage: Stage) -> None:
+def test_a_rejected_request_is_forgotten(stage: Setup) -> None:
     api, key = stage.api, new_key()
     for body, status in (({"nam": "f"}, 422), ({"name": "f", "flow_id": "none such"}, 404)):
         api.refused("POST", "/memories", status, json=body, headers={HEADER: key})
@@ -374,13 +374,13 @@ def test_a_rejected_request_is_forgotten(stage: Stage) -> None:
     api.call("POST", "/memories", json={"name": "f", "flow_id": "support"}, headers={HEADER: key}, expect=201)
 
 
-def test_an_unreadable_body_is_forgotten(stage: Stage) -> None:
+def test_an_unreadable_body_is_forgotten(stage: Setup) -> None:
     headers = {HEADER: "k", "Content-Type": "application/json"}
     stage.api.refused("POST", "/flows", 400, content=b"{", headers=headers)
     assert stage.rows() == []
 
 
-def test_after_an_outage_the_repetition_is_carried_out(stage: Stage) -> None:
+def test_after_an_outage_the_repetition_is_carried_out(stage: Setup) -> None:
     api, key, case = stage.api, new_key(), CASES["create_memory_base"]
     api.vectors.away = True
     case.call(api, stage.base, key=key, expect=503)
@@ -389,7 +389,7 @@ def test_after_an_outage_the_repetition_is_carried_out(stage: Stage) -> None:
     assert REPLAYED not in case.call(api, stage.base, key=key).headers
 
 
-def test_after_an_outage_the_key_may_come_with_another_request(stage: Stage) -> None:
+def test_after_an_outage_the_key_may_come_with_another_request(stage: Setup) -> None:
     api, key, case = stage.api, new_key(), CASES["create_memory_base"]
     api.vectors.away = True
     case.call(api, stage.base, key=key, expect=503)
@@ -398,7 +398,7 @@ def test_after_an_outage_the_key_may_come_with_another_request(stage: Stage) -> 
 
 
 def test_a_repeated_capture_stores_its_node_executions_even_if_the_first_attempt_could_not(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    stage: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its messages and its executions are stored in several transactions."""
     api, key = stage.api, new_key()
@@ -463,7 +463,7 @@ class Mortal:
 @pytest.mark.parametrize("before", [True, False], ids=["before a commit", "after a commit"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_whose_process_was_killed_is_done_once_by_its_repetition(
-    stage: Stage, name: str, before: bool, monkeypatch: pytest.MonkeyPatch
+    stage: Setup, name: str, before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case, api = CASES[name], stage.api
     mortal = Mortal(api.services.database, monkeypatch)
@@ -487,7 +487,7 @@ def test_a_request_whose_process_was_killed_is_done_once_by_its_repetition(
     assert nth > 2, "a claim and the operation's own commit"
 
 
-def test_after_a_crash_the_repetition_waits_for_the_lease(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_crash_the_repetition_waits_for_the_lease(stage: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
     api, key, case = stage.api, new_key(), CASES["create_flow"]
     mortal = Mortal(api.services.database, monkeypatch)
     with mortal.dying_at(1, before=False):
@@ -526,7 +526,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
     held.may_go_on.set()
 
 
-def test_while_the_first_is_running_a_repetition_is_409_and_then_gets_its_answer(stage: Stage, slow: Slow) -> None:
+def test_while_the_first_is_running_a_repetition_is_409_and_then_gets_its_answer(stage: Setup, slow: Slow) -> None:
     api, key = stage.api, new_key()
     call = {"json": FLOW, "headers": {HEADER: key}}
     with ThreadPoolExecutor(1) as pool:
@@ -543,7 +543,7 @@ def test_while_the_first_is_running_a_repetition_is_409_and_then_gets_its_answer
     assert api.call("POST", "/flows", expect=201, **call).json() == answer.json()
 
 
-def test_a_running_request_keeps_its_claim(stage: Stage, slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_request_keeps_its_claim(stage: Setup, slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "RENEW_SECONDS", 0.02)
     call = {"json": FLOW, "headers": {HEADER: new_key()}}
     with ThreadPoolExecutor(1) as pool:
@@ -557,7 +557,7 @@ def test_a_running_request_keeps_its_claim(stage: Stage, slow: Slow, monkeypatch
 
 
 def test_a_request_that_has_lost_its_claim_commits_nothing(
-    stage: Stage, slow: Slow, monkeypatch: pytest.MonkeyPatch
+    stage: Setup, slow: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claims, "RENEW_SECONDS", 3_600)
     api, key, before = stage.api, new_key(), count(stage.api, Flow)

@@ -695,7 +695,7 @@ def _fields(operation: dict[str, Any]) -> Iterator[str]:
 OPERATIONS = operations()
 
 
-# The stage: an owner who has one of everything, and somebody else who has as much.
+# An owner who has one of everything, and somebody else who has as much.
 
 
 class Writes:
@@ -714,7 +714,7 @@ class Writes:
 
 
 @dataclass
-class Stage:
+class TwoUsers:
     owner: Api
     eve: Api
     mine: Things  # the owner's
@@ -764,7 +764,7 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoUsers]:
     settings = Settings(
         data_dir=tmp_path_factory.mktemp("isolation"), embedding_model="fake", api_key="key-of-the-settings",
         rate_limit_per_second=0, drain_seconds=0,
@@ -773,7 +773,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         api.embedders.get().reject("poison")
         eve = api.of_user("eve")
         with closing(Writes(api.services.database)) as writes:
-            stage = Stage(api, eve, furnish(api, "owner"), furnish(eve, "eve"), writes)
+            stage = TwoUsers(api, eve, furnish(api, "owner"), furnish(eve, "eve"), writes)
             furnish_shared(api)
             assert [name for name, rows in stage.snapshot().items() if not rows] == [], (
                 "the owner has something of everything"
@@ -939,7 +939,7 @@ def furnish_shared(owner: Api) -> None:
 class Walk:
     """Makes attempts and compares what others have before and after each."""
 
-    others: Stage | Limited
+    others: TwoUsers | Limited
     things: Things  # of the others
     held: dict[str, Any] = field(init=False)
 
@@ -973,7 +973,7 @@ def test_every_operation_has_attempts() -> None:
     assert CASES.keys() <= {operation.id for operation in OPERATIONS}, "remove the cases of operations that are gone"
 
 
-def test_no_operation_shows_or_changes_another_users_data(stage: Stage, subtests: pytest.Subtests) -> None:
+def test_no_operation_shows_or_changes_another_users_data(stage: TwoUsers, subtests: pytest.Subtests) -> None:
     assert OPERATIONS
     walk = Walk(stage, stage.mine)
     for operation in OPERATIONS:
@@ -992,7 +992,7 @@ def _missing(body: dict[str, Any]) -> Any:
     return in_difys_form[1] if in_difys_form else body["error"]["value"]
 
 
-def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: Stage, subtests: pytest.Subtests) -> None:
+def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: TwoUsers, subtests: pytest.Subtests) -> None:
     """Attempts match their operation, try each id parameter with the owner's id, and explain every status but 404."""
     mine = stage.mine
     owned = (mine.flow, mine.base, mine.run, mine.execution, mine.message, mine.job, mine.dead_letter, mine.key,

@@ -53,7 +53,7 @@ def restarted(api: Api, gate: Gate) -> Iterator[Api]:
     app.state.services = services
     embedders.prepare()
     assert gate.began.wait(PATIENCE)
-    yield replace(api, services=services, embedders=embedders)
+    yield replace(api, world=replace(api.world, services=services, embedders=embedders))
     app.state.services = api.services
 
 

@@ -9,33 +9,28 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from harness.tables import make_sqlite
+from harness.world import empty_world
 from typer.testing import CliRunner, Result
 
 from memorybase import cli, ids
 from memorybase.audit import chain
 from memorybase.auth import api_keys
-from memorybase.database.engine import Database
 from memorybase.models import ApiKey, AuditEntry
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     for name in Settings.model_fields:
         monkeypatch.delenv(f"MEMORYBASE_{name.upper()}", raising=False)
-    settings = Settings(data_dir=tmp_path, embedding_model="fake")
-    make_sqlite(tmp_path / "memorybase.db")
-    database = Database(settings.resolved_database_url)
-    built = Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
-    user_id = api_keys.ensure_local_user(built, "the-key-of-the-settings")
+    world = empty_world(Settings(data_dir=tmp_path, embedding_model="fake"))
+    user_id = api_keys.ensure_local_user(world.services, "the-key-of-the-settings")
     flow_id = ids.flow_id(user_id, "support")
-    flows.put_flow(built, user_id, name="support", flow_id=flow_id, external_id="support")
-    yield built
-    database.dispose()
+    flows.put_flow(world.services, user_id, name="support", flow_id=flow_id, external_id="support")
+    yield world.services
+    world.close()
 
 
 def run(services: Services, *words: str, code: int = 0) -> Result:

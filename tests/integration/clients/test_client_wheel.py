@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from harness.api import settings_in
-from harness.mcp import McpClient, serve_mcp
+from harness.mcp import McpClient
+from harness.served import serve_api
 from mcp import StdioServerParameters
 from packaging.requirements import Requirement
 
@@ -78,7 +79,7 @@ def test_the_wheel_is_small_and_works_with_its_requirements_alone(wheel: Path, t
 def test_the_mcp_server_needs_the_wheel_and_its_extra_alone(wheel: Path, tmp_path: Path) -> None:
     installed = install(wheel, tmp_path / "installed", "mcp")
     loaded = tmp_path / "loaded"
-    with serve_mcp(settings_in(tmp_path)) as served:
+    with serve_api(settings_in(tmp_path), mcp=True) as served:
         served.api.flow()
         served.api.memory()
         command, *words = [*isolated(installed, SERVE), str(loaded), "--url", served.url]

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 from alembic.util import CommandError
+from harness.world import empty_world
 
 from memorybase import errors
 from memorybase.cli.doctor import DoctorContext, _database
@@ -19,9 +20,7 @@ from memorybase.database import migrate, schema
 from memorybase.database.engine import Database
 from memorybase.models import Base
 from memorybase.operations import health
-from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 BEHIND = "The tables are at revision {}, which is older than this version. Run `memorybase migrate`."
 
@@ -87,8 +86,7 @@ def test_a_database_can_be_downgraded_to_base_and_upgraded_again(database_url: s
 def test_a_version_is_not_ready_on_tables_that_lack_its_migrations_and_is_on_those_of_a_newer_one(
     database_url: str, database: Database, tmp_path: Path
 ) -> None:
-    settings = Settings(data_dir=tmp_path, embedding_model="fake")
-    services = Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
+    services = empty_world(Settings(data_dir=tmp_path, embedding_model="fake"), database=database).services
 
     def checked() -> tuple[bool, str | None]:
         part = health.check_part(services, "database")

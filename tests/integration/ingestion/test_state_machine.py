@@ -18,8 +18,8 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from harness.index import assert_index_exact
+from harness.pausing import POINTS, PausableWorkers
 from harness.pgvectors import HookedPgVectors
-from harness.stage import POINTS, Stage
 from harness.world import World, build_world
 from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
@@ -106,7 +106,7 @@ class Protocol(RuleBasedStateMachine):
         folder.mkdir()
         path = folder / "memorybase.db"
         self.world: World = self.new_world(path)
-        self.stage = Stage(self.world)
+        self.workers = PausableWorkers(self.world)
         self.sql = sqlite3.connect(path, isolation_level=None)
         self.alive: dict[UUID, Known] = {}
         self.bases: dict[UUID, set[UUID]] = {}  # each with the messages that it skips
@@ -235,41 +235,41 @@ class Protocol(RuleBasedStateMachine):
 
     @rule()
     def work(self) -> None:
-        self.stage.drain()
+        self.workers.drain()
 
     @rule(seconds=pauses)
     def some_time_later(self, seconds: int) -> None:
-        self.stage.pass_time(seconds)
+        self.workers.pass_time(seconds)
         self._swept()
-        self.stage.drain()
+        self.workers.drain()
 
     @precondition(lambda self: self.world.queue.enqueued)
     @rule(which=pick, twice=st.booleans())
     def deliver(self, which: int, twice: bool) -> None:
         """Any earlier notification."""
         for _ in range(1 + twice):
-            self.stage.run(one_of(self.world.queue.enqueued, which))
+            self.workers.run(one_of(self.world.queue.enqueued, which))
 
     @rule(which=pick, at=points)
     def crash(self, which: int, at: str) -> None:
         for message in self._some_job(which):
-            worker = self.stage.run(message, at=at, kill=True)
+            worker = self.workers.run(message, at=at, kill=True)
             event(f"crash {at}: {'killed' if worker.killed else 'not met'}")
 
-    @precondition(lambda self: len(self.stage.frozen) < 3)
+    @precondition(lambda self: len(self.workers.frozen) < 3)
     @rule(which=pick, at=points.filter(lambda point: point != "committing"))
     def freeze(self, which: int, at: str) -> None:
         for message in self._some_job(which):
-            worker = self.stage.run(message, at=at, kill=False)
+            worker = self.workers.run(message, at=at, kill=False)
             event(f"freeze {at}: {'not met' if worker.ended else 'frozen'}")
 
-    @precondition(lambda self: self.stage.frozen)
+    @precondition(lambda self: self.workers.frozen)
     @rule(which=pick, kill=st.sampled_from([False, False, True]))
     def thaw(self, which: int, kill: bool) -> None:
-        worker = self.stage.thaw(which % len(self.stage.frozen), kill=kill)
+        worker = self.workers.thaw(which % len(self.workers.frozen), kill=kill)
         event(f"thawed: {'killed' if kill else worker.outcome}")
 
-    @precondition(lambda self: len(self.stage.frozen) < 3)
+    @precondition(lambda self: len(self.workers.frozen) < 3)
     @rule(
         which=pick,
         at=st.sampled_from(["claimed", "read", "checked", "half", "advancing"]),
@@ -279,7 +279,7 @@ class Protocol(RuleBasedStateMachine):
     def oversleep(self, which: int, at: str, change: str, leases: int) -> None:
         """A worker freezes past its lease; meanwhile another does its work, and the messages change."""
         for message in self._some_job(which):
-            worker = self.stage.run(message, at=at, kill=False)
+            worker = self.workers.run(message, at=at, kill=False)
             event(f"oversleep {at}: {'not met' if worker.ended else change}")
             if worker.ended:
                 return
@@ -289,10 +289,10 @@ class Protocol(RuleBasedStateMachine):
                 self.flush(which, None)
             elif self.alive:
                 self._change(change, which)
-            self.stage.drain()
+            self.workers.drain()
             for _ in range(leases - 1):
                 self.some_time_later(LEASE + 1)
-            self.stage.thaw(self.stage.frozen.index(worker))
+            self.workers.thaw(self.workers.frozen.index(worker))
 
     def _change(self, change: str, which: int) -> None:
         if change == "edit":
@@ -302,12 +302,12 @@ class Protocol(RuleBasedStateMachine):
         else:
             self.rename(which, "c")
 
-    @precondition(lambda self: self.stage.dead)
+    @precondition(lambda self: self.workers.dead)
     @rule()
     def restart_workers(self) -> None:
         """A new worker recovers the jobs of dead workers of its data directory."""
         recovery.requeue_jobs_of_dead_workers(
-            self.world.services, "worker-", lambda owner: owner not in self.stage.dead
+            self.world.services, "worker-", lambda owner: owner not in self.workers.dead
         )
 
     @rule()
@@ -316,7 +316,7 @@ class Protocol(RuleBasedStateMachine):
 
     @rule(seconds=pauses)
     def pass_time(self, seconds: int) -> None:
-        self.stage.pass_time(seconds)
+        self.workers.pass_time(seconds)
 
     # The parts around them.
 
@@ -330,7 +330,7 @@ class Protocol(RuleBasedStateMachine):
         elif kind == "broker":
             self.world.queue.away = True
         elif kind == "locks":
-            self.stage.locks_away = self.world.locks.away = True
+            self.workers.locks_away = self.world.locks.away = True
         elif kind == "store":
             self.world.vectors.away = True
         elif kind == "once":
@@ -340,7 +340,7 @@ class Protocol(RuleBasedStateMachine):
             for model in ("fake", "other"):
                 self.world.embedders.get(model).reject("poison")
         else:
-            self.stage.deadly = True
+            self.workers.deadly = True
 
     # Memory bases.
 
@@ -474,8 +474,8 @@ class Protocol(RuleBasedStateMachine):
             if failed:
                 return
             self._heal()
-            while self.stage.frozen:
-                self.stage.thaw(0)
+            while self.workers.frozen:
+                self.workers.thaw(0)
             self._come_to_rest()
             for base in self.bases:
                 self.world.assert_exact(base)
@@ -493,13 +493,13 @@ class Protocol(RuleBasedStateMachine):
         try:
             yield sys.exc_info()[0] is not None
         finally:
-            self.stage.close()
+            self.workers.close()
             self.sql.close()
             self.world.close()
 
     def _heal(self) -> None:
-        world, stage = self.world, self.stage
-        world.vectors.away = world.queue.away = stage.locks_away = world.locks.away = stage.deadly = False
+        world, workers = self.world, self.workers
+        world.vectors.away = world.queue.away = workers.locks_away = world.locks.away = workers.deadly = False
         world.vectors._faults._waiting.clear()
         for model in ("fake", "other"):
             world.embedders.get(model)._rejected.clear()
@@ -507,9 +507,9 @@ class Protocol(RuleBasedStateMachine):
     def _come_to_rest(self) -> None:
         """Leases end, audits come due, backoffs are over; after a few of these nothing is left to do."""
         for _ in range(12):
-            self.stage.pass_time(LEASE + 1)
+            self.workers.pass_time(LEASE + 1)
             for _ in range(60):
-                if not self.stage.drain() and not self._swept():
+                if not self.workers.drain() and not self._swept():
                     break
             else:
                 raise AssertionError("never at rest")

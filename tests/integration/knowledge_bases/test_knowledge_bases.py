@@ -13,11 +13,9 @@ import pytest
 import sqlalchemy as sa
 from harness.rows import each_row
 from harness.statements import recorded
-from harness.tables import give_back, lend
-from harness.world import build_world
+from harness.world import build_world, empty_world
 
 from memorybase import errors
-from memorybase.database.engine import Database
 from memorybase.database.paging import PageRequest
 from memorybase.embedding import Embedders
 from memorybase.knowledge_bases import documents as knowledge_documents
@@ -28,7 +26,7 @@ from memorybase.memory_bases import regenerate
 from memorybase.models import Document, Flow, KnowledgeBase, MemoryBase, User
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+from memorybase.testing import FakeEmbedders, InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import parse_chunk_id
 from memorybase.vectors.store import CollectionRef, VectorRecord
@@ -105,28 +103,12 @@ class Desk:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     sqlite = request.param == "sqlite"
-    database = lend(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("ready_postgres_url"))
-    yield database
-    give_back(database)
-
-
-@pytest.fixture
-def desk(tmp_path: Path, database: Database) -> Desk:
-    vectors, embedders = InMemoryVectors(), FakeEmbedders()
-    services = Services(
-        settings=Settings(data_dir=tmp_path, embedding_model="fake"),
-        database=database,
-        vectors=vectors,
-        embedders=embedders,
-        locks=InMemoryLocks(),
-        queue=InMemoryQueue(),
-    )
-    desk = Desk(services, vectors, embedders, uuid4())
-    with database.transaction() as db:
-        db.add(User(id=desk.user_id, name="somebody", created_at=START))
-    return desk
+    url = f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("ready_postgres_url")
+    world = empty_world(Settings(data_dir=tmp_path, database_url=url, embedding_model="fake"))
+    yield Desk(world.services, world.vectors, world.embedders, world.new_user("somebody"))
+    world.close()
 
 
 def statuses(results: Sequence[DocumentResult]) -> list[str]:
@@ -189,7 +171,7 @@ def test_a_refused_registration_leaves_the_transaction_usable(desk: Desk) -> Non
 
 
 @each_row("name", ["", "  ", "x" * 201, "a\x00b", "\ud800"])
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("desk", ["sqlite"], indirect=True)
 def test_an_invalid_name_is_rejected(desk: Desk, name: str) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         desk.create(name)
@@ -285,7 +267,7 @@ def test_the_list_is_paged(desk: Desk) -> None:
     assert (first.total, rest.next_cursor) == (3, None)
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("desk", ["sqlite"], indirect=True)
 def test_the_list_takes_a_fixed_number_of_statements(desk: Desk) -> None:
     counts = []
     for number in range(2):
@@ -539,7 +521,7 @@ def test_chunks_without_a_document_are_not_found(desk: Desk) -> None:
         ([NewDocument("x", metadata={"a": "\ud800"})], "documents[0].metadata"),
     ],
 )
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("desk", ["sqlite"], indirect=True)
 def test_invalid_documents_are_rejected_with_their_field(desk: Desk, documents: list[NewDocument], named: str) -> None:
     if not desk.listed():
         desk.create()
@@ -560,7 +542,7 @@ def test_invalid_documents_are_rejected_with_their_field(desk: Desk, documents: 
         ({"metadata": {str(key): 1 for key in range(21)}}, "metadata"),
     ],
 )
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("desk", ["sqlite"], indirect=True)
 def test_an_invalid_query_is_rejected_with_its_field(desk: Desk, wanted: dict[str, Any], named: str) -> None:
     if not desk.listed():
         desk.create()
@@ -711,7 +693,7 @@ def test_another_passage_prompt_allows_searches_but_no_new_documents_until_a_reb
 # Real services.
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("desk", ["sqlite"], indirect=True)
 def test_search_works_with_a_real_store_and_model(desk: Desk, chroma_url: str, model_cache: Path) -> None:
     chroma = ChromaStore(chroma_url, timeout_seconds=10)
     settings = Settings(data_dir=desk.services.settings.data_dir, model_dir=model_cache)

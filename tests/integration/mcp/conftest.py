@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 from harness.api import settings_in
-from harness.mcp import Served, serve_mcp
+from harness.served import Served, serve_api
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One server for all tests of a module: it takes longer to start than a test."""
-    with serve_mcp(settings_in(tmp_path_factory.mktemp("mcp"))) as served:
+    with serve_api(settings_in(tmp_path_factory.mktemp("mcp")), mcp=True) as served:
         yield served
 
 

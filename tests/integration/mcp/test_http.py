@@ -14,7 +14,8 @@ from uuid import UUID
 
 import httpx
 import pytest
-from harness.mcp import ERAS, Served, serve_mcp
+from harness.mcp import ERAS
+from harness.served import Served, serve_api
 
 from memorybase import errors
 from memorybase.auth import api_keys
@@ -284,7 +285,7 @@ def test_clients_on_the_users_machine_need_no_setting(served: Served, origin: st
 @pytest.mark.slow
 def test_an_allowed_origin_may_ask(api_settings: Settings) -> None:
     origin = "https://inspector.example"
-    with serve_mcp(api_settings.model_copy(update={"cors_origins": [origin]})) as served:
+    with serve_api(api_settings.model_copy(update={"cors_origins": [origin]}), mcp=True) as served:
         answer = post(served, Origin=origin)
         asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
         wanted = {"Access-Control-Request-Headers": "authorization,mcp-protocol-version,mcp-method,mcp-name"}
@@ -303,7 +304,7 @@ def test_the_person_behind_a_tool_is_whom_a_trusted_proxy_names(
     """The tool's own call comes from within the application, where no proxy says it again."""
     changes = {"proxy_user_header": "X-Forwarded-User", "trusted_proxies": proxies}
     remember = {**CALL, "params": {"name": "remember", "arguments": {"content": "x", "session_id": "s1"}}}
-    with serve_mcp(api_settings.model_copy(update=changes)) as served:
+    with serve_api(api_settings.model_copy(update=changes), mcp=True) as served:
         served.api.flow("support")
         answer = post(served, "/mcp/flows/support", remember, **{"X-Forwarded-User": "zoe@example.com"})
         entries = served.api.get("/audit", operation="capture_run")["items"]
@@ -374,7 +375,7 @@ def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, mon
         return search_for_real(*arguments)
 
     monkeypatch.setattr(search, "search", slow)
-    with serve_mcp(api_settings.model_copy(update={"search_threads": 1, "admission_seconds": 0.2})) as served:
+    with serve_api(api_settings.model_copy(update={"search_threads": 1, "admission_seconds": 0.2}), mcp=True) as served:
         served.api.flow()
         served.api.memory()
         client = served.client()
@@ -392,7 +393,7 @@ def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, mon
 @pytest.mark.slow
 def test_the_rate_of_a_key_is_limited(api_settings: Settings) -> None:
     limited = api_settings.model_copy(update={"rate_limit_per_second": 1, "rate_limit_burst": 1})
-    with serve_mcp(limited, monotonic=lambda: 1_000.0) as served:
+    with serve_api(limited, mcp=True, monotonic=lambda: 1_000.0) as served:
         text = post(served, "/mcp/flows/support").json()["result"]["content"][0]["text"]
         answer = post(served)
 
@@ -426,13 +427,13 @@ with open_api(Settings(data_dir=Path(sys.argv[1]), embedding_model="fake", api_k
 @pytest.mark.slow
 def test_an_sdk_that_is_too_old_counts_as_none(api_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", lambda _: "1.28.1")
-    with serve_mcp(api_settings) as served:
+    with serve_api(api_settings, mcp=True) as served:
         assert post(served).status_code == 404
 
 
 @pytest.mark.slow
 def test_the_setting_turns_it_off(api_settings: Settings) -> None:
-    with serve_mcp(api_settings.model_copy(update={"mcp": False})) as served:
+    with serve_api(api_settings.model_copy(update={"mcp": False}), mcp=True) as served:
         assert post(served).status_code == 404
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.mcp import ERAS, McpClient, Served
+from harness.mcp import ERAS, McpClient
 from harness.process import claim_port
+from harness.served import Served
 from harness.stack import environment, memorybase, run_memorybase
 from mcp import StdioServerParameters
 

@@ -19,8 +19,7 @@ import pytest
 import sqlalchemy as sa
 from harness import wait_until
 from harness.rows import each_row
-from harness.world import WorkerKilled, build_world, crash_after
-from harness.world import World as Product
+from harness.world import WorkerKilled, World, build_world, crash_after
 
 from memorybase import errors
 from memorybase.embedding import Embedders
@@ -40,10 +39,10 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass
-class World:
-    """A user with flows, memory bases and messages, and a worker that runs in `ingest` alone."""
+class Corpus:
+    """What is searched: flows, memory bases and messages in a World, whose worker runs in `ingest` alone."""
 
-    product: Product
+    product: World
     user_id: UUID
     seconds: Iterator[int] = field(default_factory=itertools.count)
 
@@ -97,27 +96,27 @@ class World:
 
 
 @pytest.fixture
-def world(world: Product) -> World:
-    return World(world, world.user_id)
+def world(world: World) -> Corpus:
+    return Corpus(world, world.user_id)
 
 
 @pytest.fixture
-def vectors(world: World) -> InMemoryVectors:
+def vectors(world: Corpus) -> InMemoryVectors:
     return world.product.vectors
 
 
 @pytest.fixture
-def embedders(world: World) -> FakeEmbedders:
+def embedders(world: Corpus) -> FakeEmbedders:
     return world.product.embedders
 
 
 @pytest.fixture
-def flow_id(world: World) -> UUID:
+def flow_id(world: Corpus) -> UUID:
     return world.flow()
 
 
 @pytest.fixture
-def base_id(world: World, flow_id: UUID) -> UUID:
+def base_id(world: Corpus, flow_id: UUID) -> UUID:
     return world.base(flow_id)
 
 
@@ -128,7 +127,7 @@ def ids(hits: Sequence[message_search.Hit]) -> list[UUID]:
 # What is found.
 
 
-def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     _, wanted = world.say(flow_id, "the weather is grey", "the cat sleeps on the sofa", metadata={"topic": "pets"})
     world.ingest(base_id)
 
@@ -148,7 +147,7 @@ def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, 
     assert answer.took_ms > 0
 
 
-def test_equal_scores_put_the_later_message_first(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_equal_scores_put_the_later_message_first(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     said = [*world.say(flow_id, "yes", "yes"), *world.say(flow_id, "yes", "yes", timestamp=START)]
     world.ingest(base_id)
 
@@ -158,7 +157,7 @@ def test_equal_scores_put_the_later_message_first(world: World, flow_id: UUID, b
 
 
 def test_a_message_of_many_chunks_is_one_row(
-    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     (said,) = world.say(flow_id, "first words. second words about zebras.")  # short enough to be one passage
     world.ingest(base_id)
@@ -177,7 +176,7 @@ def test_a_message_of_many_chunks_is_one_row(
     assert hit.parts == {"dense": hit.score, "chunk": 1, "source": "store"}
 
 
-def test_of_a_long_message_the_passage_is_shown_and_its_place(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_of_a_long_message_the_passage_is_shown_and_its_place(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     around = "Nothing of the kind is said in this sentence. " * 30
     (said,) = world.say(flow_id, f"{around}The zebra lives in Basel. {around}")
     world.ingest(base_id)
@@ -190,7 +189,7 @@ def test_of_a_long_message_the_passage_is_shown_and_its_place(world: World, flow
     assert hit.content[hit.snippet_start : hit.snippet_end] == hit.snippet
 
 
-def test_neighbours_are_the_turns_around_a_hit(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_neighbours_are_the_turns_around_a_hit(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     one, two = world.say(flow_id, "one", "two")
     world.say(flow_id, "a tool's noise", role="tool")
     (hit_id,) = world.say(flow_id, "zebra")
@@ -209,7 +208,7 @@ def test_neighbours_are_the_turns_around_a_hit(world: World, flow_id: UUID, base
     assert narrow.after == []
 
 
-def test_many_hits_have_their_own_neighbours(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_many_hits_have_their_own_neighbours(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     for first in range(0, 60, 10):
         turns = [f"{word} {number}" for number in range(first, first + 10) for word in ("before", "zebra", "after")]
         world.say(flow_id, *turns, session_id=f"s{first}")
@@ -245,7 +244,7 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
 
 @pytest.mark.parametrize("ingested", [True, False])
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-def test_filters_hold_for_ingested_and_pending(world: World, flow_id: UUID, base_id: UUID, ingested: bool) -> None:
+def test_filters_hold_for_ingested_and_pending(world: Corpus, flow_id: UUID, base_id: UUID, ingested: bool) -> None:
     world.say(flow_id, "a user", role="user", session_id="a", end_user_id="ann")
     world.say(flow_id, "a assistant", session_id="a")
     world.say(flow_id, "b assistant", session_id="b", metadata={"topic": "pets", "done": True})
@@ -262,7 +261,7 @@ def test_filters_hold_for_ingested_and_pending(world: World, flow_id: UUID, base
     assert not wrong, "\n".join(wrong)
 
 
-def test_excluded_messages_make_room_for_others(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_excluded_messages_make_room_for_others(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     first, second = world.say(flow_id, "zebra", "zebra stripes")
     world.ingest(base_id)
 
@@ -271,21 +270,21 @@ def test_excluded_messages_make_room_for_others(world: World, flow_id: UUID, bas
     assert found == [second]
 
 
-def test_min_score_leaves_out_lower_scores(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_min_score_leaves_out_lower_scores(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     wanted, _, pending = world.say(flow_id, "zebra", "something else entirely", "zebra zebra")
     world.ingest(base_id)
 
     assert set(ids(world.search("zebra", memory_base_id=base_id, min_score=0.99))) == {wanted, pending}
 
 
-def fill(world: World, flow_id: UUID, base_id: UUID, count: int, **said: Any) -> list[UUID]:
+def fill(world: Corpus, flow_id: UUID, base_id: UUID, count: int, **said: Any) -> list[UUID]:
     found = world.say(flow_id, *(f"zebra number {number}" for number in range(count)), **said)
     world.ingest(base_id, said.get("session_id", "s"))
     return found
 
 
 def test_a_small_session_is_found_behind_a_large_one(
-    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
+    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
 ) -> None:
     fill(world, flow_id, base_id, 300, session_id="large")
     few = fill(world, flow_id, base_id, 3, session_id="small", role="user")
@@ -300,7 +299,7 @@ def test_a_small_session_is_found_behind_a_large_one(
     assert (vectors.calls["query"], vectors.calls["fetch"]) == (0, 1)
 
 
-def test_a_renamed_small_session_is_found_by_its_new_name(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_a_renamed_small_session_is_found_by_its_new_name(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     fill(world, flow_id, base_id, 100, session_id="large")
     few = fill(world, flow_id, base_id, 3, session_id="old")
     edits.update_session(world.product.services, world.user_id, flow_id, "old", new_session_id="new")
@@ -309,7 +308,7 @@ def test_a_renamed_small_session_is_found_by_its_new_name(world: World, flow_id:
 
 
 def test_a_rare_role_is_found_by_asking_for_more(
-    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
+    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
 ) -> None:
     fill(world, flow_id, base_id, 300)
     (rare,) = world.say(flow_id, "quite unlike the query", role="user")
@@ -321,7 +320,7 @@ def test_a_rare_role_is_found_by_asking_for_more(
 
 
 def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
-    world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
+    world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memorybase.search.stored_candidates.MAX_FETCH", 40)
     fill(world, flow_id, base_id, 100)
@@ -334,7 +333,7 @@ def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
 
 
 def test_a_large_session_of_a_larger_store_is_found(
-    world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
+    world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memorybase.search.stored_candidates.MAX_FETCH", 40)
     monkeypatch.setattr("memorybase.search.stored_candidates.COMPARED_CHUNKS", 2)
@@ -348,7 +347,7 @@ def test_a_large_session_of_a_larger_store_is_found(
 # SQL decides.
 
 
-def test_a_deleted_message_is_not_found_though_the_store_has_it(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_a_deleted_message_is_not_found_though_the_store_has_it(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     gone, kept = world.say(flow_id, "zebra", "zebra stripes")
     world.ingest(base_id)
     world.delete(gone)
@@ -356,7 +355,7 @@ def test_a_deleted_message_is_not_found_though_the_store_has_it(world: World, fl
     assert ids(world.search("zebra", memory_base_id=base_id)) == [kept]
 
 
-def test_chunks_of_deleted_messages_do_not_displace_hits(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_chunks_of_deleted_messages_do_not_displace_hits(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     fill(world, flow_id, base_id, 100, session_id="deleted")
     kept = world.say(flow_id, "something else", "another thing")
     world.ingest(base_id)
@@ -366,7 +365,7 @@ def test_chunks_of_deleted_messages_do_not_displace_hits(world: World, flow_id: 
 
 
 def test_an_edited_message_is_found_by_its_new_text_before_its_repair(
-    world: World, flow_id: UUID, base_id: UUID
+    world: Corpus, flow_id: UUID, base_id: UUID
 ) -> None:
     edited, other = world.say(flow_id, "the zebra is striped", "nothing of note")
     world.ingest(base_id)
@@ -378,7 +377,7 @@ def test_an_edited_message_is_found_by_its_new_text_before_its_repair(
     assert ids(world.search("giraffe", memory_base_id=base_id, include_pending=False)) == [other]
 
 
-def test_another_users_memory_base_is_not_found(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_another_users_memory_base_is_not_found(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     world.say(flow_id, "zebra")
     world.ingest(base_id)
     stranger = replace(world, user_id=uuid4())
@@ -389,7 +388,7 @@ def test_another_users_memory_base_is_not_found(world: World, flow_id: UUID, bas
         stranger.search("zebra", flow_id=flow_id)
 
 
-def test_a_chunk_that_names_another_flows_message_is_dropped(world: World, base_id: UUID) -> None:
+def test_a_chunk_that_names_another_flows_message_is_dropped(world: Corpus, base_id: UUID) -> None:
     (foreign,) = world.say(world.flow(), "zebra")
     # By hand: no worker writes it.
     (vector,) = world.product.embedder.embed(["zebra"])
@@ -400,7 +399,7 @@ def test_a_chunk_that_names_another_flows_message_is_dropped(world: World, base_
 
 
 def test_a_memory_base_that_is_being_deleted_is_not_found(
-    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
+    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
 ) -> None:
     vectors.away = True
     assert not deletion.delete_memory_base(world.product.services, world.user_id, base_id)
@@ -414,7 +413,7 @@ def test_a_memory_base_that_is_being_deleted_is_not_found(
 # What is pending.
 
 
-def test_a_captured_message_is_found_before_any_ingestion(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_a_captured_message_is_found_before_any_ingestion(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     _, wanted = world.say(flow_id, "the weather is grey", "the cat sleeps")
 
     hit = world.search("the cat sleeps", memory_base_id=base_id, explain=True)[0]
@@ -424,7 +423,7 @@ def test_a_captured_message_is_found_before_any_ingestion(world: World, flow_id:
     assert world.search("the cat sleeps", memory_base_id=base_id, include_pending=False) == []
 
 
-def test_only_messages_that_the_base_captures_are_pending(world: World, flow_id: UUID) -> None:
+def test_only_messages_that_the_base_captures_are_pending(world: Corpus, flow_id: UUID) -> None:
     outputs = world.base(flow_id, capture=Capture.OUTPUTS)
     world.say(flow_id, "zebra", role="user")
     world.say(flow_id, "zebra", role="tool")
@@ -434,7 +433,7 @@ def test_only_messages_that_the_base_captures_are_pending(world: World, flow_id:
 
 
 def test_messages_before_the_cursor_are_not_pending(
-    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     old, new = f"zebra {uuid4()}", f"zebra {uuid4()}"  # never remembered from another test
     world.say(flow_id, old)
@@ -448,7 +447,7 @@ def test_messages_before_the_cursor_are_not_pending(
     assert embedders.get().embedded == ["zebra", new]
 
 
-def test_a_pending_text_is_embedded_once(world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders) -> None:
+def test_a_pending_text_is_embedded_once(world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders) -> None:
     text = f"zebra {uuid4()}"
     world.say(flow_id, text)
     for _ in range(3):
@@ -458,7 +457,7 @@ def test_a_pending_text_is_embedded_once(world: World, flow_id: UUID, base_id: U
 
 
 def test_a_pending_text_that_the_model_rejects_does_not_hide_others(
-    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     embedders.get().reject("poison")
     _, wanted = world.say(flow_id, "poison zebra", "zebra stripes")
@@ -467,7 +466,7 @@ def test_a_pending_text_that_the_model_rejects_does_not_hide_others(
 
 
 def test_a_message_written_by_a_worker_that_has_not_advanced_is_pending(
-    world: World, flow_id: UUID, base_id: UUID
+    world: Corpus, flow_id: UUID, base_id: UUID
 ) -> None:
     (said,) = world.say(flow_id, "zebra")
     world.vectors.after_upsert = crash_after()
@@ -481,7 +480,7 @@ def test_a_message_written_by_a_worker_that_has_not_advanced_is_pending(
 
 
 def test_a_message_ingested_while_the_search_runs_is_not_missed(
-    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     (said,) = world.say(flow_id, "zebra")
 
@@ -495,7 +494,7 @@ def test_a_message_ingested_while_the_search_runs_is_not_missed(
     assert (hit.message_id, hit.pending) == (said, False)
 
 
-def test_of_many_pending_messages_the_newest_are_searched(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_of_many_pending_messages_the_newest_are_searched(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     said = world.say(flow_id, *(f"zebra {number}" for number in range(200)))
     (other,) = world.say(flow_id, "zebra elsewhere", session_id="other")
 
@@ -505,7 +504,7 @@ def test_of_many_pending_messages_the_newest_are_searched(world: World, flow_id:
 
 
 def test_of_many_sessions_with_pending_messages_the_latest_are_searched(
-    world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
+    world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memorybase.search.vector_search.PENDING_SESSIONS", 2)
     for name in ("one", "two", "three"):
@@ -518,7 +517,7 @@ def test_of_many_sessions_with_pending_messages_the_latest_are_searched(
 
 
 def test_of_long_pending_messages_only_the_beginning_is_embedded(
-    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     embedders.get().max_tokens = 20
     texts = [f"{uuid4()} " + " ".join(f"word{n}." for n in range(200)) for _ in range(40)]
@@ -535,7 +534,7 @@ def test_of_long_pending_messages_only_the_beginning_is_embedded(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-def test_the_search_of_pending_messages_costs_the_same_whatever_the_history(world: World) -> None:
+def test_the_search_of_pending_messages_costs_the_same_whatever_the_history(world: Corpus) -> None:
     steps = []
     for ingested, pending in ((0, 70), (2_000, 70), (0, 2_000)):
         flow_id = world.flow()
@@ -550,7 +549,7 @@ def test_the_search_of_pending_messages_costs_the_same_whatever_the_history(worl
     assert max(steps) < 1.2 * min(steps)
 
 
-def steps_of(world: World, call: Callable[[], object]) -> int:
+def steps_of(world: Corpus, call: Callable[[], object]) -> int:
     """How many of its virtual machine's steps SQLite takes."""
     steps = 0
 
@@ -575,7 +574,7 @@ def steps_of(world: World, call: Callable[[], object]) -> int:
 # Several memory bases.
 
 
-def test_a_flows_memory_bases_are_merged_one_row_a_message(world: World, flow_id: UUID) -> None:
+def test_a_flows_memory_bases_are_merged_one_row_a_message(world: Corpus, flow_id: UUID) -> None:
     outputs, everything = world.base(flow_id, capture=Capture.OUTPUTS), world.base(flow_id)
     other_model = world.base(flow_id, model="other")
     (user,) = world.say(flow_id, "zebra question", role="user")
@@ -591,7 +590,7 @@ def test_a_flows_memory_bases_are_merged_one_row_a_message(world: World, flow_id
 
 
 def test_a_message_pending_in_one_base_and_ingested_in_another_is_shown_as_ingested(
-    world: World, flow_id: UUID
+    world: Corpus, flow_id: UUID
 ) -> None:
     world.base(flow_id)
     done = world.base(flow_id)
@@ -604,7 +603,7 @@ def test_a_message_pending_in_one_base_and_ingested_in_another_is_shown_as_inges
     assert (hit.memory_base_id, hit.pending) == (done, False)
 
 
-def test_a_flow_without_memory_bases_has_nothing_to_find(world: World, flow_id: UUID) -> None:
+def test_a_flow_without_memory_bases_has_nothing_to_find(world: Corpus, flow_id: UUID) -> None:
     world.say(flow_id, "zebra")
 
     assert world.search("zebra", flow_id=flow_id) == []
@@ -614,7 +613,7 @@ def test_a_flow_without_memory_bases_has_nothing_to_find(world: World, flow_id: 
 
 
 def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(
-    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
+    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
 ) -> None:
     assert world.search("zebra", memory_base_id=base_id) == []
     world.say(flow_id, "zebra")
@@ -626,7 +625,7 @@ def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(
         world.search("zebra", flow_id=flow_id)
 
 
-def test_a_lost_collection_is_an_error(world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors) -> None:
+def test_a_lost_collection_is_an_error(world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors) -> None:
     vectors.replace_collection(world.product.ref(base_id).name)
 
     with pytest.raises(errors.CollectionMissing):
@@ -635,7 +634,7 @@ def test_a_lost_collection_is_an_error(world: World, flow_id: UUID, base_id: UUI
 
 @pytest.mark.parametrize("mode", ["dense", "hybrid"])
 def test_a_search_that_finds_no_collection_shows_the_mismatch_at_once(
-    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors, mode: str
+    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors, mode: str
 ) -> None:
     world.say(flow_id, "zebra")
     world.ingest(base_id)
@@ -648,7 +647,7 @@ def test_a_search_that_finds_no_collection_shows_the_mismatch_at_once(
     assert world.product.base(base_id).mismatch is True
 
 
-def test_a_model_whose_weights_have_changed_is_an_error(world: World, base_id: UUID, embedders: FakeEmbedders) -> None:
+def test_a_model_whose_weights_have_changed_is_an_error(world: Corpus, base_id: UUID, embedders: FakeEmbedders) -> None:
     embedders.get().identity = "fake/fake/2"
     with pytest.raises(errors.ModelUnavailable, match="regenerate"):
         world.search("zebra", memory_base_id=base_id)
@@ -658,7 +657,7 @@ def test_a_model_whose_weights_have_changed_is_an_error(world: World, base_id: U
 
 
 def test_another_passage_prompt_leaves_the_old_store_to_search(
-    world: World, base_id: UUID, embedders: FakeEmbedders
+    world: Corpus, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     embedders.get().identity = "fake/fake/1/passage-0123abcd"
     assert world.search("zebra", memory_base_id=base_id) == []
@@ -684,7 +683,7 @@ def test_another_passage_prompt_leaves_the_old_store_to_search(
     ],
 )
 def test_a_request_out_of_bounds_is_refused_by_its_field(
-    world: World, base_id: UUID, wanted: dict[str, Any], named: str
+    world: Corpus, base_id: UUID, wanted: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         world.search(**({"query": "zebra", "memory_base_id": base_id} | wanted))
@@ -693,7 +692,7 @@ def test_a_request_out_of_bounds_is_refused_by_its_field(
 
 
 def test_a_query_that_the_model_refuses_is_the_callers_error(
-    world: World, base_id: UUID, embedders: FakeEmbedders
+    world: Corpus, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     embedders.get().reject("poison")
 
@@ -751,7 +750,7 @@ def test_a_message_is_found_after_capture_ingestion_edit_regenerate_and_rename(t
 # The real parts.
 
 
-def test_search_works_with_a_real_store_and_model(world: World, chroma_url: str, model_cache: Path) -> None:
+def test_search_works_with_a_real_store_and_model(world: Corpus, chroma_url: str, model_cache: Path) -> None:
     chroma = ChromaStore(chroma_url, timeout_seconds=10)
     settings = world.product.services.settings.model_copy(
         update={"model_dir": model_cache, "embedding_model": DEFAULT_MODEL}

@@ -16,13 +16,13 @@ from memorybase_client.mcp import __main__ as command
 
 ROOT = Path(__file__).resolve().parents[3]
 VARIABLES = ("MEMORYBASE_URL", "MEMORYBASE_API_KEY", "MEMORYBASE_FLOW", "MEMORYBASE_END_USER")
-Served = dict[str, str | None]
+Options = dict[str, str | None]
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Served:
+def served(monkeypatch: pytest.MonkeyPatch) -> Options:
     """What the command would serve."""
-    found: Served = {}
+    found: Options = {}
 
     def record(url: str, key: str, **scope: str | None) -> None:
         found.update(url=url, key=key, **scope)
@@ -49,7 +49,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     return printed.err
 
 
-def test_options_come_before_the_environment(served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_options_come_before_the_environment(served: Options, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in zip(VARIABLES, ("http://one", "key one", "flow one", "user one"), strict=True):
         monkeypatch.setenv(name, value)
     (tmp_path / "api_key").write_text("key two\n")
@@ -65,7 +65,7 @@ def test_options_come_before_the_environment(served: Served, monkeypatch: pytest
     assert served == {"url": "https://two", "key": "key two", "flow": "flow two", "end_user": "user two"}
 
 
-def test_an_empty_scope_is_none(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_scope_is_none(served: Options, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORYBASE_API_KEY", "key")
     monkeypatch.setenv("MEMORYBASE_FLOW", "")
 
@@ -119,7 +119,7 @@ def test_without_the_extra_it_says_what_to_install(
     assert "pip install 'memorybase-client[mcp]'" in refused(monkeypatch, capsys)
 
 
-def test_the_console_script_and_the_module_are_the_command(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_console_script_and_the_module_are_the_command(served: Options, monkeypatch: pytest.MonkeyPatch) -> None:
     project = tomllib.loads((ROOT / "clients" / "python" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     module, _, function = project["scripts"]["memorybase-mcp"].partition(":")
     assert getattr(import_module(module), function) is command.main

@@ -18,7 +18,7 @@ from memorybase.stack.watch import (
 )
 
 
-class Stack:
+class WatchedChildren:
     """Five children, observed every few seconds; a restarted one is a new process."""
 
     def __init__(self) -> None:
@@ -40,12 +40,12 @@ class Stack:
 
 
 @pytest.fixture
-def stack() -> Stack:
+def stack() -> WatchedChildren:
     return healthy_stack()
 
 
-def healthy_stack() -> Stack:
-    stack = Stack()
+def healthy_stack() -> WatchedChildren:
+    stack = WatchedChildren()
     assert stack.passing(HEARTBEAT_SECONDS * 2) == []
     return stack
 
@@ -59,40 +59,40 @@ def test_a_child_that_fails_for_its_patience_is_restarted_once(name: str) -> Non
     assert stack.passing(3_600, name) == []
 
 
-def test_a_short_failure_restarts_nothing(stack: Stack) -> None:
+def test_a_short_failure_restarts_nothing(stack: WatchedChildren) -> None:
     for _ in range(10):
         assert stack.passing(PATIENCE_SECONDS / 2, "chroma", "redis") == []
         assert stack.passing(WATCH_SECONDS) == []
 
 
-def test_on_a_full_disk_nothing_is_restarted_until_there_is_room(stack: Stack) -> None:
+def test_on_a_full_disk_nothing_is_restarted_until_there_is_room(stack: WatchedChildren) -> None:
     """Chroma does not start on a full disk, and a store may recover by itself once there is room."""
     assert stack.passing(3_600, "chroma", "redis", "worker", has_room=False) == []
     assert stack.passing(PATIENCE_SECONDS / 2, "chroma") == []
     assert stack.passing(PATIENCE_SECONDS, "chroma") == ["chroma"]
 
 
-def test_an_api_that_gives_no_answer_is_restarted_and_nothing_else(stack: Stack) -> None:
+def test_an_api_that_gives_no_answer_is_restarted_and_nothing_else(stack: WatchedChildren) -> None:
     assert stack.passing(API_PATIENCE_SECONDS - WATCH_SECONDS, answers=False) == []
     assert stack.passing(WATCH_SECONDS * 2, answers=False) == ["api"]
 
 
-def test_a_database_outage_restarts_no_process(stack: Stack) -> None:
+def test_a_database_outage_restarts_no_process(stack: WatchedChildren) -> None:
     """Heartbeats are in the database."""
     assert stack.passing(3_600, "database", "worker", "sweeper") == []
 
 
 def test_a_worker_that_takes_long_to_load_its_model_is_left_alone() -> None:
-    assert Stack().passing(3_600, "worker") == []
+    assert WatchedChildren().passing(3_600, "worker") == []
 
 
-def test_a_heartbeat_of_the_worker_before_is_not_the_new_ones(stack: Stack) -> None:
+def test_a_heartbeat_of_the_worker_before_is_not_the_new_ones(stack: WatchedChildren) -> None:
     assert stack.passing(PATIENCE_SECONDS + WATCH_SECONDS, "worker") == ["worker"]
     assert stack.passing(HEARTBEAT_SECONDS - WATCH_SECONDS * 2) == []
     assert stack.passing(3_600, "worker") == []
 
 
-def test_restarts_that_help_for_a_short_time_only_become_rare(stack: Stack) -> None:
+def test_restarts_that_help_for_a_short_time_only_become_rare(stack: WatchedChildren) -> None:
     """A damaged collection, for example, fails its own jobs after every restart."""
     restarts = 0
     for _ in range(60):

@@ -40,7 +40,7 @@ class Worker(threading.Thread):
     """One delivery of one job and, with `may_continue`, of other waiting jobs."""
 
     def __init__(
-        self, stage: Stage, message: JobMessage, owner: str, at: str | None, *, kill: bool, may_continue: bool
+        self, pool: PausableWorkers, message: JobMessage, owner: str, at: str | None, *, kill: bool, may_continue: bool
     ) -> None:
         super().__init__(name=owner, daemon=True)
         self.owner = owner
@@ -48,12 +48,12 @@ class Worker(threading.Thread):
         self.killed = self.ended = False
         self.error: BaseException | None = None
         self.resting = threading.Event()
-        self._stage, self._message, self._at, self._kill, self._may_continue = stage, message, at, kill, may_continue
+        self._pool, self._message, self._at, self._kill, self._may_continue = pool, message, at, kill, may_continue
         self._resume = threading.Event()
 
     def run(self) -> None:
         try:
-            self.outcome = self._stage.world.run(self._message, self.owner, may_continue=lambda: self._may_continue)
+            self.outcome = self._pool.world.run(self._message, self.owner, may_continue=lambda: self._may_continue)
         except WorkerKilled:
             self.killed = True
         except BaseException as error:  # noqa: BLE001 - raised again in the test's own thread
@@ -74,8 +74,8 @@ class Worker(threading.Thread):
             self.die()
 
     def die(self) -> None:
-        # A dead worker releases no lock; one that is away cannot be released. The stage brings it back.
-        self._stage.world.locks.away = True
+        # A dead worker releases no lock; one that is away cannot be released. PausableWorkers brings it back.
+        self._pool.world.locks.away = True
         raise WorkerKilled
 
     def go_on(self, *, kill: bool, at: str | None = None) -> None:
@@ -84,7 +84,7 @@ class Worker(threading.Thread):
         self._resume.set()
 
 
-class Stage:
+class PausableWorkers:
     """The World's workers, with a hand on each."""
 
     def __init__(self, world: World) -> None:
