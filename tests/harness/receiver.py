@@ -65,7 +65,10 @@ def receiving(tls: ssl.SSLContext | None = None, port: int = 0, address: str = "
         def do_POST(self) -> None:
             length = int(self.headers["Content-Length"])
             names = {name.lower(): value for name, value in self.headers.items()}
-            request = Received(self.path, names, self.rfile.read(length).decode())
+            body = self.rfile.read(length)
+            if len(body) < length:  # the sender was killed: this is no request yet
+                return
+            request = Received(self.path, names, body.decode())
             status = receiver.answer(request, self.connection)
             receiver.requests.append(request)  # after the answer's decision: what is listed was received
             if status is not None:
