@@ -484,8 +484,8 @@ def test_the_error_of_a_broken_export_has_a_remedy(model_settings: Settings, tmp
         Embedders(settings).get()
 
 
-@pytest.mark.parametrize("backend", ["onnx", "sentence-transformers"])
-@pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors"])
+@each_row("backend", ["onnx", "sentence-transformers"])
+@each_row("name", ["tokenizer.json", "model.safetensors"])
 def test_files_with_another_digest_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, name: str
 ) -> None:

@@ -9,12 +9,14 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
 from harness.acts import edit, filled, texts
+from harness.rows import each_row
 from harness.world import WorkerKilled, World, crash_after
 from sqlalchemy.orm import Session as OrmSession
 
@@ -659,22 +661,24 @@ def test_knowledge_base_metadata_marks_a_memory_base(world: World) -> None:
     assert written["is_memory_base"] is True
 
 
-@pytest.mark.parametrize("name", [".", ".."])
-def test_a_name_with_path_segments_is_refused(world: World, name: str) -> None:
+def test_a_name_with_path_segments_is_refused(world: World, subtests: pytest.Subtests) -> None:
     base = world.new_base(name="a name", kb_name="another")
-    makers: dict[str, Callable[[], object]] = {
-        "name": lambda: world.new_base(name=name, kb_name="fine"),
-        "kb_name": lambda: world.new_base(name="fine", kb_name=name),
-    }
-    for field, make in makers.items():
-        with pytest.raises(errors.InvalidRequest) as refused:
-            make()
-        assert (refused.value.field, refused.value.value) == (field, name)
-    with pytest.raises(errors.InvalidRequest) as refused:
-        manage.update_memory_base(world.services, world.user_id, base, {"name": name})
-    assert refused.value.field == "name"
-    with pytest.raises(errors.InvalidRequest):
-        registry.create(world.services, world.user_id, name=name)
+    for name in (".", ".."):
+        makers: dict[str, Callable[[], object]] = {
+            "name": partial(world.new_base, name=name, kb_name="fine"),
+            "kb_name": partial(world.new_base, name="fine", kb_name=name),
+        }
+        for field, make in makers.items():
+            with subtests.test(f"{field} {name}"):
+                with pytest.raises(errors.InvalidRequest) as refused:
+                    make()
+                assert (refused.value.field, refused.value.value) == (field, name)
+        with subtests.test(f"change to {name}"):
+            with pytest.raises(errors.InvalidRequest) as refused:
+                manage.update_memory_base(world.services, world.user_id, base, {"name": name})
+            assert refused.value.field == "name"
+            with pytest.raises(errors.InvalidRequest):
+                registry.create(world.services, world.user_id, name=name)
     assert len(world.vectors.names()) == 1
 
 
@@ -702,7 +706,7 @@ def test_a_base_cannot_be_created_while_the_store_is_unavailable(world: World) -
     world.new_base(name="later")
 
 
-@pytest.mark.parametrize(("changes", "field"), [({"threshold": 0}, "threshold"), ({"idle_after": -1}, "idle_after")])
+@each_row(("changes", "field"), [({"threshold": 0}, "threshold"), ({"idle_after": -1}, "idle_after")])
 def test_errors_name_the_bounds(world: World, changes: dict[str, int], field: str) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         world.new_base(**changes)
