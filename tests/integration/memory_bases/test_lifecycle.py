@@ -315,7 +315,7 @@ def test_two_concurrent_last_advances_complete_the_build(world: World, monkeypat
         # The base's lock keeps the second out until the first has committed; without it both would be here, and
         # neither would see the other's row.
         with contextlib.suppress(threading.BrokenBarrierError):
-            both_are_there.wait(3)
+            both_are_there.wait(0.5)
         return is_complete(*args)
 
     monkeypatch.setattr(cursors, "build_is_complete", wait_for_the_other)
