@@ -55,7 +55,7 @@ def serving(answers: dict[str, Any]) -> Iterator[Server]:
             self.wfile.write(json.dumps(answer if answer is not None else {"detail": "not here"}).encode())
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     served.url = f"http://127.0.0.1:{server.server_port}"
     try:

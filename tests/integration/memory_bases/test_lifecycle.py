@@ -16,12 +16,14 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 from harness.acts import edit, filled, texts
+from harness.postgres import WAITING
 from harness.rows import each_row
+from harness.waiting import wait_until
 from harness.world import WorkerKilled, World, crash_after
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.ingestion import worker
+from memorybase.ingestion import advance, worker
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
@@ -299,6 +301,11 @@ def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: Worl
     assert world.row(base, "s").total_processed == 302
 
 
+def waiting_for_locks(world: World) -> int:
+    with world.services.database.engine.connect() as connection:
+        return connection.scalar(sa.text(WAITING.decode())) or 0
+
+
 @pytest.mark.both_databases
 def test_two_concurrent_last_advances_complete_the_build(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
@@ -309,16 +316,39 @@ def test_two_concurrent_last_advances_complete_the_build(world: World, monkeypat
     enqueued = world.queue.enqueued[-2:]
     world.queue.clear()
     both_are_there = threading.Barrier(2)
+    arriving = threading.Lock()
+    here: list[None] = []
+    alone = threading.Event()
     is_complete = cursors.build_is_complete
 
-    def wait_for_the_other(*args: Any) -> bool:
+    def look_at_once(*args: Any) -> bool:
         # The base's lock keeps the second out until the first has committed; without it both would be here, and
         # neither would see the other's row.
-        with contextlib.suppress(threading.BrokenBarrierError):
-            both_are_there.wait(0.5)
-        return is_complete(*args)
+        with arriving:
+            here.append(None)
+            is_first = len(here) == 1
+        if is_first and not world.services.database.is_sqlite:  # which lets one write at a time
+            wait_until(lambda: len(here) == 2 or waiting_for_locks(world), what="the other is here or kept out")
+        with arriving:
+            if len(here) == 1:
+                alone.set()
+        if alone.is_set():
+            return is_complete(*args)
+        both_are_there.wait(30)
+        found = is_complete(*args)
+        both_are_there.wait(30)
+        return found
 
-    monkeypatch.setattr(cursors, "build_is_complete", wait_for_the_other)
+    both_have_written = threading.Barrier(2)
+    compare_and_set = advance.compare_and_set
+
+    def begin_together(*args: Any, **kwargs: Any) -> advance.Advanced:
+        if not world.services.database.is_sqlite:
+            both_have_written.wait(30)
+        return compare_and_set(*args, **kwargs)
+
+    monkeypatch.setattr(advance, "compare_and_set", begin_together)
+    monkeypatch.setattr(cursors, "build_is_complete", look_at_once)
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(world.run, enqueued))
     assert outcomes == [worker.JobOutcome.DONE] * 2
