@@ -20,12 +20,13 @@ PREFIXES = {"query": "query: ", "passage": "passage: "}
 KINDS = (
     "onnx",
     "onnx-int8",
-    pytest.param("sentence-transformers", marks=pytest.mark.slow),
-    "prefixed",
-    "endpoint",
-    "endpoint-128",
     "endpoint-prefixed",
     "double",
+    # Other configurations of the same code.
+    *(
+        pytest.param(kind, marks=pytest.mark.slow)
+        for kind in ("sentence-transformers", "prefixed", "endpoint", "endpoint-128")
+    ),
 )
 TEXTS = [
     "ok",

@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from harness import PostgresServer, wait_until
 from harness.postgres import WAITING
+from harness.rows import each_row
 
 from memorybase.database import migrate
 from memorybase.errors import CollectionMissing, VectorRejected, VectorStoreUnavailable
@@ -91,7 +92,7 @@ class TestUpsert:
         with pytest.raises(VectorRejected):
             store.query(ref, large, 1)
 
-    @pytest.mark.parametrize("id_", ["a\0b", "".join(str(n) for n in range(10_000))], ids=["NUL", "too long"])
+    @each_row("id_", ["a\0b", "".join(str(n) for n in range(10_000))], ids=["NUL", "too long"])
     def test_an_id_that_postgresql_refuses_is_rejected(
         self, store: PgVectorStore, ref: CollectionRef, id_: str
     ) -> None:

@@ -25,10 +25,16 @@ from memorybase.vectors.visibility import unreachable_ids
 DIMENSION = 8
 
 
+# Each promise on every kind of store. Of the other configurations of a kind, the fast suite makes only the tests with
+# `on_every_store`: tests/unit/vectors/test_stores.py and test_pgvector_indexes.py have what is particular to them.
+KINDS = ("memory", "chroma", "pgvector")
+OTHERS = ("several", "indexed pgvector")
 CLOUD_PARAM = pytest.param("chroma-cloud", marks=pytest.mark.slow)
 
+on_every_store = pytest.mark.parametrize("store", [*KINDS, *OTHERS, CLOUD_PARAM], indirect=True)
 
-@pytest.fixture(params=["memory", "several", "chroma", CLOUD_PARAM, "pgvector", "indexed pgvector"])
+
+@pytest.fixture(params=[*KINDS, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS), CLOUD_PARAM])
 def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
     if request.param == "memory":
         yield InMemoryVectors()
@@ -144,15 +150,19 @@ class TestCollectionExists:
 class TestCollectionMissing:
     """A worker never creates a missing collection."""
 
-    @pytest.fixture(params=["deleted", "replaced"])
-    def gone(self, request: pytest.FixtureRequest, store: VectorStore, ref: CollectionRef) -> CollectionRef:
+    @staticmethod
+    def gone(store: VectorStore, *, replaced: bool) -> CollectionRef:
+        ref = store.create_collection(fresh_name(), {"generation": 1})
         store.upsert(ref, [record("a")])
         store.delete_collection(ref.name)
-        if request.param == "replaced":
+        if replaced:
             store.create_collection(ref.name, {"generation": 1})
         return ref
 
-    def test_every_call_raises(self, store: VectorStore, gone: CollectionRef) -> None:
+    @on_every_store
+    @each_row("replaced", [False, True], ids=["deleted", "replaced"])
+    def test_every_call_raises(self, store: VectorStore, *, replaced: bool) -> None:
+        gone = self.gone(store, replaced=replaced)
         calls: list[Callable[[], object]] = [
             lambda: store.upsert(gone, [record("a")]),
             lambda: store.stored_ids(gone, ["a"]),
@@ -168,7 +178,9 @@ class TestCollectionMissing:
             with pytest.raises(CollectionMissing):
                 call()
 
-    def test_nothing_is_created_or_written(self, store: VectorStore, gone: CollectionRef) -> None:
+    @each_row("replaced", [False, True], ids=["deleted", "replaced"])
+    def test_nothing_is_created_or_written(self, store: VectorStore, *, replaced: bool) -> None:
+        gone = self.gone(store, replaced=replaced)
         with pytest.raises(CollectionMissing):
             store.upsert(gone, [record("b")])
 
@@ -191,6 +203,7 @@ def test_no_records_and_no_ids_find_and_change_nothing(store: VectorStore, ref: 
 
 
 class TestNewestIds:
+    @on_every_store
     def test_the_ids_added_last(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.newest_ids(ref, 3) == []
         store.upsert(ref, [record(f"id{n}", 1, n) for n in range(10)])
@@ -209,6 +222,7 @@ class TestUpsert:
 
         assert store.count(ref) == 10
 
+    @on_every_store
     def test_replaces_text_and_vector_and_merges_metadata(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a", 1, text="old", version=1, stale=True)])
         store.upsert(ref, [record("a", 0, 1, text="new", version=2)])
@@ -326,6 +340,7 @@ class TestReachedIds:
 
 
 class TestFetch:
+    @on_every_store
     def test_stored_ids_are_returned_with_vector_and_text(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a", text="one"), record("b", text="two")])
 
@@ -346,6 +361,7 @@ class TestFetch:
 
 
 class TestDelete:
+    @on_every_store
     def test_only_the_given_ids_are_deleted(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record(id_) for id_ in "abc"])
         store.delete(ref, ["a", "never there", "c"])
@@ -354,6 +370,7 @@ class TestDelete:
 
 
 class TestIterIds:
+    @on_every_store
     def test_every_id_once(self, store: VectorStore, ref: CollectionRef) -> None:
         ids = [f"id{n}" for n in range(250)]
         store.upsert(ref, [record(id_) for id_ in ids])
@@ -368,6 +385,7 @@ class TestIterIds:
 
 
 class TestQuery:
+    @on_every_store
     def test_best_first_with_cosine_scores(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("far", 0, 1), record("near", 1), record("between", 1, 1), record("opposite", -1)])
 
@@ -388,6 +406,7 @@ class TestQuery:
 
         assert len(store.query(ref, unit(1), limit)) == found
 
+    @on_every_store
     @each_row(
         ("where", "expected"),
         [

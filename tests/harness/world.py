@@ -130,9 +130,10 @@ class World:
     def settle(self) -> None:
         """Sweep and work until nothing is left to do."""
         for _ in range(50):
-            handled = self.drain()
+            while self.drain():
+                pass
             report = self.sweep()
-            if not handled and not report.notified and not report.planned and not report.requeued:
+            if not report.notified and not report.planned and not report.requeued:
                 return
         raise AssertionError("never at rest")
 

@@ -7,10 +7,12 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("memorybase", "worker", "api", "migrations")
@@ -191,10 +193,9 @@ class Module:
     def tree(self) -> ast.Module:
         return ast.parse(self.source)
 
-    @cached_property
-    def nodes(self) -> Sequence[ast.AST]:
-        """Every node of the tree: to walk it takes longer than all that the rules do on the way."""
-        return list(ast.walk(self.tree))
+    def nodes_with(self, *words: str) -> Iterator[ast.AST]:
+        """Every node of the tree, if its source has one of the words: to walk it takes longer than all rules."""
+        return ast.walk(self.tree) if any(word in self.source for word in words) else iter(())
 
     def at(self, node: ast.stmt | ast.expr) -> str:
         return f"{self.path}:{node.lineno}"
@@ -223,16 +224,9 @@ def source_modules() -> list[Module]:
 @cache
 def imports_of(module: Module) -> list[Import]:
     """Every import, also those inside functions and under TYPE_CHECKING."""
-    tree = module.tree
-    lazy = {
-        id(inner)
-        for outer in ast.walk(tree)
-        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
-        for inner in ast.walk(outer)
-    } | {id(inner) for outer in ast.walk(tree) if _is_type_checking(outer) for inner in ast.walk(outer)}
     found = []
     package = module.name if module.path.endswith("__init__.py") else module.name.rpartition(".")[0]
-    for node in ast.walk(tree):
+    for node, lazy in _statements(module.tree, lazy=False):
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -241,8 +235,17 @@ def imports_of(module: Module) -> list[Import]:
             targets = [f"{origin}.{alias.name}" for alias in node.names]
         else:
             continue
-        found += [Import(target, module.at(node), id(node) in lazy) for target in targets]
+        found += [Import(target, module.at(node), lazy) for target in targets]
     return found
+
+
+def _statements(outer: ast.AST, *, lazy: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """Every statement below this one; lazy: it does not run when the module is imported."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(outer, name, ()):
+            inner = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _is_type_checking(node)
+            yield node, inner
+            yield from _statements(node, lazy=inner)
 
 
 def _is_type_checking(node: ast.AST) -> bool:
@@ -323,7 +326,7 @@ def environment_readers(module: Module) -> Iterator[str]:
     if module.name == "memorybase.settings":
         return
     names = {"environ", "environb", "getenv", "putenv", "unsetenv"}
-    for node in module.nodes:
+    for node in module.nodes_with(*names):
         reads = isinstance(node, ast.Attribute) and node.attr in names and ast.unparse(node.value) == "os"
         takes = isinstance(node, ast.ImportFrom) and node.module == "os" and names & {a.name for a in node.names}
         if isinstance(node, ast.Attribute | ast.ImportFrom) and (reads or takes):
@@ -336,7 +339,7 @@ def environment_readers(module: Module) -> Iterator[str]:
 def replica_readers(module: Module) -> Iterator[str]:
     if module.name.startswith(("memorybase.read_models.", "memorybase.search.", "memorybase.database.")):
         return
-    for node in module.nodes:
+    for node in module.nodes_with("on_replica"):
         if isinstance(node, ast.Call) and any(keyword.arg == "on_replica" for keyword in node.keywords):
             yield (
                 f"{module.at(node)}: only memorybase/read_models and memorybase/search read on a standby. What decides "
@@ -347,7 +350,7 @@ def replica_readers(module: Module) -> Iterator[str]:
 def committers(module: Module) -> Iterator[str]:
     if module.name == "memorybase.database.engine":
         return
-    for node in module.nodes:
+    for node in module.nodes_with("commit"):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "commit":
             yield (
                 f"{module.at(node)}: only memorybase/database/engine.py commits. Write inside `with "
@@ -384,7 +387,7 @@ def oversized(module: Module) -> Iterator[str]:
 
 
 def changing_events(module: Module) -> Iterator[str]:
-    for node in module.nodes:
+    for node in module.nodes_with("log.", "logger."):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOG_METHODS):
             continue
         if ast.unparse(node.func.value) not in {"log", "logger"}:
@@ -398,7 +401,7 @@ def changing_events(module: Module) -> Iterator[str]:
 
 
 def functions_of(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in module.nodes:
+    for node, _ in _statements(module.tree, lazy=False):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -547,6 +550,7 @@ def test_the_command_line_loads_the_http_client_when_a_command_uses_it() -> None
     assert result.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_importing_the_api_loads_no_model() -> None:
     """A library that loads a model costs seconds and hundreds of megabytes in every process that imports it."""
     modules = sorted(module.name for module in source_modules() if module.name.split(".")[0] in {"api", "worker"})

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 from harness.api import Api, open_api
+from harness.rows import each_row
 
 from memorybase.settings import Settings
 
@@ -36,7 +37,7 @@ def from_address(api: Api, address: str) -> TestClient:
     return TestClient(api.client.app, client=(address, 50_000))
 
 
-@pytest.mark.parametrize(("path", "status"), [("/health/live", 200), ("/v1/flows", 401), ("/nowhere", 404)])
+@each_row(("path", "status"), [("/health/live", 200), ("/v1/flows", 401), ("/nowhere", 404)])
 def test_every_answer_forbids_browsers_to_guess_frame_and_store_it(api: Api, path: str, status: int) -> None:
     answer = api.client.get(path)
     assert answer.status_code == status
@@ -54,7 +55,7 @@ def test_https_is_believed_from_a_trusted_proxy_only(behind_proxy: Api) -> None:
     assert secure == [True, False, False]
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "192.0.2.1"])
+@each_row("address", ["127.0.0.1", "::1", "192.0.2.1"])
 def test_a_forwarded_address_of_a_stranger_is_ignored(behind_proxy: Api, address: str) -> None:
     client = from_address(behind_proxy, address)
     seen = [

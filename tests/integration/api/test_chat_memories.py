@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from harness.api import Api
+from harness.rows import each_row
 from sqlalchemy import select
 
 from memorybase.conversation.chat_memory.summaries import make_due
@@ -46,7 +47,7 @@ def test_a_chat_memory_is_created_read_changed_and_deleted(chat: Api) -> None:
     assert chat.get(f"{C}/chats")["items"] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "field"),
     [
         ({"threshold_trigger": 100, "threshold_target": 100}, "threshold_trigger"),
@@ -89,7 +90,7 @@ def test_a_turn_of_a_flow_through_view_and_post(chat: Api) -> None:
     assert row["tokens"] == given["report"]["tokens_after"] + 1, "a view counts exactly"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "who",
     [{}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}, {"variables": {}}, {"variables": {"start": {"user": ""}}},
      {"variables": {"start": {"user": None}}}, {"variables": {"start": {"user": "x" * 200}}}],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from harness.api import Api
+from harness.rows import each_row
 
 from memorybase.sessions.curation import MAX_IDS, MAX_REASON
 
@@ -82,7 +82,7 @@ def test_an_action_has_a_result_for_each_message(api: Api) -> None:
     assert api.get("/messages")["total"] == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "field"),
     [
         ({"action": "hide", "ids": ["a"]}, "action"),

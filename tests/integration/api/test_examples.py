@@ -117,6 +117,7 @@ def answer_conforms(content: dict[str, Any], answer: Any) -> None:
         assert [violations(ref("JobEvent"), {**each, "data": json.loads(each["data"])}) for each in events] == [[], []]
 
 
+@pytest.mark.slow
 def test_every_line_of_an_export_has_a_schema(tmp_path: Path) -> None:
     """Of each kind that there is, not only of those in the example."""
     undoing = ("delete_", "discard_", "erase_", "reset_", "revoke_", "import_")

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api
 from harness.plain_browser import Page, mounted
+from harness.rows import each_row
 
 from memorybase.audit import chain
 from memorybase.models import Message, RetentionPass
@@ -105,7 +106,7 @@ def test_a_rule_is_counted_before_it_is_saved(api: Api, page: Page) -> None:
     assert api.get("/flows/support")["retain_days"] is None
 
 
-@pytest.mark.parametrize(("target", "days"), [("flow:none", "3"), ("x", "3"), ("{flow}", "0"), ("{flow}", "many")])
+@each_row(("target", "days"), [("flow:none", "3"), ("x", "3"), ("{flow}", "0"), ("{flow}", "many")])
 def test_a_rule_that_is_none_is_refused(api: Api, page: Page, target: str, days: str) -> None:
     target = target.format(flow=f"flow:{flow_id(api, 'support')}")
     assert 'role="alert"' in page.get(f"/settings/retention?target={target}&days={days}")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from harness.api import Api
+from harness.rows import each_row
 
 SENT = ("m1", "6f1c1f5e-2b1d-4c07-9a55-0b8f6b1c0d11")
 FLOWS = ("billing", "support")
@@ -32,7 +33,7 @@ def error(api: Api, method: str, path: str, expect: int = 409, **options: Any) -
     return found
 
 
-@pytest.mark.parametrize("path", ["/messages/{}", "/runs/{}", "/node-executions/{}"])
+@each_row("path", ["/messages/{}", "/runs/{}", "/node-executions/{}"])
 def test_an_id_of_two_flows_is_refused_with_their_names(api: Api, sent: str, path: str) -> None:
     ambiguous = error(api, "GET", path.format(sent))
     assert ambiguous["code"] == "ambiguous_id"

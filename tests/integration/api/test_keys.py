@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import pytest
 import sqlalchemy as sa
 from harness.api import Api
+from harness.rows import each_row
 
 from memorybase import errors
 from memorybase.auth import api_keys, queries
@@ -31,7 +32,7 @@ def test_the_key_is_checked_before_the_body(api: Api) -> None:
     assert api.client.post("/v1/flows", json={"x": 1}).status_code == 401
 
 
-@pytest.mark.parametrize("header", ["Authorization", "X-API-Key"])
+@each_row("header", ["Authorization", "X-API-Key"])
 def test_both_headers_work_on_versioned_and_bare_paths(api: Api, header: str) -> None:
     value = f"bearer {api.secret}" if header == "Authorization" else api.secret
     for path in ("/v1/memories", "/memories"):
@@ -44,7 +45,7 @@ def test_a_key_with_non_ascii_letters_works(api: Api) -> None:
     assert answer.status_code == 200
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scope", "allowed"),
     [("read", {"GET /flows"}), ("write", {"POST /flows"}), ("admin", {"GET /keys"})],
 )

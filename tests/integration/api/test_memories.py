@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 from harness.api import Api
 from harness.chroma import delete_collections_of
+from harness.rows import each_row
 from harness.statements import recorded
 from harness.waiting import wait_until
 
@@ -93,6 +94,12 @@ class TestCreate:
 
 
 class TestChange:
+    @pytest.fixture
+    def memory_base(self, api: Api) -> str:
+        api.flow()
+        base: str = api.memory()["id"]
+        return base
+
     def test_changeable_fields_are_changed(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
@@ -100,7 +107,7 @@ class TestChange:
         assert api.patch(f"/memories/{base}", changes).items() >= changes.items()
         assert api.patch(f"/memories/{base}", {}).items() >= changes.items()
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("body", "field"),
         [
             ({"kb_name": "x"}, "kb_name"),
@@ -113,10 +120,10 @@ class TestChange:
             ({"idle_after": -1}, "idle_after"),
         ],
     )
-    def test_a_field_that_cannot_be_changed_is_named(self, api: Api, body: dict[str, Any], field: str) -> None:
-        api.flow()
-        base = api.memory()["id"]
-        assert api.refused("PATCH", f"/memories/{base}", 422, json=body)["field"] == field
+    def test_a_field_that_cannot_be_changed_is_named(
+        self, api: Api, memory_base: str, body: dict[str, Any], field: str
+    ) -> None:
+        assert api.refused("PATCH", f"/memories/{memory_base}", 422, json=body)["field"] == field
 
     def test_a_rename_to_a_name_in_use_is_409(self, api: Api) -> None:
         api.flow()

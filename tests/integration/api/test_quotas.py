@@ -15,6 +15,7 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api
 from harness.plain_browser import Page, mounted
+from harness.rows import each_row
 
 from api.web.views import settings_usage
 from memorybase.models import AuditEntry
@@ -166,7 +167,7 @@ class TestPage:
         (entry,) = api.get("/audit", operation="POST /ui/settings/usage/{key_id}")["items"]
         assert (entry["objects"], entry["via"]) == ({"key_id": key_id}, "page")
 
-    @pytest.mark.parametrize("wrong", ["-1", "1.5", "many", "1" + 15 * "0" + "1", 5_000 * "9", "²"])
+    @each_row("wrong", ["-1", "1.5", "many", "1" + 15 * "0" + "1", 5_000 * "9", "²"])
     def test_a_quota_out_of_bounds_is_refused_beside_its_field(self, api: Api, wrong: str) -> None:
         key_id, _ = new_key(api, messages_per_day=5)
         refused = save(Page(api), key_id, messages_per_day="6", end_users=wrong)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from harness.api import Api, Json
+from harness.rows import each_row
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -68,13 +69,13 @@ def test_prompt_and_answer_become_messages_of_the_session(api: Api) -> None:
     assert first["end_user_id"] == "anna@example.com"
 
 
-@pytest.mark.parametrize("body", [{}, {"resourceSpans": None}, {"resourceSpans": [{"scopeSpans": None}], "new": 1}])
+@each_row("body", [{}, {"resourceSpans": None}, {"resourceSpans": [{"scopeSpans": None}], "new": 1}])
 def test_an_export_without_spans_captures_nothing(api: Api, body: Json) -> None:
     assert api.post(PATH, body) == {}
     assert stored(api) == []
 
 
-@pytest.mark.parametrize("body", [
+@each_row("body", [
     "null", "[]", "1", '{"resourceSpans": ["text"]}', '{"resourceSpans": [{"scopeSpans": [{"spans": ["a"]}]}]}',
 ])  # fmt: skip
 def test_a_body_of_another_shape_is_no_export(api: Api, body: str) -> None:
@@ -181,7 +182,7 @@ def test_a_message_beyond_the_bound_is_refused_and_other_sessions_are_stored(api
     assert len(stored(api)) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "headers", "status", "field"),
     [
         (b"\xff\xff", PROTOBUF, 422, "body"),

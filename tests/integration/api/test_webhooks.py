@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from harness.api import Api
 from harness.plain_browser import mounted
+from harness.rows import each_row
 from harness.waiting import wait_until
 
 from memorybase.webhooks import sender
@@ -51,7 +52,7 @@ def test_location_leads_to_the_new_webhook(api: Api) -> None:
     assert answer.headers["location"] == f"/v1/webhooks/{answer.json()['id']}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "field", "code"),
     [
         ({"url": "http://127.0.0.1:8000/v1"}, "url", "address_refused"),

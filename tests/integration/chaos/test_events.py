@@ -30,6 +30,8 @@ from memorybase.models import IngestionJob, Message, RetentionPass, WebhookDeliv
 from memorybase.sessions import edits
 from memorybase.webhooks.queries import ClaimedDelivery
 
+pytestmark = pytest.mark.slow  # It tests what `make chaos` looks for.
+
 
 class Run:
     """A run at its end: a job, a new generation, a deleted session, expired messages, and all events delivered."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from harness.chaos.history import Entry, History, check_history, read_history
 from harness.rows import each_row
+
+pytestmark = pytest.mark.slow  # It tests what `make chaos` looks for.
 
 SESSION = {"flow": "f", "session": "own-0-1", "life": 0}
 

@@ -27,6 +27,8 @@ from memorybase.vectors import chunk_ids
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.store import VectorRecord
 
+pytestmark = pytest.mark.slow  # It tests what `make chaos` looks for.
+
 OTHER_STEPS = "cursors that took other steps than their jobs: 1"
 GONE = uuid4()  # a memory base that was deleted
 

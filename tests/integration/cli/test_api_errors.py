@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from harness.clients import http_answer, scripted
 from harness.stack import run_memorybase
 
@@ -24,6 +25,7 @@ def test_a_refusal_after_retries_is_one_line_with_field_value_and_bound() -> Non
     assert len(server.requests) == 3
 
 
+@pytest.mark.slow
 def test_a_refused_key_says_how_to_pass_one() -> None:
     with scripted([refused("401 Unauthorized", "unauthorized", "A valid API key is required.")]) as server:
         done = run_memorybase("sign-in", "--url", server.url, "--key", "secret")
@@ -32,6 +34,7 @@ def test_a_refused_key_says_how_to_pass_one() -> None:
     assert done.stderr == ("error: A valid API key is required. Pass the key with --key or MEMORYBASE_API_KEY.\n")
 
 
+@pytest.mark.slow
 def test_an_answer_of_something_else_asks_whether_the_url_is_right() -> None:
     with scripted([http_answer("404 Not Found", b"<html>")]) as server:
         done = run_memorybase("search", "berth", "--memory", "notes", "--url", server.url, "--key", "k")

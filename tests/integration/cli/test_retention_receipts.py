@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from harness.clients import http_answer, scripted
 from harness.stack import run_memorybase
+
+pytestmark = pytest.mark.slow  # It starts the command in a process of its own.
 
 COUNTS = (
     "sessions", "runs", "messages", "chunks", "node_executions", "memory_uses", "summaries", "message_changes",

@@ -20,6 +20,7 @@ import pytest
 import uvicorn
 from harness.api import Api
 from harness.clients import connected, http_answer, read_request, scripted
+from harness.rows import each_row
 from harness.served import Served, serve_api
 from harness.waiting import wait_until
 from memorybase_client import Client, Outbox
@@ -232,7 +233,7 @@ def holding(folder: Path, text: bytes) -> list[str]:
     return [path.name for path in folder.iterdir() if text in path.read_bytes()]
 
 
-@pytest.mark.parametrize("messages", [[{"role": "user", "content": object()}], [{"content": "\ud800"}], 7])
+@each_row("messages", [[{"role": "user", "content": object()}], [{"content": "\ud800"}], 7])
 def test_what_cannot_be_stored_is_lost_and_does_not_fail_the_caller(folder: Path, messages: Any) -> None:
     with Client(f"http://127.0.0.1:{unused_port()}", "k", outbox=folder) as client:
         client.capture("f", session_id="s", messages=messages)

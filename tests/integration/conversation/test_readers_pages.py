@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase import ids, wiring
@@ -97,7 +98,7 @@ def test_the_page_for_readers_of_flowx_runs(support: World) -> None:
     assert found["request"].preset is FLOWX_5
 
 
-@pytest.mark.parametrize("page", ["dify.md", "splox.md", "flowx.md"])
+@each_row("page", ["dify.md", "splox.md", "flowx.md"])
 def test_each_page_names_classes_and_fields_that_exist(page: str) -> None:
     text = (PAGES / page).read_text(encoding="utf-8")
     assert "```python" in text

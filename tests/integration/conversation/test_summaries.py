@@ -557,9 +557,9 @@ def test_a_lagging_summary_of_a_linked_session_costs_the_same_however_long_the_s
     linked_talk(world, range(30, 70))
 
     near = read(world, preset, token_budget=300)
-    linked_talk(world, range(70, 200))
+    linked_talk(world, range(70, 160))
     cost = rows_of(monkeypatch, lambda: read(world, preset, token_budget=300))
-    linked_talk(world, range(200, 600))
+    linked_talk(world, range(160, 400))
     cost_later = rows_of(monkeypatch, lambda: read(world, preset, token_budget=300))
     far = read(world, preset, token_budget=300)
 

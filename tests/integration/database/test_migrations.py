@@ -71,6 +71,7 @@ def test_check_names_what_is_missing_in_the_database(database_url: str, database
     assert "kind" in differences[0]
 
 
+@pytest.mark.slow
 def test_a_database_can_be_downgraded_to_base_and_upgraded_again(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
     migrate.downgrade(database_url)

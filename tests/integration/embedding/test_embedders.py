@@ -484,8 +484,8 @@ def test_the_error_of_a_broken_export_has_a_remedy(model_settings: Settings, tmp
         Embedders(settings).get()
 
 
-@pytest.mark.parametrize("backend", ["onnx", "sentence-transformers"])
-@pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors"])
+@each_row("backend", ["onnx", "sentence-transformers"])
+@each_row("name", ["tokenizer.json", "model.safetensors"])
 def test_files_with_another_digest_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, name: str
 ) -> None:
@@ -713,6 +713,7 @@ class TestTokenVectors:
         assert embedder.embed_with_tokens(self.TEXTS, [1])[1] == {1: b""}
         assert embedder.embed_with_tokens(self.TEXTS, [])[1] == {}
 
+    @pytest.mark.slow
     def test_int8_agrees_with_fp32(self, onnx: Embedder, int8: Embedder) -> None:
         self.check_agreement(onnx, int8, least=0.9)
 
@@ -745,6 +746,7 @@ class TestTokenVectors:
         assert [("the boat")[start:end] for start, end in tokens.spans] == ["the", "boat"]
         assert own.token_encoding.startswith("int4x96/fitted-")
 
+    @pytest.mark.slow
     def test_the_published_projection_matches_the_calibration_text(self, int8: Embedder) -> None:
         assert isinstance(int8, OnnxEmbedder)
         states = int8.token_states(calibration_texts()[:120])

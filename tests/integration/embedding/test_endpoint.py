@@ -95,12 +95,13 @@ def test_a_text_is_cut_to_what_the_model_reads(endpoint: EmbeddingEndpoint, load
         loaded(embedding_max_tokens=16, prompts=Prompts("", "word " * 20))
 
 
-@pytest.mark.parametrize("fault", [failing(500), failing(503), failing(408), busy(0)])
+@each_row("fault", [failing(500), failing(503), failing(408), busy(0)])
 def test_a_failed_attempt_is_repeated(
     endpoint: EmbeddingEndpoint, loaded: Load, slept: list[float], counter: UsageCounter, fault: Fault
 ) -> None:
     embedder = loaded()
     counter.take()
+    slept.clear()
     endpoint.faults = [fault, fault]
     assert embedder.embed(["a", "b"]).shape == (2, 32)
     assert 0.25 <= slept[0] <= 0.5 <= slept[1] <= 1.0

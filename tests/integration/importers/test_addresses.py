@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.rows import each_row
 
 from memorybase import errors
 from memorybase.cli.import_system import header_lines
@@ -54,7 +55,7 @@ def serving(answers: dict[str, Any]) -> Iterator[Server]:
             self.wfile.write(json.dumps(answer if answer is not None else {"detail": "not here"}).encode())
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     served.url = f"http://127.0.0.1:{server.server_port}"
     try:
@@ -114,7 +115,7 @@ def test_a_page_that_names_itself_is_read_once() -> None:
         assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize("headers", [{}, {"Authorization": "wrong"}])
+@each_row("headers", [{}, {"Authorization": "wrong"}])
 def test_a_refused_key_is_an_error_and_no_empty_import(headers: dict[str, str]) -> None:
     with serving({"/m": {"items": []}}) as server, pytest.raises(errors.InvalidRequest, match="401"):
         read("zep", f"{server.url}/m?token=secret", headers=headers)

@@ -15,6 +15,7 @@ from harness import PostgresServer, exports
 from harness.api import Api
 from harness.clients import client_of
 from harness.exports import Json, write_json
+from harness.rows import each_row
 from memorybase_client import Client, models
 from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
@@ -317,7 +318,7 @@ class TestWhatDoesNotFit:
         assert "conversations.json ends within the element [1]" in str(result.exception)
         assert len(stored(api)) == 7
 
-    @pytest.mark.parametrize("text", ["[]", '[{"role": "user", "content": "hello"}]', "hello"])
+    @each_row("text", ["[]", '[{"role": "user", "content": "hello"}]', "hello"])
     def test_a_file_of_something_else_is_an_error(self, text: str, api: Api, tmp_path: Path) -> None:
         file = tmp_path / "conversations.json"
         file.write_text(text)

@@ -1,4 +1,7 @@
-"""A flow's memory for graphs: in process and over HTTP."""
+"""A flow's memory for graphs: in process and over HTTP.
+
+The fast suite has graphs over HTTP, which add JSON to all that happens in process; test_flow_memory.py has both.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from two_llm_nodes import FLOW
 from memorybase.integrations.flow_memory import FlowMemory, InProcess
 
 
-@pytest.fixture(params=["in process", "over http"])
+@pytest.fixture(params=[pytest.param("in process", marks=pytest.mark.slow), "over http"])
 def memory(request: pytest.FixtureRequest, api: Api) -> FlowMemory:
     api.flow(FLOW)
     return InProcess(api.services, api.user_id, FLOW) if request.param == "in process" else over_http(api)[0]

@@ -66,7 +66,7 @@ def test_what_is_refused_has_the_same_class_in_both_memories(memory: FlowMemory)
         memory.capture("another", "r", [{**MESSAGE, "id": "n"}])
 
 
-@pytest.mark.parametrize("fields", [{"max_message": 5}, {"max_messages": "many"}, {"trim_mode": None}])
+@each_row("fields", [{"max_message": 5}, {"max_messages": "many"}, {"trim_mode": None}])
 def test_invalid_fields_of_a_chat_memory_are_named(fields: dict[str, object], memory: FlowMemory) -> None:
     with pytest.raises(errors.InvalidRequest) as refused:
         ChatHistory(memory, "notes", "c", **fields)

@@ -25,7 +25,7 @@ from memorybase.integrations.flow_memory import FlowMemory
 from memorybase.integrations.langgraph import Agent, RunHook
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "sqlite"])
 def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseCheckpointSaver[Any]]:
     if request.param == "memory":
         yield InMemorySaver()

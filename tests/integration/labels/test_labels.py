@@ -156,7 +156,7 @@ class TestEvaluate:
         changed = next(line.split()[1] for line in without.splitlines() if line.startswith("keyword "))
         assert changed < ndcg  # both score the same, and the later message comes first
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("words", "message"),
         [((), "Either FILE or --labels must be given."), (("--labels",), "No result of notes is marked"),
          (("--labels", "--weights", "words"), "--weights must be as")],

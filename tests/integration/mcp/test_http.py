@@ -15,6 +15,7 @@ from uuid import UUID
 import httpx
 import pytest
 from harness.mcp import ERAS
+from harness.rows import each_row
 from harness.served import Served, serve_api
 
 from memorybase import errors
@@ -38,7 +39,7 @@ def post(served: Served, path: str = "/mcp", body: Any = None, **headers: str) -
         return client.post(served.url + path, json=CALL if body is None else body, headers=sent)
 
 
-@pytest.mark.parametrize("era", ERAS)
+@each_row("era", ERAS)
 def test_a_search_finds_messages_in_both_eras(served: Served, era: str) -> None:
     found = served.client("/flows/support", era=era).call("search_memory", query="green fence")["results"]
 
@@ -100,7 +101,7 @@ def test_claude_codes_handshake_of_the_new_protocol_is_answered(served: Served) 
     assert len(listed["result"]["tools"]) == 8
 
 
-@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic a2V5"}])
+@each_row("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic a2V5"}])
 def test_without_a_valid_key_every_request_is_401_and_says_how(served: Served, headers: dict[str, str]) -> None:
     for body in (CALL, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, []):
         answer = httpx.post(f"{served.url}/mcp", json=body, headers={**ACCEPT, **headers}, trust_env=False, timeout=60)
@@ -172,7 +173,7 @@ def test_an_end_user_in_the_address_limits_every_tool(served: Served) -> None:
     assert "green" not in text
 
 
-@pytest.mark.parametrize("session", ["ben-1", "house"])
+@each_row("session", ["ben-1", "house"])
 def test_an_end_user_does_not_reach_sessions_of_others_or_of_none(served: Served, session: str) -> None:
     served.api.capture("Ben's fence is black.", session="ben-1", end_user_id="ben")
     message = served.api.get("/messages", session_id=session)["items"][0]
@@ -201,16 +202,17 @@ def test_another_flow_of_the_same_key_is_out_of_reach(served: Served) -> None:
     assert "no session" in other.refused("forget_memory", session_id="house", confirm=True)
 
 
-@pytest.mark.parametrize("argument", ["flow_id", "end_user_id", "user_id", "key"])
-def test_no_argument_widens_the_scope(served: Served, argument: str) -> None:
+def test_no_argument_widens_the_scope(served: Served, subtests: pytest.Subtests) -> None:
     served.api.flow("other")
     served.api.memory("other-notes", "other")
     served.api.capture("The fence is pink.", flow="other")
     anna = served.client("/flows/support?end_user_id=anna")
 
-    found = anna.call("search_memory", query="fence", **{argument: "other"})["results"]
+    for argument in ("flow_id", "end_user_id", "user_id", "key"):
+        with subtests.test(argument):
+            found = anna.call("search_memory", query="fence", **{argument: "other"})["results"]
 
-    assert [hit["content"] for hit in found] == ["Anna's fence is white."]
+            assert [hit["content"] for hit in found] == ["Anna's fence is white."]
 
 
 def test_a_key_that_only_reads_may_not_write(served: Served) -> None:
@@ -250,9 +252,7 @@ def test_ids_in_the_address_may_have_any_characters(served: Served) -> None:
     assert client.call("search_memory", query="gate")["results"][0]["content"] == "The gate is red."
 
 
-@pytest.mark.parametrize(
-    "query", ["end_user=anna", "end_user_id=", "end_user_id=anna&end_user_id=ben", "end_user_id=anna&flow_id=x"]
-)
+@each_row("query", ["end_user=anna", "end_user_id=", "end_user_id=anna&end_user_id=ben", "end_user_id=anna&flow_id=x"])
 def test_an_address_that_is_not_understood_is_refused(served: Served, query: str) -> None:
     answer = post(served, f"/mcp/flows/support?{query}")
 
@@ -260,7 +260,7 @@ def test_an_address_that_is_not_understood_is_refused(served: Served, query: str
     assert answer.json()["error"]["code"] == "invalid_request"
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+@each_row("method", ["GET", "DELETE", "PUT"])
 def test_there_are_no_streams_and_no_sessions(served: Served, method: str) -> None:
     answer = httpx.request(method, f"{served.url}/mcp", headers=ACCEPT, trust_env=False, timeout=60)
 
@@ -277,7 +277,7 @@ def test_a_reverse_proxys_host_is_accepted_and_a_foreign_origin_is_not(served: S
         assert "MEMORYBASE_CORS_ORIGINS" in refused.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("origin", ["http://localhost:6274", "http://127.0.0.1", "https://[::1]:8443"])
+@each_row("origin", ["http://localhost:6274", "http://127.0.0.1", "https://[::1]:8443"])
 def test_clients_on_the_users_machine_need_no_setting(served: Served, origin: str) -> None:
     assert post(served, Origin=origin).status_code == 200
 

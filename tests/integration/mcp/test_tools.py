@@ -13,6 +13,7 @@ import pytest
 from fastapi import FastAPI
 from harness.api import Api, open_api, settings_in
 from harness.mcp import ERAS, McpClient
+from harness.rows import each_row
 from mcp import MCPError
 from memorybase_client import AsyncClient
 from memorybase_client.mcp.scope import TRIES, Scope
@@ -50,7 +51,7 @@ def memory(api: Api) -> McpClient:
     return client_of(api)
 
 
-@pytest.mark.parametrize("era", ERAS)
+@each_row("era", ERAS)
 def test_a_client_learns_tools_hints_schemas_and_when_to_search(api: Api, era: str) -> None:
     async def look(client: Any) -> tuple[Any, ...]:
         return client.instructions, (await client.list_tools()).tools
@@ -129,9 +130,7 @@ class TestSearchMemory:
 
         assert memory.call("search_memory", query="fence") == {"results": []}
 
-    @pytest.mark.parametrize(
-        "arguments", [{}, {"query": ""}, {"query": "x", "top_k": 0}, {"query": "x", "role": "bot"}]
-    )
+    @each_row("arguments", [{}, {"query": ""}, {"query": "x", "top_k": 0}, {"query": "x", "role": "bot"}])
     def test_bad_arguments_are_errors_that_name_the_field(self, memory: McpClient, arguments: dict[str, Any]) -> None:
         error = memory.refused("search_memory", **arguments)
 
@@ -364,7 +363,7 @@ class TestResourcesAndPrompts:
 
         return memory.run(get)
 
-    @pytest.mark.parametrize("era", ERAS)
+    @each_row("era", ERAS)
     def test_templates_and_prompts_are_listed_with_descriptions(self, api: Api, era: str) -> None:
         async def look(client: Any) -> tuple[Any, ...]:
             return (await client.list_resource_templates()).resource_templates, (await client.list_prompts()).prompts
@@ -377,7 +376,7 @@ class TestResourcesAndPrompts:
         }  # fmt: skip
         assert all(each.description for each in [*templates, *prompts])
 
-    @pytest.mark.parametrize("session", ["s1", "../a b/ü%"])
+    @each_row("session", ["s1", "../a b/ü%"])
     def test_a_session_is_a_transcript(self, api: Api, memory: McpClient, session: str) -> None:
         api.capture("one", "two", session=session)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase.operations import health, parts
@@ -77,7 +78,7 @@ def test_a_worker_is_away_since_its_last_heartbeat(world: World) -> None:
     assert worker.stops == "New messages are captured and wait; searches by words find them."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "commands"),
     [
         ("", dict.fromkeys(PART_NAMES, "memorybase up --data-dir 'my data'")),

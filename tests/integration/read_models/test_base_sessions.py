@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase import errors
@@ -70,7 +71,7 @@ def test_text_is_part_of_an_id_and_no_pattern(world: World, base: UUID) -> None:
     assert listed(world, base, end_user_id="bob", state=SessionState.PENDING) == ["waits"]
 
 
-@pytest.mark.parametrize("order", ["created", "recent"])
+@each_row("order", ["created", "recent"])
 def test_every_order_is_walked_by_cursor_and_by_page(world: World, base: UUID, order: str) -> None:
     world.say("waits", {"role": "user", "content": "again"})
     whole = listed(world, base, order=order)

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import World
 
@@ -39,7 +40,7 @@ def test_nothing_was_captured_yet(world: World) -> None:
     assert len(seen.buckets) == 24
 
 
-@pytest.mark.parametrize(("window", "buckets", "seconds"), [("1h", 12, 300), ("24h", 24, 3600), ("7d", 28, 21_600)])
+@each_row(("window", "buckets", "seconds"), [("1h", 12, 300), ("24h", 24, 3600), ("7d", 28, 21_600)])
 def test_buckets_have_no_gaps_and_end_with_now(world: World, window: str, buckets: int, seconds: int) -> None:
     seen = overview(world, Window(window))
     steps = {later.at - earlier.at for earlier, later in zip(seen.buckets, seen.buckets[1:], strict=False)}

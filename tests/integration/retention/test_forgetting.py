@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from harness.days import Calendar
+from harness.rows import each_row
 from harness.world import WorkerKilled, World, crash_after
 
 from memorybase import errors
@@ -232,7 +233,7 @@ def test_many_messages_take_several_passes(world: World, days: Calendar, monkeyp
     assert receipt.messages == 7
 
 
-@pytest.mark.parametrize("days_", [0, -1, 36_501])
+@each_row("days_", [0, -1, 36_501])
 def test_a_rule_must_be_in_bounds(world: World, days_: int) -> None:
     base = world.new_base()
     with pytest.raises(errors.InvalidRequest):

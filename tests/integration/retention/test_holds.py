@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 from harness.days import Calendar
 from harness.expiring import S, chat, execute, keep, key_of, receipts_of, sweep_all, use
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase import errors
@@ -212,7 +213,7 @@ def test_a_hold_waits_for_a_deletion_that_did_not_see_it(world: World, monkeypat
             holding.result(30)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "field"),
     [({}, "flow_id"), ({"end_user_id": "a", "flow_id": "own"}, "flow_id"),
      ({"end_user_id": "a", "session_id": S}, "session_id")],

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase import errors
@@ -90,7 +91,7 @@ def test_an_explanation_keeps_the_score_of_its_own(world: World, base: UUID) -> 
     assert newer.parts["own_score"] == own < newer.score
 
 
-@pytest.mark.parametrize("mode", ["keyword", "dense"])
+@each_row("mode", ["keyword", "dense"])
 def test_other_modes_compare_nothing(world: World, base: UUID, mode: str) -> None:
     assert all(hit.corrects is None for hit in search(world, base, mode=mode))
 
@@ -173,7 +174,7 @@ class TestOrderInTime:
             world.say(f"s{number}", user(f"I visited the castle of {town}."), user(f"It rained {number} times."))
         return base
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("query", "town"),
         [
             ("Which castle did I visit on my first visit?", "Lindau"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from harness.api import Api
+from harness.rows import each_row
 
 from memorybase import errors
 from memorybase.search import several
@@ -62,7 +63,7 @@ class TestScope:
             api.call("DELETE", f"/memories/{base}", expect=(202, 204))
         assert found(api, all=True) == []
 
-    @pytest.mark.parametrize(
+    @each_row(
         "where", [{}, {"all": True, "flow_id": "harbour"}, {"flow_id": "harbour", "memory_base_ids": ["harbour"]}]
     )
     def test_exactly_one_scope_is_given(self, api: Api, bases: dict[str, str], where: Json) -> None:
@@ -121,7 +122,7 @@ class TestPartWeights:
         hits = found(api, flow_id="harbour", weights=dict.fromkeys(PARTS, 0))
         assert len({hit["score"] for hit in hits}) == 1
 
-    @pytest.mark.parametrize(("part", "factor"), [("meaning", 2.1), ("words", -1), ("luck", 1)])
+    @each_row(("part", "factor"), [("meaning", 2.1), ("words", -1), ("luck", 1)])
     def test_a_factor_out_of_bounds_is_named(self, api: Api, part: str, factor: float) -> None:
         body = {"query": "q", "flow_id": "harbour", "weights": {part: factor}}
         assert api.refused("POST", "/search", 422, json=body)["field"] == f"weights.{part}"

@@ -81,7 +81,7 @@ def test_a_redirect_is_a_failure_and_is_not_followed(receiver: Receiver, status:
     assert len(receiver.requests) == 1
 
 
-@pytest.mark.parametrize("status", [200, 202, 299])
+@each_row("status", [200, 202, 299])
 def test_a_status_of_success_is_a_success(receiver: Receiver, status: int) -> None:
     receiver.answer = lambda _request, _socket: status
     assert post(receiver.url).delivered

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
+from harness.rows import each_row
 
 from api.web import map_data
 from api.web.rendering import STATIC
@@ -44,7 +45,7 @@ def test_an_id_survives_being_shortened() -> None:
     assert map_data.ids_of(f"{map_data.short_id(id_)},") == [id_]
 
 
-@pytest.mark.parametrize("text", ["x", "!" * 22, "a" * 23, "ü" * 22])
+@each_row("text", ["x", "!" * 22, "a" * 23, "ü" * 22])
 def test_another_id_is_invalid(text: str) -> None:
     with pytest.raises(errors.InvalidRequest, match="ids of a map"):
         map_data.ids_of(text)
@@ -103,7 +104,7 @@ def _luminance(color: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-@pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
+@each_row("mode", [0, 1], ids=["light", "dark"])
 def test_each_color_of_the_map_stands_out_from_the_card(mode: int) -> None:
     tokens = (STATIC / "tokens.css").read_text()
     pairs = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", tokens))

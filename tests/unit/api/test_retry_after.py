@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from harness.rows import each_row
 
 from api.failures import RETRY_AFTER_OUTAGE, headers_of
 from memorybase.errors import RateLimited, SummarizerUnavailable
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "seconds"),
     [
         (SummarizerUnavailable(), RETRY_AFTER_OUTAGE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from harness.rows import each_row
 from starlette.datastructures import Headers
 
 from api.web.same_origin import is_foreign
@@ -10,7 +10,7 @@ from api.web.same_origin import is_foreign
 HOST = {"Host": "memory.example.com"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "foreign"),
     [
         ({}, False),

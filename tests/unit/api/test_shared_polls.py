@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import pytest
+from harness.rows import each_row
 
 from api.shared_polls import LONGEST_PAUSE_SECONDS, SharedPolls
 
@@ -123,7 +124,7 @@ def test_a_caller_who_comes_during_a_read_is_not_answered_with_its_older_result(
     run(scenario())
 
 
-@pytest.mark.parametrize("waits", [1, 50])
+@each_row("waits", [1, 50])
 def test_the_last_one_leaves_nothing_behind(waits: int) -> None:
     async def scenario() -> None:
         store = Store(a="1")

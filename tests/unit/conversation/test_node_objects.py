@@ -102,7 +102,7 @@ def store_example(folder: Path, document: Any = EXAMPLE) -> Path:
     return path
 
 
-@pytest.mark.parametrize("parent", ["msg-001", "msg-002"])
+@each_row("parent", ["msg-001", "msg-002"])
 def test_the_documents_own_example_is_continued(tmp_path: Path, parent: str) -> None:
     store_example(tmp_path)
     assert history_text(memory(tmp_path), parent) == "q1 a1"
@@ -159,7 +159,7 @@ def test_messages_of_another_shape_are_left_out(tmp_path: Path) -> None:
     assert history_text(memory(tmp_path), "m1") == "q1"
 
 
-@pytest.mark.parametrize("store", ["folder", "memory"])
+@each_row("store", ["folder", "memory"])
 def test_a_deleted_conversation_leaves_no_text_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str
 ) -> None:

@@ -18,6 +18,8 @@ import pytest
 
 from memorybase import __version__
 
+pytestmark = pytest.mark.slow  # It builds what a release ships.
+
 ROOT = Path(__file__).parents[3]
 PACKAGES = {
     "api": ROOT, "memorybase": ROOT, "migrations": ROOT, "worker": ROOT,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from harness.distiller import Answer, Model
+from harness.rows import each_row
 from harness.world import build_world
 
 from memorybase.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
@@ -49,7 +50,7 @@ def test_a_defect_ends_a_page_and_not_the_thread(tmp_path: Path, monkeypatch: py
     world.close()
 
 
-@pytest.mark.parametrize(("asked", "pauses"), [("90", [90.0]), (None, [])])
+@each_row(("asked", "pauses"), [("90", [90.0]), (None, [])])
 def test_a_pause_that_the_endpoint_asks_for_begins_with_the_first_failure(
     tmp_path: Path, asked: str | None, pauses: list[float]
 ) -> None:

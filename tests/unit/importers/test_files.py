@@ -63,7 +63,7 @@ class TestBrokenFiles:
         assert read('[{"a": 1}, {"a": [2', report) == [("f.json[0]", {"a": 1})]
         assert report.broken == "f.json ends within the element [1]: it is incomplete or not valid JSON"
 
-    @pytest.mark.parametrize("text", ['[1, "12345678901234567890", 3]', '1\n"12345678901234567890"\n3\n'])
+    @each_row("text", ['[1, "12345678901234567890", 3]', '1\n"12345678901234567890"\n3\n'])
     def test_a_large_record_is_reported_with_the_bound(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(files, "MAX_RECORD_BYTES", 10)
         text = text.replace("1\n", '{"a":1}\n') if text[0] == "1" else text

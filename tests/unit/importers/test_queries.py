@@ -21,7 +21,7 @@ def test_rows_come_in_the_order_of_the_columns(tmp_path: Path) -> None:
     assert [row.where for row in rows][:4] == [f"message_store.id={n}" for n in (1, 2, 3, 8)]
 
 
-@pytest.mark.parametrize("scheme", ["sqlite:///", "sqlite+pysqlite:///"])
+@each_row("scheme", ["sqlite:///", "sqlite+pysqlite:///"])
 def test_a_url_of_sqlite_is_read_like_the_file(tmp_path: Path, scheme: str) -> None:
     file = langchain(tmp_path)
     assert is_database(f"{scheme}{file}")

@@ -49,7 +49,7 @@ def others(name: str) -> str:
     return json.dumps({"theme": "dark", "version": 1, "hooks": {event: [entry], "Other": []}}, indent=7) + "\n\n"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_fresh_installation_adds_each_hook_once_and_can_be_taken_back(name: str) -> None:
     settings = put(name)
     commands = [inner["command"] for each in settings["hooks"].values() for inner in each[0].get("hooks", each)]
@@ -73,7 +73,7 @@ def test_the_hooks_are_those_that_each_agent_knows() -> None:
     assert cursor["stop"][0].keys() == {"command", "timeout"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_hooks_of_others_stay_and_uninstalling_restores_the_file(name: str) -> None:
     path = settings_of(name)
     path.parent.mkdir()
@@ -92,7 +92,7 @@ def test_hooks_of_others_stay_and_uninstalling_restores_the_file(name: str) -> N
     assert path.stat().st_mode & 0o777 == 0o644
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_installing_twice_changes_nothing(name: str) -> None:
     once = put(name)
     path = settings_of(name)
@@ -104,7 +104,7 @@ def test_installing_twice_changes_nothing(name: str) -> None:
     assert path.read_text() == before
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_uninstalling_keeps_what_was_added_since(name: str) -> None:
     path = settings_of(name)
     path.parent.mkdir()
@@ -126,7 +126,7 @@ def test_a_hook_of_others_in_our_group_stays() -> None:
     assert json.loads(settings_of("claude-code").read_text()) == {"hooks": {"Stop": [{"hooks": [foreign]}]}}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 @each_row(
     ("text", "reason"),
     [
