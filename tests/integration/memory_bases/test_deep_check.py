@@ -125,10 +125,10 @@ class TestHalvedFiles:
     """A real Chroma whose index files were cut in half while it was stopped."""
 
     @pytest.fixture
-    def on_chroma(self, world: World, own_chroma: ChromaServer) -> Iterator[World]:
+    def on_chroma(self, sqlite_world: World, own_chroma: ChromaServer) -> Iterator[World]:
         store = ChromaStore(own_chroma.url, timeout_seconds=5)
-        world.services = replace(world.services, vectors=store)
-        yield world
+        sqlite_world.services = replace(sqlite_world.services, vectors=store)
+        yield sqlite_world
         store.close()
 
     @pytest.fixture
