@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class PgBouncerServer(PortServer):
         if self._account is not None:
             os.chown(self.directory, self._account.pw_uid, self._account.pw_gid)
 
-    @property
+    @cached_property
     def prepares(self) -> bool:
         """Whether this version knows prepared statements."""
         said = subprocess.run([str(PROGRAM), "--version"], capture_output=True, text=True, check=True).stdout
@@ -45,7 +46,8 @@ class PgBouncerServer(PortServer):
         return (int(version[1]), int(version[2])) >= (1, 21)
 
     def url(self, dbname: str, **parameters: str) -> str:
-        """SQLAlchemy's URL of a database behind the pooler."""
+        """SQLAlchemy's URL of a database behind the pooler; it prepares statements if this version knows them."""
+        parameters = {"prepared_statements": "on" if self.prepares else "off", **parameters}
         further = "".join(f"&{name}={value}" for name, value in parameters.items())
         return f"postgresql+psycopg://{USER}@127.0.0.1:{self.port}/{dbname}?pooler=transaction{further}"
 
