@@ -289,34 +289,6 @@ def test_many_long_texts_are_embedded_in_batches_of_bounded_size(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("onnx")
-def test_a_worker_gives_back_the_memory_of_a_very_long_message(model_settings: Settings) -> None:
-    """In a process of its own: resident memory after the message, compared with before."""
-    script = """
-import psutil, random, sys
-from memorybase.embedding import Embedders, chunking
-from memorybase.settings import Settings
-from worker.process import FreedMemory
-
-settings = Settings()
-onnx = Embedders(settings, background=True).get()
-words = "harbour light keeper storm winter boat island letter".split()
-onnx.embed_with_tokens([" ".join(words)] * 64, [0])
-memory, process = FreedMemory(), psutil.Process()
-before = process.memory_info().rss
-text = " ".join(random.Random(1).choices(words, k=600_000))
-chunks = chunking.chunker_for(settings, onnx).split(text)
-onnx.embed_with_tokens([chunk.text for chunk in chunks[:300]], [0])
-del text, chunks
-memory.give_back()
-print(process.memory_info().rss / before)
-"""
-    environment = model_settings.child_environment() | {"PYTHONPATH": str(Path(__file__).parents[3])}
-    answer = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert float(answer.stdout) < 1.6
-
-
-@pytest.mark.slow
 def test_other_models_of_the_same_architecture_are_exported(make_model: Make, tmp_path: Path, plain: Embedder) -> None:
     folder, target = make_model("mine", pooling="cls_token", normalize=False), tmp_path / "target"
     target.mkdir()

@@ -34,15 +34,15 @@ STOPPED: dict[str, Callable[[ChromaServer], object]] = {"killed": ChromaServer.k
 
 
 @pytest.fixture
-def two(sqlite_world: World, chroma_url: str, own_chroma: ChromaServer) -> Iterator[World]:
+def two(world: World, chroma_url: str, own_chroma: ChromaServer) -> Iterator[World]:
     """`chroma` is the session's server, `chroma-east` this test's own."""
     urls = {"chroma": chroma_url, "chroma-east": own_chroma.url}
     vectors = VectorStores({name: ChromaStore(url, timeout_seconds=5.0) for name, url in urls.items()}, tuple(urls))
-    settings = sqlite_world.services.settings.model_copy(
+    settings = world.services.settings.model_copy(
         update={"chroma_url": chroma_url, "chroma_urls": {"east": own_chroma.url}}
     )
-    sqlite_world.services = replace(sqlite_world.services, vectors=vectors, settings=settings)
-    yield sqlite_world
+    world.services = replace(world.services, vectors=vectors, settings=settings)
+    yield world
     vectors.close()
 
 

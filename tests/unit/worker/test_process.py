@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -170,3 +171,22 @@ def test_memory_is_given_back_only_after_the_process_has_grown() -> None:
 def test_the_growth_of_this_process_is_measured() -> None:
     memory = process.FreedMemory()
     assert memory._resident == pytest.approx(psutil.Process().memory_info().rss, rel=0.5)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="NOT TESTED: other libraries free by themselves")
+def test_the_system_gets_back_what_a_long_message_took() -> None:
+    """In a process of its own, whose heap ends with a block in use: below it glibc keeps what is free."""
+    script = """
+import psutil
+from worker.process import GROWN_BYTES, FreedMemory
+
+memory, resident = FreedMemory(), psutil.Process().memory_info
+blocks = [bytes(1_000) for _ in range(200_000)]
+last = blocks.pop()
+del blocks
+before = resident().rss
+assert memory.give_back()
+print(before - resident().rss > GROWN_BYTES)
+"""
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert answer.stdout == "True\n"
