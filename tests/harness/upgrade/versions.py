@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.stack import ROOT
-from memorybase.settings import ENVIRONMENT_PREFIX
+from memorybase.settings import ENVIRONMENT_PREFIX, Settings
 
 VERSIONS = "migrations/versions"
 SETTINGS = "from memorybase.settings import Settings; print(*Settings.model_fields)"
@@ -38,9 +38,15 @@ class Version:
         return sorted(path.name for path in (self.tree / VERSIONS).glob("[0-9]*.py"))
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
-        """This one for a process of the version: its tree is imported, and it is told no setting that it lacks."""
+        """This one for a process of the version: its tree is imported, and it is told no setting that it lacks, and
+        no default of ours, which may be none of its values."""
         known = {ENVIRONMENT_PREFIX + name.upper() for name in self.settings}
-        kept = {n: v for n, v in environment.items() if not n.startswith(ENVIRONMENT_PREFIX) or n in known}
+        defaults = Settings.model_construct().child_environment()
+        kept = {
+            name: value
+            for name, value in environment.items()
+            if not name.startswith(ENVIRONMENT_PREFIX) or (name in known and value != defaults.get(name))
+        }
         return kept | {"PYTHONPATH": path_of(self.tree)}
 
     def command(self, *words: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
