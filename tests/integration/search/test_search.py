@@ -589,6 +589,15 @@ def test_a_flows_memory_bases_are_merged_one_row_a_message(world: Corpus, flow_i
     assert hits[1].memory_base_id in {everything, other_model}
 
 
+def test_a_search_in_one_memory_base_shows_nothing_of_the_flows_others(world: Corpus, flow_id: UUID) -> None:
+    outputs, everything = world.base(flow_id, capture=Capture.OUTPUTS), world.base(flow_id)
+    (user,) = world.say(flow_id, "zebra question", role="user")
+    world.ingest(everything)
+
+    assert world.search("zebra", memory_base_id=outputs) == []
+    assert ids(world.search("zebra", memory_base_id=everything)) == [user]
+
+
 def test_a_message_pending_in_one_base_and_ingested_in_another_is_shown_as_ingested(
     world: Corpus, flow_id: UUID
 ) -> None:
