@@ -17,7 +17,7 @@ from harness.rows import each_row
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
 from memorybase import errors
-from memorybase.ingestion import advance, pipeline, recovery
+from memorybase.ingestion import advance, claim, pipeline, recovery
 from memorybase.ingestion import worker as worker_
 from memorybase.ingestion.scheduler import job_message
 from memorybase.memory_bases import consistency, manage, regenerate
@@ -290,6 +290,20 @@ def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: Worl
     world.settle()
     world.assert_all_ingested(base)
     assert world.row(base, "s").total_processed == 2
+
+
+def test_each_claim_and_each_requeue_has_an_epoch_of_its_own(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    (message,) = world.queue.enqueued
+    epochs = [world.row(base, "s").epoch]
+    for _ in range(2):
+        assert claim.claim_job(world.services, message, WORKER) is not None
+        epochs.append(world.row(base, "s").epoch)
+        world.pass_time(61)
+        assert world.sweep().requeued == 1
+        epochs.append(world.row(base, "s").epoch)
+    assert epochs == list(range(epochs[0], epochs[0] + 5))
 
 
 @each_row(
