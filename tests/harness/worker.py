@@ -50,11 +50,12 @@ class WorkerServer(Server):
     def answers(self) -> bool:
         return self.heartbeat() is not None
 
-    def heartbeat(self) -> Heartbeat | None:
-        """This process's heartbeat; None without one, or without a database."""
+    def heartbeat(self) -> str | None:
+        """The name of this process's heartbeat; None without one, or without a database."""
         try:
             with self.database.reading() as db:
-                return db.scalar(sa.select(Heartbeat).where(Heartbeat.name.contains(f":{self.pid}:")))
+                # Of the name alone: in the database of an older version a heartbeat may lack a column.
+                return db.scalar(sa.select(Heartbeat.name).where(Heartbeat.name.contains(f":{self.pid}:")))
         except errors.DatabaseUnavailable:
             return None
 
