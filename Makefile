@@ -71,7 +71,7 @@ doctor: $(INSTALLED) ## check every part; failed checks show the command that fi
 test: $(INSTALLED_DEV) ## run all tests except the slow ones, in about four minutes; T=tests/unit: all tests of that path
 	$(if $(T),$(SLOW_PYTEST) $(T),$(BIN)/python -m pytest -m "not slow")
 
-test-slow: $(INSTALLED_DEV) ## run the slow tests, in about twenty minutes: faults in real processes, random examples, fuzzing
+test-slow: $(INSTALLED_DEV) ## run the slow tests, in about half an hour: faults in real processes, random examples, fuzzing
 	$(SLOW_PYTEST) --hypothesis-profile=random -m "(slow or hypothesis) and not tools" $(T)
 
 # Not the tests in which the server ends a connection: the pooler has others.

@@ -216,7 +216,7 @@ class Topology:
         expected = [
             chunk for e in held for chunk in chunk_ids.chunk_ids(e.memory_base_id, e.message_id, e.version, e.chunks)
         ]
-        pages = self.services.vectors.iter_ids(self.world.ref(UUID(base)))
+        pages = self.services.vectors.iter_ids(self.ref(base))
         assert sorted(chunk for page in pages for chunk in page) == sorted(expected)
         assert sum(row.total_processed for row in rows) == count
 

@@ -137,7 +137,7 @@ class PortServer(Server):
     def of_another_process(cls, port: int) -> Self:
         """The server that another process started there, and stops; it is only used here."""
         server = cls.__new__(cls)
-        server.namespace, server.port = None, port
+        server.namespace, server.port, server._process = None, port, None
         wait_until(server.answers, cls.start_seconds, f"{cls.name} answers")
         return server
 

@@ -38,8 +38,8 @@ class Version:
         return sorted(path.name for path in (self.tree / VERSIONS).glob("[0-9]*.py"))
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
-        """This one for a process of the version: its tree is imported, and it is told no setting that it lacks, and
-        no default of ours, which may be none of its values."""
+        """This one for a process of the version: its tree is imported, and it gets no setting that it lacks, and no
+        default of today, which may be none of its values."""
         known = {ENVIRONMENT_PREFIX + name.upper() for name in self.settings}
         defaults = Settings.model_construct().child_environment()
         kept = {
