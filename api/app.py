@@ -79,7 +79,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
         app.include_router(router, include_in_schema=False)
-    if mcp.is_served(settings):
+    if settings.mcp:
         mcp.mount(app)
     app.include_router(docs_page.router)
     _surround(app, settings)

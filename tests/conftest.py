@@ -21,7 +21,7 @@ import hypothesis
 import pytest
 import redis
 from harness import ChromaServer, PostgresServer, RedisServer, Server
-from harness.model import MODEL_DIR, export_model
+from harness.model import CACHE, MODEL_DIR, export_model
 from harness.pgbouncer import PgBouncerServer
 from harness.world import World, build_world
 from xdist.scheduler import LoadFileScheduling
@@ -41,6 +41,8 @@ hypothesis.settings.load_profile("memorybase")
 # Without cached bytecode each child would compile all that it imports.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Not the user's: prepared models.
+os.environ["XDG_CACHE_HOME"] = str(CACHE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

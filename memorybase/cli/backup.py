@@ -25,7 +25,6 @@ def backup(
     ],
     *,
     vectors: Annotated[bool, typer.Option(help="Save the vectors too, so that a restore does not embed again.")] = True,
-    models: Annotated[bool, typer.Option("--models", help="Save the exported embedding models too.")] = False,
     data_dir: DataDirOption = None,
 ) -> None:
     """Back up the embedded stack while it runs: database, vectors, node memory and API key, with checksums."""
@@ -35,7 +34,7 @@ def backup(
     settings = Settings()
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     with _showing() as show:
-        manifest = take_backup(DataDir(data_dir or settings.data_dir), directory, show, vectors=vectors, models=models)
+        manifest = take_backup(DataDir(data_dir or settings.data_dir), directory, show, vectors=vectors)
     typer.echo(f"{_summary(manifest)} written to {directory}")
     for name, reason in manifest.left_out.items():
         typer.echo(f"  without {name}: {reason}")

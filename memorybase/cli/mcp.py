@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from memorybase_client.mcp import is_installed, serve_stdio
+from memorybase_client.mcp import serve_stdio
 
-from memorybase import errors
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, address
 
 
@@ -24,7 +23,5 @@ def mcp(
     key: KeyOption = None,
 ) -> None:
     """Serve MCP on standard input and output, for agents that start a program."""
-    if not is_installed():
-        raise errors.NotReady("The MCP server is an extra. Install it with: pip install 'memorybase[mcp]'")
     api, secret = address(data_dir, url, key)
     serve_stdio(api, secret, flow=flow or None, end_user=end_user or None)

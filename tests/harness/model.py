@@ -12,11 +12,12 @@ from memorybase.settings import Settings
 
 # The export takes seconds. Its folder is named after the weights and the exporter, so an old one is never taken for
 # a new one, and several processes may export at once.
-MODEL_DIR = Path(tempfile.gettempdir(), f"memorybase-test-models-{os.getuid()}")
+CACHE = Path(tempfile.gettempdir(), f"memorybase-test-cache-{os.getuid()}")
+MODEL_DIR = CACHE / "memorybase" / "models"
 
 
 @cache
 def export_model() -> None:
     """Export it if nobody has done so yet."""
-    MODEL_DIR.mkdir(mode=0o700, exist_ok=True)
+    CACHE.mkdir(mode=0o700, exist_ok=True)
     Embedders(Settings(data_dir=MODEL_DIR, model_dir=MODEL_DIR)).get()

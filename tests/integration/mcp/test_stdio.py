@@ -120,14 +120,3 @@ def test_it_ends_with_its_input_and_writes_nothing_but_the_protocol(served: Serv
     assert answers[2]["result"]["isError"]
     assert (server.returncode, rest) == (0, "")
     assert served.api.secret not in json.dumps(answers) + said
-
-
-def test_without_the_extra_it_says_what_to_install() -> None:
-    script = 'import sys; sys.modules["mcp"] = None; from memorybase.cli import main; main()'
-    done = subprocess.run(
-        [sys.executable, "-c", script, "mcp"],
-        capture_output=True, text=True, env=environment(), timeout=60, check=False,
-    )  # fmt: skip
-
-    assert done.returncode == 1
-    assert "pip install 'memorybase[mcp]'" in done.stderr

@@ -62,7 +62,7 @@ def search(world: World, reranker: Reranker | None, **wanted: object) -> list[Hi
 
 
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("kind", ["double", pytest.param("cross-encoder", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["double", pytest.param("cross-encoder", marks=[pytest.mark.slow, pytest.mark.tools])])
 def test_the_fused_candidates_are_reranked(world: World, kind: str, request: pytest.FixtureRequest) -> None:
     world.new_base(threshold=1)
     world.say("s", *SAID)
@@ -87,7 +87,8 @@ def test_the_fused_candidates_are_reranked(world: World, kind: str, request: pyt
     assert search(world, own, session_id="another") == []
 
 
-@pytest.mark.slow  # loads torch
+@pytest.mark.slow
+@pytest.mark.tools
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
 def test_an_unusable_reranker_is_an_error_with_the_setting(world: World, tmp_path: Path) -> None:
     world.new_base(threshold=1)

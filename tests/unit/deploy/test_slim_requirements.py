@@ -78,7 +78,7 @@ def absent_modules() -> set[str]:
 @pytest.mark.slow
 def test_the_services_import_with_the_listed_packages_alone() -> None:
     absent = absent_modules()
-    assert {"torch", "kubernetes", "onnx", "scipy", "sklearn", "circus"} <= absent
+    assert {"kubernetes", "onnx", "safetensors", "circus"} <= absent
     code = IMPORT_ALL.format(absent=absent)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
@@ -90,11 +90,11 @@ def test_the_services_import_with_the_listed_packages_alone() -> None:
 
 def test_a_command_that_needs_more_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     def incomplete() -> None:
-        raise ModuleNotFoundError("No module named 'scipy.optimize'", name="scipy.optimize")
+        raise ModuleNotFoundError("No module named 'circus.arbiter'", name="circus.arbiter")
 
     monkeypatch.setattr(cli, "app", incomplete)
     monkeypatch.setattr(cli, "keep_new_files_private", lambda: None)
-    with pytest.raises(SystemExit, match=r"^error: this command needs the package scipy.*pip install memorybase$"):
+    with pytest.raises(SystemExit, match=r"^error: this command needs the package circus.*pip install memorybase$"):
         cli.main()
 
 
@@ -108,10 +108,10 @@ def test_a_missing_module_of_memorybase_is_a_defect(monkeypatch: pytest.MonkeyPa
         cli.main()
 
 
-def test_without_torch_a_missing_export_names_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_onnx_a_missing_export_names_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(exported, "find_spec", lambda _: None)
     source = ModelSource(DEFAULT_MODEL, tmp_path, "0" * 64, {})
-    with pytest.raises(ModelUnavailable, match=r"lacks torch, sentence_transformers, onnx\. .*export-model FOLDER"):
+    with pytest.raises(ModelUnavailable, match=r"lacks onnx, safetensors\. .*export-model FOLDER"):
         exported.ensure_exported(Settings(data_dir=tmp_path), source)
 
 
