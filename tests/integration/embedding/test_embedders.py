@@ -322,8 +322,9 @@ def test_int8_is_close_to_fp32_and_independent_of_the_batch(int8: Embedder, onnx
     assert cosines(vectors, int8.embed(TEXTS[::-1])[::-1]).min() > 0.9999
 
 
+@pytest.mark.usefixtures("onnx")
 def test_an_int8_form_that_differs_is_rejected(
-    model_settings: Settings, onnx: OnnxEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model_settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fp32 = exported_folder(model_settings, WHEEL)
     monkeypatch.setattr(export, "export_model", lambda _, folder: shutil.copytree(fp32, folder, dirs_exist_ok=True))
