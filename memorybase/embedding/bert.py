@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding.exported import MODEL_FILE, TOKENIZER_FILE, Manifest
+from memorybase.embedding.exported import TOKENIZER_FILE, Manifest, write_model
 from memorybase.embedding.onnx import STATES, VECTORS
 from memorybase.errors import ModelUnavailable
 
 OPSET = 17  # the first one with LayerNormalization
-WEIGHTS_FILE = "model.safetensors"
+SOURCE_FILE = "model.safetensors"
 HIDDEN = -1e9  # added to the attention to padding
 POOLINGS = {"cls", "mean"}
 Floats = NDArray[np.float32]
@@ -44,8 +44,6 @@ class Config:
 
 def build(source: Path, folder: Path) -> Manifest:
     """Write the graph of the model in `source` as model.onnx of `folder`; raises OtherArchitecture."""
-    from onnx import save
-
     config, pooling = _config(source), _pooling(source)
     stated = _read(source / "sentence_bert_config.json").get("max_seq_length")
     stated = stated or _read(source / "tokenizer_config.json").get("model_max_length", config.max_position_embeddings)
@@ -58,7 +56,7 @@ def build(source: Path, folder: Path) -> Manifest:
         graph = _Graph(config, _weights(source)).model(pooling)
     except KeyError as error:
         raise OtherArchitecture(f"its weights lack {error}") from error
-    save(graph, folder / MODEL_FILE)
+    write_model(graph, folder)
     return manifest
 
 
@@ -116,9 +114,9 @@ def _weights(source: Path) -> dict[str, Floats]:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    path = source / WEIGHTS_FILE
+    path = source / SOURCE_FILE
     if not path.is_file():
-        raise OtherArchitecture(f"it has no {WEIGHTS_FILE}")
+        raise OtherArchitecture(f"it has no {SOURCE_FILE}")
     try:
         stored = load_file(path)
     except SafetensorError as error:

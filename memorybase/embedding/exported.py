@@ -12,7 +12,7 @@ import time
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import structlog
 
@@ -21,6 +21,7 @@ from memorybase.errors import ModelUnavailable
 from memorybase.settings import Settings
 
 MODEL_FILE = "model.onnx"
+WEIGHTS_FILE = "weights.bin"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
 
@@ -50,6 +51,14 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         (folder / MANIFEST_FILE).write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+
+
+def write_model(model: Any, folder: Path) -> None:
+    """Write the graph, and its weights in a file of their own, which processes map into memory and share."""
+    import onnx
+
+    onnx.save(model, folder / MODEL_FILE, save_as_external_data=True, location=WEIGHTS_FILE)
+    (folder / WEIGHTS_FILE).chmod((folder / MODEL_FILE).stat().st_mode)  # onnx makes it readable for its user alone
 
 
 def exported_folder(settings: Settings, source: ModelSource, precision: Precision = "fp32") -> Path:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding.exported import MANIFEST_FILE, MODEL_FILE, TOKENIZER_FILE
+from memorybase.embedding.exported import MANIFEST_FILE, MODEL_FILE, TOKENIZER_FILE, write_model
 from memorybase.embedding.token_vectors import PROJECTION_FILE
 
 ACTIVATION_LEVELS = 127
@@ -32,7 +32,7 @@ def quantize_model(exported: Path, folder: Path) -> None:
 
     model = onnx.load(exported / MODEL_FILE)
     _quantize(model)
-    onnx.save(model, folder / MODEL_FILE)
+    write_model(model, folder)
     for name in (TOKENIZER_FILE, MANIFEST_FILE, PROJECTION_FILE):
         shutil.copyfile(exported / name, folder / name)
 

@@ -24,10 +24,9 @@ from memorybase.embedding import known
 from memorybase.operations import queries, vector_backup
 from memorybase.settings import Settings
 from memorybase.stack.manifest import Manifest, describe_file
-from memorybase.stack.state import DataDir, settings_in_use
+from memorybase.stack.state import DATABASE, DataDir, settings_in_use
 from memorybase.vectors import saved
 
-DATABASE = "memorybase.db"
 SPARE_BYTES = 64_000_000  # left on the disk beside the copy of the database
 LISTINGS = 20  # of a folder that changes while it is copied
 

@@ -19,13 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memorybase import __version__, errors
-from memorybase.database import migrate
 from memorybase.database.sqlite_copy import sync
 from memorybase.settings import embedded
-from memorybase.stack.backup import DATABASE
 from memorybase.stack.manifest import Manifest, StoredFile, describe_file
-from memorybase.stack.state import PART, READY, RESTORED, DataDir
-from memorybase.vectors import saved
+from memorybase.stack.state import DATABASE, PART, READY, RESTORED, DataDir
 
 PLAN = "plan.json"
 FILES = "files"
@@ -51,6 +48,10 @@ def verify(source: Path, on_progress: OnProgress = lambda *_: None) -> Manifest:
 
 def _usable(source: Path) -> Manifest:
     """The manifest, if this version can read the backup."""
+    from memorybase.database import (
+        migrate,  # not at the top: `memorybase up` imports this module, and keeps what it loads
+    )
+
     manifest = Manifest.read(source)
     if not migrate.knows(manifest.schema):
         raise errors.InvalidRequest(
@@ -156,6 +157,8 @@ def _check_copy(source: Path, copy: Path, expected: StoredFile) -> None:
 
 def _place(name: str) -> str:
     """Where a file of the backup belongs in the data directory."""
+    from memorybase.vectors import saved
+
     return f"{RESTORED}/{name}" if name.startswith(f"{saved.FOLDER}/") else name
 
 

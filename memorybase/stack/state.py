@@ -25,6 +25,7 @@ from memorybase.settings import RESTORED_FOLDER, Settings, embedded
 PORTS = range(20_000, 32_000)
 LOG_BYTES = 5_000_000
 # Folders of a restore in the data directory: stack/restore.py.
+DATABASE = "memorybase.db"
 PART, READY, RESTORED = "restore.part", "restore.ready", RESTORED_FOLDER
 
 

@@ -49,7 +49,7 @@ TEXTS = [
     *(f"Note {number}: " + "the cursor moves last, " * (number % 11) for number in range(16)),
 ]
 
-EXPORTED = ["manifest.json", MODEL_FILE, "projection.npz", "tokenizer.json"]
+EXPORTED = ["manifest.json", MODEL_FILE, "projection.npz", "tokenizer.json", "weights.bin"]
 DIFFERENT: list[tuple[str, Any, str]] = [
     ("config.json", {"model_type": "mpnet"}, "its model_type is mpnet, not bert"),
     ("config.json", {"hidden_act": "relu"}, "its hidden_act is relu, not gelu"),
