@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from api.schemas import Body, Identifier, Moment, Stored
+from memorybase.caveats import Caveat
 from memorybase.facts.recall import FactHit
 from memorybase.search.search import Hit
 
@@ -15,11 +16,13 @@ MAX_FACTS_FOUND = 50
 
 class SearchAnswer(BaseModel):
     """Hits, best first, each message once; ties: the later message first, then by id. `facts`: if the request asks for
-    them, what a model derived from messages, best first. Their scores do not compare with those of messages."""
+    them, what a model derived from messages, best first. Their scores do not compare with those of messages.
+    `warnings`: why nothing was found, if nothing can be."""
 
     results: list[Hit]
     took_ms: float
     facts: list[FactHit] = Field(default_factory=list)
+    warnings: list[Caveat] = Field(default_factory=list)
 
 
 class DistillationBody(Body):

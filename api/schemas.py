@@ -460,12 +460,13 @@ class SummaryBody(Body):
 class RecallBody(Body):
     """Recall of memories. `share`: part of the budget that is reserved for memories; 0: no recall. `top_k`: maximum
     messages to recall from; default: as many as fit, with the turns around them. `scope`: where a session without an
-    end user recalls from. `facts`: add facts that a model derived, in up to half of the share."""
+    end user recalls from; default: the whole flow if it knows no end users at all, else the session. `facts`: add
+    facts that a model derived, in up to half of the share."""
 
     top_k: int | None = Field(default=None, ge=1, description=_up_to("max_top_k"))
     share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    scope: Literal["session", "flow"] = "session"
+    scope: Literal["session", "flow"] | None = None
     facts: bool = False
     mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
     weights: PartWeightsBody | None = None

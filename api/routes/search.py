@@ -13,6 +13,7 @@ from memorybase.auth.api_keys import Principal
 from memorybase.facts.beside import beside
 from memorybase.facts.recall import FactHit
 from memorybase.search import search
+from memorybase.search.nothing_found import why_nothing
 from memorybase.search.parts import PartWeights
 from memorybase.search.request import SearchRequest
 from memorybase.search.several import search_several
@@ -44,7 +45,9 @@ def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> 
 
 def _search(services: Services, caller: Principal, body: SearchBody, request: SearchRequest) -> SearchAnswer:
     found = search.search(services, caller.user_id, request)
-    return _answer(found, beside(services, caller.user_id, request) if body.facts else [])
+    facts = beside(services, caller.user_id, request) if body.facts else []
+    answer = _answer(found, facts)
+    return answer if found.results else answer.model_copy(update={"warnings": why_nothing(services, request)})
 
 
 def _answer(found: search.SearchAnswer, facts: list[FactHit]) -> SearchAnswer:

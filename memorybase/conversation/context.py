@@ -23,7 +23,8 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import caveats, errors
+from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
 from memorybase.conversation.history.session_reader import Tail, precedes, tails
 from memorybase.conversation.memory_use.provenance import ViewOrigin
@@ -74,6 +75,7 @@ TURNS_AROUND = 2  # on either side of a hit; they are added last
 FURTHER_TOKENS = 1_000  # the report says what this larger budget would add
 
 Scope = Literal["session", "flow"]
+Searched = Literal["end_user", "session", "flow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class RecallOptions:
 
     share   of the budget, reserved for memories; 0 recalls nothing
     top_k   messages at most; None: as many as fit, and the turns around them
-    scope   where to search if there is no end user
+    scope   where to search if there is no end user; None: the flow if it has none at all, else the session
     facts   add what a model derived from messages, in up to half of the share
 
     The others are those of a search.
@@ -91,7 +93,7 @@ class RecallOptions:
     top_k: int | None = None
     share: float = 0.3
     min_score: float | None = None
-    scope: Scope = "session"
+    scope: Scope | None = None
     facts: bool = False
     mode: Mode = "hybrid"
     weights: PartWeights | None = None
@@ -167,30 +169,34 @@ class RecalledFact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextReport(Report):
     """The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
-    larger one would add. `facts` were derived by a model, best first."""
+    larger one would add. `facts` were derived by a model, best first. `searched`: whose messages memories were sought
+    in; null without a search."""
 
     recalled: tuple[Recalled, ...]
     standing: tuple[StandingUse, ...]
     facts: tuple[RecalledFact, ...]
     spent: Spent
     further: Further
+    searched: Searched | None
+    warnings: tuple[Caveat, ...]
 
 
 def build_context(services: Services, user_id: UUID, request: ContextRequest) -> View:
     """What a model reads on its next turn. Raises NotFound, also for a leaf of another session, InvalidRequest, and
     SessionConflict for another end user."""
-    end_user_id = _checked(services, user_id, request)
+    place = _checked(services, user_id, request)
+    request, end_user_id = place.request, place.end_user_id
     past = _read(services, request)
     standing = _standing(services, request, end_user_id)
     found = _NOTHING_FOUND
     budget = request.token_budget
-    searched = bool(request.query and request.use_memory and request.recall.share)
+    searched = place.searched is not None
     if searched:
         history = past.view(budget, reserved=_reserved(request, budget) + standing.within(budget).tokens)
         found = _recall(services, user_id, request, end_user_id, history)
     given = _within(past, standing, found, request, budget)
     more = _within(past, standing, found, request, budget + FURTHER_TOKENS)
-    memory, view = given.memory, _with_report(given, budget, _further(given, more))
+    memory, view = given.memory, _with_report(given, budget, _further(given, more), place)
     if memory.expired is not None:
         _request_summary(services, past.key, memory.expired)
     if request.use_memory and request.run_id is not None and request.node_id is not None:
@@ -273,7 +279,7 @@ def _further(given: _Given, more: _Given) -> Further:
     )
 
 
-def _with_report(given: _Given, budget: int, further: Further) -> View:
+def _with_report(given: _Given, budget: int, further: Further, place: _Place) -> View:
     view = given.memory.view
     report = {field.name: getattr(view.report, field.name) for field in fields(view.report)}
     recalled = tuple(Recalled(message_id=str(each.turn.message_id), score=each.turn.score) for each in given.memories)
@@ -282,6 +288,7 @@ def _with_report(given: _Given, budget: int, further: Further) -> View:
         for hit in given.facts.hits
     )
     report |= {"recalled": recalled, "standing": given.standing.uses(), "facts": facts}
+    report |= {"searched": place.searched, "warnings": place.warnings}
     return replace(view, report=ContextReport(**report, spent=_spent(view, budget), further=further))
 
 
@@ -301,8 +308,19 @@ def _standing(services: Services, request: ContextRequest, end_user_id: str | No
     return Standing(ranked, share, request.counter)
 
 
-def _checked(services: Services, user_id: UUID, request: ContextRequest) -> str | None:
-    """The end user of the session."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The request with its scope decided, the session's end user, and where memories are sought."""
+
+    request: ContextRequest
+    end_user_id: str | None
+    searched: Searched | None
+    warnings: tuple[Caveat, ...]
+
+
+def _checked(services: Services, user_id: UUID, request: ContextRequest) -> _Place:
+    """Where the context is built. Two people's memories must never mix: who is unknown in a flow that knows end users
+    recalls from the own session only, unless the call says otherwise."""
     with services.database.reading() as db:
         check_flow(db, user_id, request.flow_id)
         for base_id in request.memory_base_ids:
@@ -310,15 +328,28 @@ def _checked(services: Services, user_id: UUID, request: ContextRequest) -> str 
             if base is None or base.flow_id != request.flow_id:
                 raise not_found("memory base", base_id, field="memory_base_ids")
         found = sessions.fetch_session(db, request.flow_id, request.session_id)
-    if found is None or found.deleted_at is not None:
-        return request.end_user_id
-    if request.end_user_id is not None and request.end_user_id != found.end_user_id:
-        raise errors.SessionConflict(
-            "The session belongs to another end user or to none",
-            field="end_user_id",
-            value=request.end_user_id,
-        )
-    return found.end_user_id
+        known = found is not None and found.deleted_at is None
+        end_user_id = request.end_user_id
+        if found is not None and known:
+            if end_user_id is not None and end_user_id != found.end_user_id:
+                raise errors.SessionConflict(
+                    "The session belongs to another end user or to none", field="end_user_id", value=end_user_id
+                )
+            end_user_id = found.end_user_id
+        scope = request.recall.scope
+        alone = scope is None and end_user_id is None and sessions.has_end_users(db, request.flow_id)
+        if scope is None:
+            scope = "session" if alone else "flow"
+        searches = bool(request.query and request.use_memory and request.recall.share)
+        has_base = not searches or bool(memory_bases.base_ids_of_flow(db, request.flow_id))
+    warnings = [
+        *([] if known else [caveats.UNKNOWN_SESSION]),
+        *([] if has_base else [caveats.NO_MEMORY_BASE]),
+        *([caveats.WITHIN_SESSION] if alone and searches else []),
+    ]
+    searched: Searched | None = ("end_user" if end_user_id is not None else scope) if searches else None
+    request = replace(request, recall=replace(request.recall, scope=scope))
+    return _Place(request, end_user_id, searched, tuple(warnings))
 
 
 @dataclass(slots=True)

@@ -229,6 +229,12 @@ def present(db: OrmSession, flow_id: UUID, message_ids: Collection[UUID]) -> set
     return found
 
 
+def has_end_users(db: OrmSession, flow_id: UUID) -> bool:
+    """Whether any session of the flow belongs to an end user, deleted ones included."""
+    named = sa.select(Session.end_user_id).where(Session.flow_id == flow_id, Session.end_user_id.is_not(None)).limit(1)
+    return db.scalar(named) is not None
+
+
 def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
     return db.scalar(sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id))
 

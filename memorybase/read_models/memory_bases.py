@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.caveats import OUTPUTS_ONLY, Caveat
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase, Priority
@@ -78,6 +79,7 @@ class MemoryBaseView:
     dead_letters: int
     sessions_near_threshold: int
     condition: ConditionName
+    warnings: tuple[Caveat, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,7 @@ def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Co
         sessions=row.sessions,
         dead_letters=row.dead_letters,
         sessions_near_threshold=near.get(base.id, 0),
+        warnings=(OUTPUTS_ONLY,) if row.capture == Capture.OUTPUTS else (),
         condition=condition_name(
             mismatch=base.mismatch,
             dead_letters=row.dead_letters,

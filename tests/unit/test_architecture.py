@@ -22,6 +22,7 @@ LAYERS: dict[str, set[str]] = {
     "ground": {
         "memorybase",
         "memorybase.embedding_settings",
+        "memorybase.caveats",
         "memorybase.distiller_settings",
         "memorybase.errors",
         "memorybase.ids",

@@ -2590,6 +2590,22 @@ export interface components {
             deleted: boolean;
         };
         /**
+         * Caveat
+         * @description An entry of an answer's `warnings`. Programs read the `code`.
+         */
+        Caveat: {
+            /**
+             * Code
+             * @description What it is about: `outputs_only`, `no_memory_base`, `unknown_session` or `recalled_within_session`.
+             */
+            code: string;
+            /**
+             * Message
+             * @description For people; may change.
+             */
+            message: string;
+        };
+        /**
          * ChangeView
          * @description One change of a message. `former` and `difference` only of an edit: the fields that it replaced, and what it did
          *     to the text.
@@ -3409,7 +3425,8 @@ export interface components {
         /**
          * ContextReport
          * @description The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
-         *     larger one would add. `facts` were derived by a model, best first.
+         *     larger one would add. `facts` were derived by a model, best first. `searched`: whose messages memories were sought
+         *     in; null without a search.
          */
         ContextReport: {
             /**
@@ -3480,6 +3497,16 @@ export interface components {
             spent: components["schemas"]["Spent"];
             /** @description What a larger budget would add. */
             further: components["schemas"]["Further"];
+            /**
+             * Searched
+             * @description Whose messages memories were sought in: the end user's, the whole flow's, or the session's own; null without a search.
+             */
+            searched: ("end_user" | "session" | "flow") | null;
+            /**
+             * Warnings
+             * @description Why the view may hold less than expected, and what to do about it.
+             */
+            warnings: components["schemas"]["Caveat"][];
         };
         /**
          * CorrectionOf
@@ -7079,6 +7106,11 @@ export interface components {
             sessions_near_threshold: number;
             /** @description What the web page shows: the first of these that holds. `lost`: vectors are missing. `failed`: it has dead letters. `unreachable`: the vector store fails. `building`: a regenerate runs. `working`: it ingests. `waiting`: it has pending messages. `paused`: it is paused, or auto_capture is off. `ok`: everything is searchable. */
             condition: components["schemas"]["ConditionName"];
+            /**
+             * Warnings
+             * @description What it will not remember.
+             */
+            warnings: components["schemas"]["Caveat"][];
         };
         /**
          * MessageActionBody
@@ -9041,7 +9073,8 @@ export interface components {
          * RecallBody
          * @description Recall of memories. `share`: part of the budget that is reserved for memories; 0: no recall. `top_k`: maximum
          *     messages to recall from; default: as many as fit, with the turns around them. `scope`: where a session without an
-         *     end user recalls from. `facts`: add facts that a model derived, in up to half of the share.
+         *     end user recalls from; default: the whole flow if it knows no end users at all, else the session. `facts`: add
+         *     facts that a model derived, in up to half of the share.
          */
         RecallBody: {
             /**
@@ -9062,11 +9095,9 @@ export interface components {
             min_score?: number | null;
             /**
              * Scope
-             * @description Where a session without an end user recalls from.
-             * @default session
-             * @enum {string}
+             * @description Where a session without an end user recalls from; null: the flow if no session of it has one, else the session.
              */
-            scope?: "session" | "flow";
+            scope?: ("session" | "flow") | null;
             /**
              * Facts
              * @description Whether to add facts that a model derived from messages, in up to half of the share.
@@ -9939,6 +9970,7 @@ export interface components {
          * SearchAnswer
          * @description Hits, best first, each message once; ties: the later message first, then by id. `facts`: if the request asks for
          *     them, what a model derived from messages, best first. Their scores do not compare with those of messages.
+         *     `warnings`: why nothing was found, if nothing can be.
          */
         SearchAnswer: {
             /**
@@ -9956,6 +9988,11 @@ export interface components {
              * @description What a model derived from messages, if the request asks for it, best first. The scores do not compare with those of messages.
              */
             facts?: components["schemas"]["FactHit"][];
+            /**
+             * Warnings
+             * @description Why nothing was found, if nothing can be.
+             */
+            warnings?: components["schemas"]["Caveat"][];
         };
         /**
          * SearchBody
@@ -16759,7 +16796,8 @@ export interface operations {
                      *           "chunks_missing": null,
                      *           "dead_letters": 0,
                      *           "sessions_near_threshold": 0,
-                     *           "condition": "ok"
+                     *           "condition": "ok",
+                     *           "warnings": []
                      *         }
                      *       ],
                      *       "total": 1,
@@ -16844,7 +16882,8 @@ export interface operations {
                      *       "chunks_missing": null,
                      *       "dead_letters": 0,
                      *       "sessions_near_threshold": 0,
-                     *       "condition": "ok"
+                     *       "condition": "ok",
+                     *       "warnings": []
                      *     }
                      */
                     "application/json": components["schemas"]["MemoryBaseView"];
@@ -16914,7 +16953,8 @@ export interface operations {
                      *       "chunks_missing": null,
                      *       "dead_letters": 0,
                      *       "sessions_near_threshold": 0,
-                     *       "condition": "ok"
+                     *       "condition": "ok",
+                     *       "warnings": []
                      *     }
                      */
                     "application/json": components["schemas"]["MemoryBaseView"];
@@ -17040,7 +17080,8 @@ export interface operations {
                      *       "chunks_missing": null,
                      *       "dead_letters": 0,
                      *       "sessions_near_threshold": 0,
-                     *       "condition": "ok"
+                     *       "condition": "ok",
+                     *       "warnings": []
                      *     }
                      */
                     "application/json": components["schemas"]["MemoryBaseView"];
@@ -20866,7 +20907,9 @@ export interface operations {
                      *               "history_tokens": 0,
                      *               "recall_messages": 0,
                      *               "recall_tokens": 0
-                     *             }
+                     *             },
+                     *             "searched": "end_user",
+                     *             "warnings": []
                      *           },
                      *           "query": "peanuts",
                      *           "at": "2026-01-15T09:30:00Z"
@@ -22119,7 +22162,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "took_ms": 3.2,
-                     *       "facts": []
+                     *       "facts": [],
+                     *       "warnings": []
                      *     }
                      */
                     "application/json": components["schemas"]["SearchAnswer"];
@@ -22195,7 +22239,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "took_ms": 3.2,
-                     *       "facts": []
+                     *       "facts": [],
+                     *       "warnings": []
                      *     }
                      */
                     "application/json": components["schemas"]["SearchAnswer"];
@@ -24799,7 +24844,9 @@ export interface operations {
                      *           "history_tokens": 0,
                      *           "recall_messages": 0,
                      *           "recall_tokens": 0
-                     *         }
+                     *         },
+                     *         "searched": "end_user",
+                     *         "warnings": []
                      *       }
                      *     }
                      */

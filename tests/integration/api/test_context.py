@@ -117,3 +117,23 @@ def test_a_context_ends_at_the_leaf_that_the_caller_names(api: Api) -> None:
         earlier = api.post("/context", asked | {"leaf_id": "a2"})
         assert [m["content"] for m in earlier["messages"]] == ["q1", "a1", "q2", "a2"]
     assert api.refused("POST", "/context", 404, json=body | {"leaf_id": "unknown"})["field"] == "leaf_id"
+
+
+def test_an_answer_says_why_it_holds_less_than_expected(api: Api) -> None:
+    talk(api, 1)
+
+    def codes(answer: Any) -> list[str]:
+        return [each["code"] for each in answer["warnings"]]
+
+    nowhere = {"flow_id": "support", "query": "boat"}
+    assert codes(api.post("/search", nowhere)) == ["no_memory_base"]
+    assert codes(api.post("/search", nowhere | {"session_id": "s2"})) == ["no_memory_base", "unknown_session"]
+    assert codes(context(api, query="boat", session_id="s2")["report"]) == ["unknown_session", "no_memory_base"]
+    outputs = api.post("/memories", {"name": "outputs", "flow_id": "support"}, expect=201)
+    assert codes(outputs) == ["outputs_only"]
+    assert codes(api.post("/memories", {"name": "all", "flow_id": "support", "capture": "all"}, expect=201)) == []
+    assert codes(api.post("/search", nowhere)) == []
+    assert codes(api.post(f"/memories/{outputs['id']}/search", {"query": "boat", "session_id": "s2"})) == [
+        "unknown_session"
+    ]
+    assert codes(context(api, query="boat")["report"]) == []

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from harness.world import World
 
+from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, WITHIN_SESSION
 from memorybase.conversation import Limits, View
 from memorybase.conversation.context import RECALL_HEADING, ContextReport, ContextRequest, RecallOptions, build_context
 from memorybase.conversation.memory_use import record as uses
@@ -122,6 +123,31 @@ def test_without_an_end_user_recall_stays_within_the_session_unless_the_scope_is
     assert "Minka" not in within
     assert "Felix" not in within
     assert "Minka" in recalled(context(world, "anonymous", **narrow, recall=RecallOptions(scope="flow")))
+
+
+def test_without_a_scope_the_flow_is_searched_until_it_knows_an_end_user(world: World) -> None:
+    query = {"query": "What is my cat Minka called?"}
+    without = account(context(world, **query))
+    base = world.new_base(threshold=1)
+    converse(world, "old", "My cat is Minka.", "Minka is a lovely cat.")
+    world.settle()
+    alone = context(world, **query)
+    converse(world, "eves", "Hello.", "Hi.", end_user_id="eve")
+    among_others = context(world, **query)
+
+    assert base
+    assert without.warnings == (UNKNOWN_SESSION, NO_MEMORY_BASE)
+    assert "Minka" in recalled(alone)
+    assert (account(alone).searched, account(alone).warnings) == ("flow", (UNKNOWN_SESSION,))
+    assert recalled(among_others) == ""
+    assert (account(among_others).searched, account(among_others).warnings) == (
+        "session",
+        (UNKNOWN_SESSION, WITHIN_SESSION),
+    )
+    explicit = account(context(world, "old", **query, recall=RecallOptions(scope="session")))
+    assert (explicit.searched, explicit.warnings) == ("session", ())
+    assert account(context(world, "eves", **query)).searched == "end_user"
+    assert account(context(world, "old")).searched is None
 
 
 def test_without_the_vector_store_keyword_search_recalls_and_the_report_says_so(world: World, base: UUID) -> None:

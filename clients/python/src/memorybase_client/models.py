@@ -241,6 +241,15 @@ class CapturedMessage(Answer):
     """Whether the message was deleted earlier and therefore stays deleted."""
 
 
+class Caveat(Answer):
+    """An entry of an answer's `warnings`. Programs read the `code`."""
+
+    code: str
+    """What it is about: `outputs_only`, `no_memory_base`, `unknown_session` or `recalled_within_session`."""
+    message: str
+    """For people; may change."""
+
+
 class ChangeView(Answer):
     """One change of a message. `former` and `difference` only of an edit: the fields that it replaced, and what it
     did to the text.
@@ -457,7 +466,8 @@ class ContextConfig(TypedDict):
 
 class ContextReport(Answer):
     """The report of a view, its memories and its standing statements in order, how its budget was spent, and what
-    a larger one would add. `facts` were derived by a model, best first.
+    a larger one would add. `facts` were derived by a model, best first. `searched`: whose messages memories
+    were sought in; null without a search.
     """
 
     kept: list[str]
@@ -490,6 +500,12 @@ class ContextReport(Answer):
     """How the budget was spent."""
     further: Further
     """What a larger budget would add."""
+    searched: Literal["end_user", "session", "flow"] | str | None = None
+    """Whose messages memories were sought in: the end user's, the whole flow's, or the session's own; null without
+    a search.
+    """
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Why the view may hold less than expected, and what to do about it."""
 
 
 class CorrectionOf(Answer):
@@ -1968,6 +1984,8 @@ class MemoryBaseView(Answer):
     `waiting`: it has pending messages. `paused`: it is paused, or auto_capture is off. `ok`: everything is
     searchable.
     """
+    warnings: list[Caveat] = Field(default_factory=list)
+    """What it will not remember."""
 
 
 class MemoryUseSummary(Answer):
@@ -2498,8 +2516,8 @@ class Readiness(Answer):
 class RecallBody(TypedDict):
     """Recall of memories. `share`: part of the budget that is reserved for memories; 0: no recall. `top_k`:
     maximum messages to recall from; default: as many as fit, with the turns around them. `scope`: where a
-    session without an end user recalls from. `facts`: add facts that a model derived, in up to half of the
-    share.
+    session without an end user recalls from; default: the whole flow if it knows no end users at all, else the
+    session. `facts`: add facts that a model derived, in up to half of the share.
     """
 
     top_k: NotRequired[int | None]
@@ -2510,8 +2528,10 @@ class RecallBody(TypedDict):
     """Part of the budget that is reserved for memories; 0: no recall."""
     min_score: NotRequired[float | None]
     """Minimum score of a result, from 0 to 1."""
-    scope: NotRequired[Literal["session", "flow"]]
-    """Where a session without an end user recalls from."""
+    scope: NotRequired[Literal["session", "flow"] | None]
+    """Where a session without an end user recalls from; null: the flow if no session of it has one, else the
+    session.
+    """
     facts: NotRequired[bool]
     """Whether to add facts that a model derived from messages, in up to half of the share."""
     mode: NotRequired[Literal["hybrid", "dense", "keyword"]]
@@ -2918,7 +2938,7 @@ class ScoreParts(Answer):
 class SearchAnswer(Answer):
     """Hits, best first, each message once; ties: the later message first, then by id. `facts`: if the request asks
     for them, what a model derived from messages, best first. Their scores do not compare with those of
-    messages.
+    messages. `warnings`: why nothing was found, if nothing can be.
     """
 
     results: list[Hit]
@@ -2929,6 +2949,8 @@ class SearchAnswer(Answer):
     """What a model derived from messages, if the request asks for it, best first. The scores do not compare with
     those of messages.
     """
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Why nothing was found, if nothing can be."""
 
 
 class SessionView(Answer):

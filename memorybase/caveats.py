@@ -1,0 +1,33 @@
+"""What an answer says about itself if it may hold less than its reader expects, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """An entry of an answer's `warnings`. Programs read the `code`."""
+
+    code: str
+    message: str
+
+
+OUTPUTS_ONLY = Caveat(
+    "outputs_only",
+    "This memory base remembers what the flow answers, and nothing that users say. "
+    'With "capture": "all" it remembers both.',
+)
+NO_MEMORY_BASE = Caveat(
+    "no_memory_base",
+    "The flow has no memory base, so nothing is found in it. Create one: POST /v1/memories.",
+)
+UNKNOWN_SESSION = Caveat(
+    "unknown_session",
+    "The flow has no session of this id: nothing of it was captured, or it was deleted.",
+)
+WITHIN_SESSION = Caveat(
+    "recalled_within_session",
+    "Only this session was searched for memories: other sessions of the flow belong to end users, and this one names "
+    'none. Name its end_user_id, or set "recall": {"scope": "flow"} to search everybody\'s sessions.',
+)
