@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
-from uuid import UUID
 
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -23,7 +21,7 @@ from api.web.markdown import to_html
 from memorybase import __version__
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.messages import ROLES, message_text
-from memorybase.read_models.titles import SessionKey, Titled
+from memorybase.read_models.titles import title_of
 from memorybase.search.vector_search import PENDING_MESSAGES
 
 STATIC = Path(__file__).parent / "static"
@@ -182,12 +180,6 @@ def excerpt(content: Any, max_chars: int = 160) -> str:
 def speaker(name: str) -> str:
     """Who speaks: a role as a title, a name as it is."""
     return name.capitalize() if name in ROLES else name
-
-
-def title_of(titles: Mapping[SessionKey, Titled], flow_id: UUID, session_id: str) -> str:
-    """What a session is called: its title, else its id."""
-    found = titles.get((flow_id, session_id))
-    return (found.title if found else None) or session_id
 
 
 def truncate(text: str, max_chars: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from memorybase.read_models.memory_bases import MemoryBaseView
 
-Tone = Literal["ok", "working", "waiting", "failed", "off", "empty"]
+Tone = Literal["ok", "working", "waiting", "failed", "off", "none"]
 Icon = Literal["check", "arc", "clock", "exclamation", "pause", "circle"]
 
 # A session is near its threshold with this share of it pending.
@@ -55,7 +55,7 @@ _SHOWN: dict[ConditionName, tuple[str, Tone, Icon]] = {
     ConditionName.PAUSED: ("Off", "off", "pause"),
     ConditionName.OK: ("Searchable", "ok", "check"),
 }
-_EMPTY: tuple[str, Tone, Icon] = ("Empty", "empty", "circle")  # ok, and holds no message
+_EMPTY: tuple[str, Tone, Icon] = ("Empty", "none", "circle")  # ok, and holds no message
 
 
 def condition_name(

@@ -16,9 +16,11 @@ from memorybase.database.paging import PageRequest
 from memorybase.models import Flow, MemoryBase, PlannedBaseDeletion, PlannedDeletion, Session
 from memorybase.read_models import sessions
 from memorybase.read_models.session_queries import SessionFilter
+from memorybase.read_models.titles import session_titles, title_of
 from memorybase.services import Services
 
 OF_EACH = 5
+LEAST = 3  # characters: a shorter text is in most of the sessions, and each keystroke asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +35,21 @@ class Named:
 
 
 def find_named(services: Services, user_id: UUID, text: str) -> list[Named]:
-    """At most five of each kind, flows and memory bases by name, sessions of the latest capture first and before them
-    those whose whole id the text is; nothing for an empty text."""
+    """At most five of each kind; nothing for an empty text. Flows and memory bases by name; sessions whose whole id the
+    text is, then those that the filter of their list finds, if the text has LEAST characters, latest capture first."""
     if not text.strip():
         return []
     with services.database.reading(on_replica=True) as db:
         named = [*_flows(db, user_id, text), *_memory_bases(db, user_id, text)]
         exact, people = _sessions_of_id(db, user_id, text), _people(db, user_id, text)
-    wanted = SessionFilter(text=text, order="recent", without_planned=True)
-    listed = sessions.list_sessions(services, user_id, wanted, PageRequest(size=OF_EACH)).items
-    called = {(each.flow_id, each.session_id): each.title for each in listed}
-    keys = list(dict.fromkeys([*exact, *called]))[:OF_EACH]
-    return [*named, *(Named("session", called.get(key) or key[1], key[1], key[0]) for key in keys), *people]
+    listed: list[tuple[UUID, str]] = []
+    if len(text.strip()) >= LEAST:
+        wanted = SessionFilter(text=text, order="recent", without_planned=True)
+        page = sessions.list_sessions(services, user_id, wanted, PageRequest(size=OF_EACH))
+        listed = [(each.flow_id, each.session_id) for each in page.items]
+    keys = list(dict.fromkeys([*exact, *listed]))[:OF_EACH]
+    called = session_titles(services, user_id, keys)
+    return [*named, *(Named("session", title_of(called, *key), key[1], key[0]) for key in keys), *people]
 
 
 def _flows(db: OrmSession, user_id: UUID, text: str) -> list[Named]:

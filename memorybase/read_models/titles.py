@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -34,6 +34,12 @@ def session_titles(services: Services, user_id: UUID, keys: Collection[SessionKe
         (row.Session.flow_id, row.Session.session_id): Titled(session_title(row.Session, row.question), row.written_at)
         for row in rows
     }
+
+
+def title_of(titles: Mapping[SessionKey, Titled], flow_id: UUID, session_id: str) -> str:
+    """What a session is called: its title, else its id."""
+    found = titles.get((flow_id, session_id))
+    return (found.title if found else None) or session_id
 
 
 def session_title(session: Session, question: object) -> str | None:

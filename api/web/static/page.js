@@ -193,8 +193,9 @@
   });
   if (performance.getEntriesByType("navigation")[0]?.type === "navigate") {
     const here = $("[data-scroll-here]"), isShort = document.documentElement.scrollHeight < 2 * innerHeight;
-    // A short session is read from its title on.
-    if (here && !(isShort && here.dataset.scrollHere === "end")) here.scrollIntoView({ block: here.dataset.scrollHere });
+    const scroll = () => here.scrollIntoView({ block: here.dataset.scrollHere });
+    // A short session is read from its title on. The font changes the heights of a long one.
+    if (here && !(isShort && here.dataset.scrollHere === "end")) { scroll(); document.fonts.ready.then(scroll); }
   }
 
   // A fold that stays open in this tab until it is closed.

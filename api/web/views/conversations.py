@@ -147,7 +147,7 @@ def _chips(root: str, filters: Filters, flow: FlowView | None) -> list[tuple[str
         "person": ("Person", filters.person),
         "q": ("Text", filters.q),
         "state": ("State", STATES[SearchState(filters.state)][1] if filters.state else ""),
-        "since": ("Time", TIMES.get(filters.since, "")),
+        "since": ("Captured", TIMES.get(filters.since, "")),
     }
     return [(name, value, root + filters.url(**{key: ""})) for key, (name, value) in values.items() if value]
 

@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.web import timeline
 from api.web.bubbles import bubbles
-from api.web.rendering import address, title_of
+from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import PageRequest
@@ -67,8 +67,8 @@ async def session(
     read = await visit.read(transcript.read_transcript, shown.flow_id, id, shown.place(at=here))
     titled = await visit.read(titles.session_titles, [(shown.flow_id, id)])
     return visit.page(
-        "session.html", place="conversations", title=title_of(titled, shown.flow_id, id), shown=shown, about=about,
-        titled=titled.get((shown.flow_id, id)), here=here, roles=ROLES,
+        "session.html", place="conversations", title=titles.title_of(titled, shown.flow_id, id), about=about,
+        shown=shown, titled=titled.get((shown.flow_id, id)), here=here, roles=ROLES,
         flow=await visit.read(sessions.get_flow, shown.flow_id),
         is_held=await visit.read(holds.is_held, shown.flow_id, id),
         before=max((seq for seq in found if here is not None and seq < here), default=None),

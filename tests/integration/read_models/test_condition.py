@@ -68,8 +68,8 @@ def test_the_worst_that_holds_is_named() -> None:
 
 def test_a_memory_base_passes_through_its_conditions(world: World) -> None:
     base = world.new_base(threshold=5)
-    assert shown(world, base) == Condition(ConditionName.OK, "Empty", "empty", "circle")
-    assert shown_as(ConditionName.OK, "Empty") == ("empty", "circle")
+    assert shown(world, base) == Condition(ConditionName.OK, "Empty", "none", "circle")
+    assert shown_as(ConditionName.OK, "Empty") == ("none", "circle")
     world.say("s", "one")
     assert shown(world, base) == Condition(ConditionName.WAITING, "Waiting", "waiting", "clock", "1 wait")
     world.say("s", "two", "three", "four", "five")
