@@ -33,7 +33,7 @@ STUCK_AFTER = timedelta(minutes=1)
 
 # A page asks every two seconds: more are not counted.
 DUE_COUNTED = 10_000
-RATE_OVER = timedelta(minutes=1)
+RATE_OVER, RATE_AT_LEAST_OVER = timedelta(minutes=1), timedelta(seconds=5)
 
 # This many processes of one kind lost within this time, and none that lives for longer than STEADY: they keep crashing,
 # each after its first heartbeats, which alone would look alive.
@@ -70,8 +70,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Messages that are due, at most DUE_COUNTED, and how long they take at the rate of the last minute; None if
-    nothing was ingested in it."""
+    """Messages that are due, at most DUE_COUNTED, and how long they take at the rate since the first ingestion of the
+    last minute; None without one."""
 
     messages: int
     seconds_left: float | None
@@ -216,8 +216,11 @@ def backlog(services: Services, user_id: UUID) -> Backlog:
         due = queries.due_messages(db, user_id, at_most=DUE_COUNTED)
         if not due:
             return Backlog(0, None)
-        ingested = queries.ingested_since(db, user_id, clock.now(db) - RATE_OVER)
-    return Backlog(due, due * RATE_OVER.total_seconds() / ingested if ingested else None)
+        now = clock.now(db)
+        ingested, first = queries.ingested_since(db, user_id, now - RATE_OVER)
+    if first is None:
+        return Backlog(due, None)
+    return Backlog(due, due / ingested * max(now - first, RATE_AT_LEAST_OVER).total_seconds())
 
 
 def check_vector_server(services: Services, server: str) -> None:

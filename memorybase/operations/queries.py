@@ -128,17 +128,21 @@ def due_messages(db: OrmSession, user_id: UUID, *, at_most: int) -> int:
     return db.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
 
-def ingested_since(db: OrmSession, user_id: UUID, since: datetime) -> int:
-    """Messages that the user's memory bases hold since then, and did not hold before."""
+def ingested_since(db: OrmSession, user_id: UUID, since: datetime) -> tuple[int, datetime | None]:
+    """How many messages the user's memory bases hold since then and did not hold before, and when the first came."""
     found = (
-        sa.select(LedgerEntry.message_id)
+        sa.select(LedgerEntry.ingested_at)
         .join(
             MemoryBase,
             sa.and_(MemoryBase.id == LedgerEntry.memory_base_id, MemoryBase.serving == LedgerEntry.generation),
         )
         .where(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None), LedgerEntry.ingested_at >= since)
+        .order_by(LedgerEntry.ingested_at.desc())
+        .limit(COUNT_TO)
+        .subquery()
     )
-    return _bounded_count(db, found)
+    count, first = db.execute(sa.select(sa.func.count(), sa.func.min(found.c.ingested_at))).one()
+    return count, first
 
 
 def oldest_below_threshold(db: OrmSession) -> datetime | None:
