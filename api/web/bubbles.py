@@ -74,7 +74,7 @@ class Bubble:
         if held.lost:
             return "failed", "vectors lost"
         if held.held < held.counted:
-            return "waiting", f"in {held.held} of {held.counted} memories" if held.held else "found by words"
+            return "waiting", f"in {held.held} of {held.counted} memories" if held.held else "waiting"
         return "ok", "searchable" if held.held == 1 else f"in {held.held} memories"
 
 
@@ -96,8 +96,8 @@ def bubbles(
         shown.append(
             Bubble(
                 message,
-                text[:SHOWN_CHARS],
-                text[SHOWN_CHARS:],
+                text[: (end := _end_of_shown(text))],
+                text[end:],
                 parts,
                 tool_calls(message.tool_calls or ()),
                 holdings.get(message.id, Holding()),
@@ -108,6 +108,16 @@ def bubbles(
         )
         previous = message
     return shown
+
+
+def _end_of_shown(text: str) -> int:
+    """Between two paragraphs if possible, and not within a code block: both halves are written by themselves."""
+    if len(text) <= SHOWN_CHARS:
+        return len(text)
+    end = text.rfind("\n\n", 0, SHOWN_CHARS)
+    while end > 0 and text.count("```", 0, end) % 2:
+        end = text.rfind("\n\n", 0, end)
+    return end if end > 0 else SHOWN_CHARS
 
 
 def texts_and_parts(content: Any) -> tuple[list[str], list[str]]:
@@ -122,6 +132,12 @@ def texts_and_parts(content: Any) -> tuple[list[str], list[str]]:
         else:
             parts.append(describe_part(part))
     return [text for text in texts if text.strip()], parts
+
+
+def summary(content: Any, calls: Iterable[Any] = ()) -> str:
+    """A message in a list: its text, else its other parts, else the tools that it called."""
+    texts, parts = texts_and_parts(content)
+    return "\n\n".join(texts) or ", ".join(parts) or ", ".join(f"called {call.name}" for call in tool_calls(calls))
 
 
 def tool_calls(calls: Iterable[Any]) -> list[Call]:

@@ -17,12 +17,19 @@ from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from api.web.markdown import to_html
 from memorybase import __version__
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.messages import ROLES, message_text
+from memorybase.read_models.titles import title_of
+from memorybase.search.vector_search import PENDING_MESSAGES
 
 STATIC = Path(__file__).parent / "static"
 THEME_COOKIE = "memorybase_theme"
+FOUND_BEFORE = (
+    f"Searches find what waits: the {PENDING_MESSAGES} newest messages of a memory by words and by meaning, older ones "
+    "by words alone."
+)
 UNDO_SECONDS = int(UNDO.total_seconds())  # of a deletion
 
 PLACES = (
@@ -69,10 +76,11 @@ def _environment() -> Environment:
     environment.filters |= {
         "number": number, "plural": plural, "duration": duration, "when": when, "score": score,
         "truncate_text": truncate, "clock": clock, "day": day, "marked": marked, "excerpt": excerpt,
-        "speaker": speaker,
+        "speaker": speaker, "markdown": to_html,
     }  # fmt: skip
     environment.globals |= {
-        "PLACES": PLACES, "version": __version__, "address": address, "UNDO_SECONDS": UNDO_SECONDS
+        "PLACES": PLACES, "version": __version__, "address": address, "UNDO_SECONDS": UNDO_SECONDS,
+        "title_of": title_of, "FOUND_BEFORE": FOUND_BEFORE,
     }  # fmt: skip
     return environment
 

@@ -23,7 +23,7 @@ STATES: dict[Coverage, tuple[str, str]] = {
     Coverage.SEARCHABLE: badges.SEARCHABLE,
     Coverage.UPDATING: ("working", "Updating after an edit"),
     Coverage.INGESTING: badges.INGESTING,
-    Coverage.WAITING: ("waiting", "Found by words"),
+    Coverage.WAITING: ("waiting", "Waiting"),
     Coverage.FAILED: badges.NOT_SEARCHABLE,
     Coverage.LOST: badges.LOST,
     Coverage.SKIPPED: ("off", "Not included"),

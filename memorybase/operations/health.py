@@ -31,6 +31,10 @@ CHECK_SECONDS = 3.0
 # within `backoff_max_seconds`; after this long it is no short outage.
 STUCK_AFTER = timedelta(minutes=1)
 
+# A page asks every two seconds: more are not counted.
+DUE_COUNTED = 10_000
+RATE_OVER, RATE_AT_LEAST_OVER = timedelta(minutes=1), timedelta(seconds=5)
+
 # This many processes of one kind lost within this time, and none that lives for longer than STEADY: they keep crashing,
 # each after its first heartbeats, which alone would look alive.
 CRASHES = 3
@@ -62,6 +66,19 @@ class Part:
     latency_seconds: float | None = None
     alive: int | None = None
     age_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Messages that are due, at most DUE_COUNTED, and how long they take at the rate since the first ingestion of the
+    last minute; None without one."""
+
+    messages: int
+    seconds_left: float | None
+
+    @property
+    def is_capped(self) -> bool:
+        return self.messages >= DUE_COUNTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +208,19 @@ def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
     """
     with services.database.reading() as db:
         return _age(clock.now(db), queries.oldest_pending(db, user_id))
+
+
+def backlog(services: Services, user_id: UUID) -> Backlog:
+    """What of the user's messages is due, and how long that takes. Raises DatabaseUnavailable."""
+    with services.database.reading() as db:
+        due = queries.due_messages(db, user_id, at_most=DUE_COUNTED)
+        if not due:
+            return Backlog(0, None)
+        now = clock.now(db)
+        ingested, first = queries.ingested_since(db, user_id, now - RATE_OVER)
+    if first is None:
+        return Backlog(due, None)
+    return Backlog(due, due / ingested * max(now - first, RATE_AT_LEAST_OVER).total_seconds())
 
 
 def check_vector_server(services: Services, server: str) -> None:

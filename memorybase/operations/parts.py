@@ -60,7 +60,8 @@ WORDS: dict[str, PartWords] = {
         "Searches by meaning fail; searches by words answer. New messages wait.",
     ),
     "worker": PartWords(
-        "Worker", "Embeds and ingests messages.", "New messages are captured and wait; searches by words find them."
+        "Worker", "Embeds and ingests messages.",
+        "New messages are captured and wait; searches find them by words, and the newest by meaning.",
     ),
     "sweeper": PartWords(
         "Sweeper",

@@ -24,6 +24,7 @@ from memorybase.models import (
     IngestionJob,
     JobState,
     KnowledgeBase,
+    LedgerEntry,
     MemoryBase,
     Message,
     Priority,
@@ -118,6 +119,30 @@ def oldest_pending(db: OrmSession, user_id: UUID | None = None) -> datetime | No
     if user_id is not None:
         rows = rows.where(MemoryBase.user_id == user_id)
     return _oldest(db, rows)
+
+
+def due_messages(db: OrmSession, user_id: UUID, *, at_most: int) -> int:
+    """The user's messages with pending ingestion."""
+    of_user = _pending_sessions().where(MemoryBase.user_id == user_id)
+    found = _pending_messages(sa.literal(1).label("one"), of=of_user).limit(at_most).subquery()
+    return db.scalar(sa.select(sa.func.count()).select_from(found)) or 0
+
+
+def ingested_since(db: OrmSession, user_id: UUID, since: datetime) -> tuple[int, datetime | None]:
+    """How many messages the user's memory bases hold since then and did not hold before, and when the first came."""
+    found = (
+        sa.select(LedgerEntry.ingested_at)
+        .join(
+            MemoryBase,
+            sa.and_(MemoryBase.id == LedgerEntry.memory_base_id, MemoryBase.serving == LedgerEntry.generation),
+        )
+        .where(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None), LedgerEntry.ingested_at >= since)
+        .order_by(LedgerEntry.ingested_at.desc())
+        .limit(COUNT_TO)
+        .subquery()
+    )
+    count, first = db.execute(sa.select(sa.func.count(), sa.func.min(found.c.ingested_at))).one()
+    return count, first
 
 
 def oldest_below_threshold(db: OrmSession) -> datetime | None:
@@ -296,8 +321,8 @@ def _written_sessions() -> sa.Select[*tuple[Any, ...]]:
     )
 
 
-def _pending_messages(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    rows = _pending_sessions().limit(COUNT_TO).subquery()
+def _pending_messages(*columns: sa.ColumnElement[Any], of: sa.Select[*tuple[Any, ...]] | None = None) -> sa.Select[Any]:
+    rows = (_pending_sessions() if of is None else of).limit(COUNT_TO).subquery()
     beyond = sa.and_(
         Message.flow_id == rows.c.flow_id,
         Message.session_id == rows.c.session_id,

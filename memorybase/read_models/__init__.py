@@ -17,7 +17,7 @@ jobs           ingestion jobs and dead letters
 named          what has a name like a text, for the command palette
 dead_letters   dead letters by cause and text          dead_letter_queries
 activity       captured and ingested messages over time  activity_queries
-previews       the first question of sessions
+titles         what sessions are called, and when their messages were written
 views          copies rows into views
 """
 

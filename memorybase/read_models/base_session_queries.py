@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -31,6 +29,7 @@ from memorybase.queries.jobs import is_active_in_session
 from memorybase.queries.passed_sessions import walk_behind
 from memorybase.queries.sessions import counted
 from memorybase.read_models.session_queries import SessionOrder
+from memorybase.read_models.text_filter import NAMES, contains
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -55,7 +54,7 @@ _SESSIONS: dict[SessionOrder, Keyset] = {
 
 @dataclass(frozen=True, slots=True)
 class BaseSessionQuery:
-    """Which sessions of a memory base, and their order. `text` is part of the session's or end user's id."""
+    """Which sessions of a memory base, and their order. `text` is part of the session's id, title or end user."""
 
     state: SessionState | None = None
     end_user_id: str | None = None
@@ -149,8 +148,7 @@ def _session_conditions(base: Base, capture: Capture, query: BaseSessionQuery) -
     if query.without_planned:
         conditions.append(Session.id.not_in(sa.select(PlannedDeletion.session_uuid)))
     if query.text is not None:
-        found = (column.icontains(query.text, autoescape=True) for column in (Session.session_id, Session.end_user_id))
-        conditions.append(sa.or_(*found))
+        conditions.append(contains(query.text, *NAMES))
     if query.state is not None:
         conditions += _in_state(base, capture, query.state)
     return conditions
@@ -217,23 +215,3 @@ def _last_job_failed() -> sa.ColumnElement[bool]:
         .correlate(Progress)
     )
     return sa.func.coalesce(last.scalar_subquery(), sa.false())
-
-
-def first_messages(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> list[tuple[str, Any]]:
-    """Of each of these sessions, at most a page: its first message from a user, or its first message."""
-    first = sa.func.coalesce(_first_seq(role="user"), _first_seq())
-    statement = (
-        sa.select(Message.session_id, Message.content)
-        .select_from(Session)
-        .join(Message, sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id))
-        .where(Session.flow_id == flow_id, Session.session_id.in_(session_ids), Message.seq == first)
-    )
-    return [(session_id, content) for session_id, content in db.execute(statement)]
-
-
-def _first_seq(role: str | None = None) -> sa.ScalarSelect[int]:
-    other = aliased(Message)
-    found = sa.select(other.seq).where(other.flow_id == Session.flow_id, other.session_id == Session.session_id)
-    if role is not None:
-        found = found.where(other.role == role)
-    return found.order_by(other.seq).limit(1).correlate(Session).scalar_subquery()

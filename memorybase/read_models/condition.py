@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from memorybase.read_models.memory_bases import MemoryBaseView
 
-Tone = Literal["ok", "working", "waiting", "failed", "off"]
-Icon = Literal["check", "arc", "clock", "exclamation", "pause"]
+Tone = Literal["ok", "working", "waiting", "failed", "off", "none"]
+Icon = Literal["check", "arc", "clock", "exclamation", "pause", "circle"]
 
 # A session is near its threshold with this share of it pending.
 NEAR = 0.8
@@ -55,6 +55,7 @@ _SHOWN: dict[ConditionName, tuple[str, Tone, Icon]] = {
     ConditionName.PAUSED: ("Off", "off", "pause"),
     ConditionName.OK: ("Searchable", "ok", "check"),
 }
+_EMPTY: tuple[str, Tone, Icon] = ("Empty", "none", "circle")  # ok, and holds no message
 
 
 def condition_name(
@@ -84,7 +85,8 @@ def condition_name(
 
 def condition(view: MemoryBaseView) -> Condition:
     """What every place that names this memory base shows."""
-    words, tone, icon = _SHOWN[view.condition]
+    is_empty = view.condition is ConditionName.OK and not view.total_processed
+    words, tone, icon = _EMPTY if is_empty else _SHOWN[view.condition]
     if view.condition is ConditionName.LOST and view.chunks_missing == 0:
         words = "Vectors differ"  # none is missing: others are there, or are altered
     if view.paused_at is not None and view.condition is ConditionName.PAUSED:
@@ -107,6 +109,6 @@ def condition_labels() -> dict[ConditionName, str]:
     return {name: words.partition(":")[0] for name, (words, _, _) in _SHOWN.items()}
 
 
-def shown_as(name: ConditionName) -> tuple[Tone, Icon]:
-    """The tone and the icon of a condition."""
-    return _SHOWN[name][1:]
+def shown_as(name: ConditionName, words: str) -> tuple[Tone, Icon]:
+    """The tone and the icon of a condition that is called so."""
+    return _EMPTY[1:] if words == _EMPTY[0] else _SHOWN[name][1:]

@@ -22,6 +22,11 @@ class FirstSteps:
     captured: bool = False
     ingested: bool = False
 
+    @property
+    def done(self) -> int:
+        """How many of the six steps: a key, then these, then a search."""
+        return 1 + sum(map(bool, (self.flow, self.memory, self.captured, self.ingested)))
+
 
 def first_steps(services: Services, user_id: UUID) -> FirstSteps:
     """Of the flow with the latest capture, or the latest flow."""

@@ -1,4 +1,5 @@
-"""What is named like a text: flows and memory bases by a part of their name, sessions and people by their whole id.
+"""What is named like a text: flows and memory bases by a part of their name, people by their whole id, sessions by the
+text filter of their list.
 
 What the web page deletes in some seconds is left out."""
 
@@ -11,15 +12,21 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.paging import PageRequest
 from memorybase.models import Flow, MemoryBase, PlannedBaseDeletion, PlannedDeletion, Session
+from memorybase.read_models import sessions
+from memorybase.read_models.session_queries import SessionFilter
+from memorybase.read_models.titles import session_titles, title_of
 from memorybase.services import Services
 
 OF_EACH = 5
+LEAST = 3  # characters: a shorter text is in most of the sessions, and each keystroke asks
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """`id`: of a session or a person what the caller chose, else a UUID. `flow_id` is None for a person."""
+    """`name`: of a session its title, else its id. `id`: of a session or a person what the caller chose, else a UUID.
+    `flow_id` is None for a person."""
 
     kind: Literal["flow", "memory", "session", "person"]
     name: str
@@ -28,11 +35,21 @@ class Named:
 
 
 def find_named(services: Services, user_id: UUID, text: str) -> list[Named]:
-    """At most five of each kind, each kind by name; nothing for an empty text."""
+    """At most five of each kind; nothing for an empty text. Flows and memory bases by name; sessions whose whole id the
+    text is, then those that the filter of their list finds, if the text has LEAST characters, latest capture first."""
     if not text.strip():
         return []
     with services.database.reading(on_replica=True) as db:
-        return [*_flows(db, user_id, text), *_memory_bases(db, user_id, text), *_sessions(db, user_id, text)]
+        named = [*_flows(db, user_id, text), *_memory_bases(db, user_id, text)]
+        exact, people = _sessions_of_id(db, user_id, text), _people(db, user_id, text)
+    listed: list[tuple[UUID, str]] = []
+    if len(text.strip()) >= LEAST:
+        wanted = SessionFilter(text=text, order="recent", without_planned=True)
+        page = sessions.list_sessions(services, user_id, wanted, PageRequest(size=OF_EACH))
+        listed = [(each.flow_id, each.session_id) for each in page.items]
+    keys = list(dict.fromkeys([*exact, *listed]))[:OF_EACH]
+    called = session_titles(services, user_id, keys)
+    return [*named, *(Named("session", title_of(called, *key), key[1], key[0]) for key in keys), *people]
 
 
 def _flows(db: OrmSession, user_id: UUID, text: str) -> list[Named]:
@@ -58,13 +75,19 @@ def _memory_bases(db: OrmSession, user_id: UUID, text: str) -> list[Named]:
     return [Named("memory", name, str(id_), flow_id) for id_, name, flow_id in db.execute(statement)]
 
 
-def _sessions(db: OrmSession, user_id: UUID, text: str) -> list[Named]:
-    """Whole ids only: an index finds them, however many sessions there are."""
+def _sessions_of_id(db: OrmSession, user_id: UUID, text: str) -> list[tuple[UUID, str]]:
+    """(flow, id). An index finds them, however many sessions there are."""
     own = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
-    found = sa.select(Session.session_id, Session.flow_id).where(Session.flow_id.in_(own), Session.deleted_at.is_(None))
-    listed = found.where(Session.id.not_in(sa.select(PlannedDeletion.session_uuid)))
-    sessions = db.execute(listed.where(Session.session_id == text).order_by(Session.flow_id).limit(OF_EACH))
-    named = [Named("session", name, name, flow_id) for name, flow_id in sessions]
-    if db.execute(found.where(Session.end_user_id == text).limit(1)).first():
-        named.append(Named("person", text, text, None))
-    return named
+    found = sa.select(Session.flow_id, Session.session_id).where(
+        Session.flow_id.in_(own), Session.deleted_at.is_(None), Session.session_id == text,
+        Session.id.not_in(sa.select(PlannedDeletion.session_uuid)),
+    )  # fmt: skip
+    return [(flow_id, name) for flow_id, name in db.execute(found.order_by(Session.flow_id).limit(OF_EACH))]
+
+
+def _people(db: OrmSession, user_id: UUID, text: str) -> list[Named]:
+    own = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    found = sa.select(Session.id).where(
+        Session.flow_id.in_(own), Session.deleted_at.is_(None), Session.end_user_id == text
+    )
+    return [Named("person", text, text, None)] if db.execute(found.limit(1)).first() else []

@@ -39,6 +39,7 @@ _SESSIONS: dict[SessionOrder, Keyset] = {
 
 
 MessageState = Literal["muted", "pinned", "failed"]
+_OF_SESSION = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +176,55 @@ def own_flow(user_id: UUID) -> sa.ColumnElement[bool]:
     return sa.and_(Flow.user_id == user_id, Flow.deleting_at.is_(None))
 
 
+def titles(db: OrmSession, user_id: UUID, keys: Collection[tuple[UUID, str]]) -> Sequence[AnyRow]:
+    """Session, question and written_at of each of these (flow, session id) that exists."""
+    by_flow: dict[UUID, list[str]] = {}
+    for flow_id, session_id in keys:
+        by_flow.setdefault(flow_id, []).append(session_id)
+    chosen = (sa.and_(Session.flow_id == flow, Session.session_id.in_(ids)) for flow, ids in by_flow.items())
+    newest = sa.select(Message.timestamp).where(_OF_SESSION).order_by(Message.seq.desc()).limit(1).correlate(Session)
+    statement = (
+        sa.select(
+            Session,
+            _first_question().label("question"),
+            newest.scalar_subquery().label("written_at"),
+        )
+        .join(Flow, Flow.id == Session.flow_id)
+        .where(own_flow(user_id), Session.deleted_at.is_(None), sa.or_(*chosen))
+    )
+    return db.execute(statement).all()
+
+
+def runs_written_at(db: OrmSession, user_id: UUID, run_ids: Collection[UUID]) -> dict[UUID, datetime]:
+    statement = (
+        sa.select(Message.run_id, sa.func.max(Message.timestamp))
+        .join(Flow, Flow.id == Message.flow_id)
+        .where(own_flow(user_id), Message.run_id.in_(run_ids))
+        .group_by(Message.run_id)
+    )
+    return {run_id: at for run_id, at in db.execute(statement) if at is not None}
+
+
 def _sessions() -> AnySelect:
-    of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
-    messages = sa.select(sa.func.count()).select_from(Message).where(of_session).correlate(Session).scalar_subquery()
-    # The first question is among the first messages, behind at most a greeting and instructions.
-    question = (
+    messages = sa.select(sa.func.count()).select_from(Message).where(_OF_SESSION).correlate(Session).scalar_subquery()
+    return sa.select(
+        Session,
+        messages.label("messages"),
+        _first_question().label("question"),
+        session_state().label("state"),
+    )
+
+
+def _first_question() -> sa.ScalarSelect[Any]:
+    """The content of a session's first question, which is behind at most a greeting and instructions."""
+    return (
         sa.select(Message.content)
-        .where(of_session, Message.seq <= OPENING, Message.role == "user", Message.text_bytes > 0)
+        .where(_OF_SESSION, Message.seq <= OPENING, Message.role == "user", Message.text_bytes > 0)
         .order_by(Message.seq)
         .limit(1)
         .correlate(Session)
         .scalar_subquery()
     )
-    return sa.select(Session, messages.label("messages"), question.label("question"), session_state().label("state"))
 
 
 def _message_order(query: MessageQuery) -> Keyset:

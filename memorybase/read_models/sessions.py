@@ -24,7 +24,8 @@ from memorybase.read_models import session_queries as queries
 from memorybase.read_models.search_states import RANKED, SearchState
 from memorybase.read_models.session_queries import MessageQuery, SessionFilter
 from memorybase.read_models.text_filter import TextFilter, read_text
-from memorybase.read_models.views import excerpt, view_of
+from memorybase.read_models.titles import session_title
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 
@@ -214,11 +215,10 @@ def flow_view(flow: Flow) -> FlowView:
 
 def _session(row: AnyRow) -> SessionView:
     session: Session = row.Session
-    title = session.meta.get("title")
     return view_of(
         SessionView,
         session,
-        title=excerpt(title if isinstance(title, str) and title.strip() else row.question),
+        title=session_title(session, row.question),
         messages=row.messages,
         state=RANKED[row.state],
         metadata=session.meta,

@@ -1,4 +1,4 @@
-"""The text filter of a list: every word occurs in the session or run, or its id or end user contains the text."""
+"""The text filter of a list: every word is in the session or run, or its id, title or end user contains the text."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from memorybase.keyword_index.analyzer import analyzer, term_keys
 from memorybase.keyword_index.queries import languages_of
 from memorybase.models import Flow, Message, Posting, Run, Session
 
+NAMES = (Session.session_id, Session.end_user_id, Session.meta["title"].as_string())
 _OF_SESSION = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
 
 MAX_WORDS = 6
@@ -27,7 +28,7 @@ RARE = 2_000  # with so many messages at most, a word's sessions are looked up; 
 @dataclass(frozen=True, slots=True)
 class TextFilter:
     """`keys`: of each flow, the keys of each word. `positions`: of messages with the rarest word. `sessions`: those
-    with the text in their id or end user. None: too many."""
+    with the text in their id, title or end user. None: too many."""
 
     text: str
     keys: Sequence[tuple[UUID, tuple[tuple[int, ...], ...]]]
@@ -40,7 +41,7 @@ class TextFilter:
         return self.positions is not None and self.sessions is not None
 
     def for_sessions(self, db: OrmSession) -> sa.ColumnElement[bool]:
-        by_id = _contains(self.text, Session.session_id, Session.end_user_id)
+        by_id = contains(self.text, *NAMES)
         if self.sessions is not None:
             by_id = Session.id.in_(self.sessions)
         position = Posting.position
@@ -53,7 +54,7 @@ class TextFilter:
         return sa.or_(by_id, self._has_words(db, Session, within, sa.select(Session.id).join(Message, _OF_SESSION)))
 
     def for_runs(self, db: OrmSession) -> sa.ColumnElement[bool]:
-        by_id = _contains(self.text, Run.session_id)
+        by_id = contains(self.text, Run.session_id)
         if self.sessions is not None:
             in_session = sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id)
             of_sessions = sa.select(Run.id).join(Session, in_session).where(Session.id.in_(self.sessions))
@@ -109,9 +110,9 @@ def read_text(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str, *,
 
 
 def _sessions(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str) -> Sequence[UUID]:
-    """Those with the text in their id or end user, at most one more than RARE."""
+    """Those with the text in their id, title or end user, at most one more than RARE."""
     own = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id)
-    own = own.where(Flow.user_id == user_id, _contains(text, Session.session_id, Session.end_user_id))
+    own = own.where(Flow.user_id == user_id, contains(text, *NAMES))
     if flow_id is not None:
         own = own.where(Session.flow_id == flow_id)
     return db.scalars(own.limit(RARE + 1)).all()
@@ -133,5 +134,5 @@ def _positions(db: OrmSession, keys: Sequence[int]) -> list[int]:
     return found
 
 
-def _contains(text: str, *columns: InstrumentedAttribute[Any]) -> sa.ColumnElement[bool]:
+def contains(text: str, *columns: sa.ColumnElement[Any] | InstrumentedAttribute[Any]) -> sa.ColumnElement[bool]:
     return sa.or_(*(column.icontains(text, autoescape=True) for column in columns))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ class Reader:
         self.page.goto(f"{self.url}/ui/sign-in")
         self.page.get_by_label("API key").fill(key)
         self.page.get_by_role("button", name="Sign in").click()
-        self.page.wait_for_url(f"{self.url}/ui/")
+        self.page.wait_for_url(re.compile("/ui/(first-minute)?$"))
 
     def findings(self) -> list[str]:
         """Serious accessibility violations that axe-core finds on the open page."""

@@ -105,18 +105,19 @@
     form.requestSubmit();
   });
   async function copy(button) {
-    const text = $("code", button.closest(".code"))?.textContent ?? button.dataset.copies;
-    const before = button.textContent;
+    const code = $("code", button.closest(".code, .id")), before = button.textContent;
+    let said = "Copied";
     try {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
+      await navigator.clipboard.writeText(code.textContent);
     } catch {
       const range = document.createRange();
-      range.selectNodeContents($("code", button.closest(".code")));
+      range.selectNodeContents(code);
       getSelection().removeAllRanges();
       getSelection().addRange(range);
-      button.textContent = "Press Ctrl+C";
+      said = "Press Ctrl+C";
     }
+    if ($("svg", button)) { notice(`${said}.`); return; }
+    button.textContent = said;
     setTimeout(() => { button.textContent = before; }, 2000);
   }
 
@@ -143,7 +144,7 @@
 
   // Keys: Ctrl-K, g and a place, j and k over rows, x to select, / to find, ? for help, Ctrl-Z to undo.
   let afterG = false;
-  const rows = () => all("[data-row]");
+  const rows = () => all("[data-row]").filter(row => row.checkVisibility());
   function move(step) {
     const list = rows(), at = list.findIndex(row => row.classList.contains("current"));
     const next = list[Math.max(0, Math.min(list.length - 1, at + step))];
@@ -191,8 +192,17 @@
     htmx.ajax("GET", `${about.dataset.url}&message=${button.dataset.about}`, { target: about, swap: "innerHTML" });
   });
   if (performance.getEntriesByType("navigation")[0]?.type === "navigate") {
-    const here = $("[data-scroll-here]");
-    here?.scrollIntoView({ block: here.dataset.scrollHere });
+    const here = $("[data-scroll-here]"), isShort = document.documentElement.scrollHeight < 2 * innerHeight;
+    const scroll = () => here.scrollIntoView({ block: here.dataset.scrollHere });
+    // A short session is read from its title on. The font changes the heights of a long one.
+    if (here && !(isShort && here.dataset.scrollHere === "end")) { scroll(); document.fonts.ready.then(scroll); }
+  }
+
+  // A fold that stays open in this tab until it is closed.
+  for (const fold of all("details[data-remembers]")) {
+    const key = `memorybase-${fold.dataset.remembers}`;
+    if (sessionStorage.getItem(key)) fold.open = true;
+    fold.addEventListener("toggle", () => fold.open ? sessionStorage.setItem(key, "1") : sessionStorage.removeItem(key));
   }
 
   // Light and dark.

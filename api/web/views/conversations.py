@@ -15,7 +15,7 @@ from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import Page, PageRequest
-from memorybase.read_models import end_users, runs, sessions
+from memorybase.read_models import end_users, runs, sessions, titles
 from memorybase.read_models.end_user_queries import EndUserOrder
 from memorybase.read_models.end_users import EndUserView
 from memorybase.read_models.run_queries import RunFilter
@@ -99,6 +99,8 @@ async def conversations(visit: Visitor, filters: Wanted) -> Response:
     named = {flow.id: flow.name for flow in [*flows, *([chosen] if chosen else [])]}
     unnamed = {item.flow_id for item in found.items if not isinstance(item, EndUserView)} - named.keys()
     named |= {each.id: each.name for each in (await visit.read(sessions.get_flows, unnamed)).values()}
+    named_sessions = {(each.flow_id, each.session_id) for each in found.items if not isinstance(each, EndUserView)}
+    run_ids = {each.run_id for each in found.items if isinstance(each, RunView)}
     answer = visit.page(
         "conversations.html",
         place="conversations",
@@ -108,6 +110,8 @@ async def conversations(visit: Visitor, filters: Wanted) -> Response:
         flows=flows,
         flow_id=flow_id,
         names=named,
+        titles=await visit.read(titles.session_titles, named_sessions),
+        written_at=await visit.read(titles.runs_written_at, run_ids),
         looked_through=f"{sum(CHUNKS):,}",
         filter_chips=_chips(visit.root, filters, chosen),
         tabs_of=[(name, text, visit.root + filters.url(tab=name, sort="")) for name, text in TABS.items()],
@@ -143,7 +147,7 @@ def _chips(root: str, filters: Filters, flow: FlowView | None) -> list[tuple[str
         "person": ("Person", filters.person),
         "q": ("Text", filters.q),
         "state": ("State", STATES[SearchState(filters.state)][1] if filters.state else ""),
-        "since": ("Time", TIMES.get(filters.since, "")),
+        "since": ("Captured", TIMES.get(filters.since, "")),
     }
     return [(name, value, root + filters.url(**{key: ""})) for key, (name, value) in values.items() if value]
 
@@ -161,15 +165,20 @@ def _chosen(visit: Visit, values: list[str]) -> list[Chosen]:
 async def sync(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[str, Form()] = PATH) -> Response:
     """Show what was queued for each session, and then how far each one is."""
     results = await visit.write(bulk.sync_sessions, _chosen(visit, s))
+    named = await visit.read(
+        titles.session_titles, [(each.session.flow_id, each.session.session_id) for each in results]
+    )
     return visit.page(
         "conversations_sync.html", place="conversations", title="Ingest sessions", values=s, back=inside(back, PATH),
-        results=results, rows=await _states(visit, s), states=STATES,
+        results=results, rows=await _states(visit, s), states=STATES, titles=named,
     )  # fmt: skip
 
 
 @router.post(f"{PATH}/progress")
 async def progress(visit: Visitor, s: Annotated[list[str], Form()]) -> Response:
-    return visit.fragment("conversations_progress.html", values=s, rows=await _states(visit, s), states=STATES)
+    rows = await _states(visit, s)
+    named = await visit.read(titles.session_titles, [(flow_id, session_id) for flow_id, session_id, _ in rows])
+    return visit.fragment("conversations_progress.html", values=s, rows=rows, states=STATES, titles=named)
 
 
 async def _states(visit: Visit, values: list[str]) -> list[tuple[UUID, str, SearchState | None]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import unicodedata
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
 from api.web.corrections import is_outdated, notes
 from api.web.rendering import address
@@ -17,9 +18,9 @@ from memorybase.memory_bases import manage
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import Capture
 from memorybase.operations import parts
-from memorybase.operations.problems import Problems
 from memorybase.read_models.first_steps import FirstSteps, first_steps
 from memorybase.read_models.overview import Overview
+from memorybase.read_models.titles import session_titles
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import Hit
@@ -30,16 +31,40 @@ router = APIRouter(include_in_schema=False)
 PATH = "/first-minute"
 LANGUAGES = {"curl": "curl", "python": "Python", "typescript": "TypeScript", "langgraph": "LangGraph", "dify": "Dify"}
 QUESTION = "Which berth has shore power?"
+COOKIE = "memorybase_guide"
+OPEN, LEFT = "open", "left"
+# Letters that NFKD takes for no accented ones.
+_LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
 
 
-def is_new(found: Overview) -> bool:
-    """Whether nothing was ever captured."""
-    return not any(flow.last_captured_at for flow in found.flows)
+def begins(visit: Visit, found: Overview) -> bool:
+    """Whether Home leads to the guide: nothing was ever captured, and nobody has left the guide in this browser."""
+    is_new = not any(flow.last_captured_at for flow in found.flows)
+    return is_new and visit.request.cookies.get(COOKIE) != LEFT
 
 
-async def page(visit: Visit, seen: Problems | None, *, language: str = "curl", error: str = "") -> Response:
-    """The guide. Problems are shown by the bar."""
-    del seen
+def is_open(visit: Visit) -> bool:
+    """Whether this browser began the guide, and neither finished nor left it: then Home has a link to it."""
+    return visit.request.cookies.get(COOKIE) == OPEN
+
+
+def enter(visit: Visit) -> Response:
+    """To the guide, at an address of its own: it stays there when the first run comes."""
+    return _kept(visit, RedirectResponse(f"{visit.root}{PATH}", 303), OPEN)
+
+
+def leave(visit: Visit) -> Response:
+    """To Home, which no longer leads to the guide."""
+    return _kept(visit, RedirectResponse(f"{visit.root}/", 303), LEFT)
+
+
+def _kept(visit: Visit, response: Response, state: str) -> Response:
+    response.set_cookie(COOKIE, state, max_age=31_536_000, path=visit.root or "/", httponly=True, samesite="lax",
+                        secure=visit.request.url.scheme == "https")  # fmt: skip
+    return response
+
+
+async def page(visit: Visit, *, language: str = "curl", error: str = "") -> Response:
     steps = await visit.read(first_steps)
     return visit.page(
         "first_minute.html", place="home", title="First minute", error=error, **_values(visit, steps, language)
@@ -48,7 +73,7 @@ async def page(visit: Visit, seen: Problems | None, *, language: str = "curl", e
 
 @router.get(PATH)
 async def guide(visit: Visitor, lang: str = "") -> Response:
-    return await page(visit, None, language=lang)
+    return await page(visit, language=lang)
 
 
 @router.get(f"{PATH}/steps")
@@ -70,7 +95,9 @@ async def try_search(visit: Visitor, q: str = "") -> Response:
             error = failure.message
     listed = {hit.message_id for hit in hits}
     noted = [(hit, notes(hit, listed), is_outdated(hit)) for hit in hits]
-    return visit.fragment("first_minute_search.html", q=q, hits=noted, error=error, steps=steps)
+    named = await visit.read(session_titles, {(steps.flow_id, hit.session_id) for hit in hits if steps.flow_id})
+    answer = visit.fragment("first_minute_search.html", q=q, hits=noted, error=error, steps=steps, titles=named)
+    return _kept(visit, answer, LEFT) if hits else answer  # the last step is done
 
 
 @router.post(f"{PATH}/start")
@@ -78,9 +105,8 @@ async def start(visit: Visitor, name: Annotated[str, Form()]) -> Response:
     """Create a flow and its memory base, both with this name."""
     name = name.strip()
     if not 1 <= len(name) <= 200:
-        return await page(visit, None, error="Write a name of 1 to 200 characters.")
-    slug = "-".join("".join(c if c.isalnum() and c.isascii() else " " for c in name.lower()).split()) or "my-flow"
-    slug = slug[:100]
+        return await page(visit, error="Write a name of 1 to 200 characters.")
+    slug = _slug(name)
     user_id = visit.principal.user_id
     flow, _ = await visit.write(
         flows.put_flow, name=name, flow_id=ids.flow_id(user_id, slug), external_id=slug, rename=False
@@ -89,7 +115,7 @@ async def start(visit: Visitor, name: Annotated[str, Form()]) -> Response:
     try:
         await visit.write(manage.create_memory_base, new)
     except errors.NameTaken:
-        return await page(visit, None, error=f"A memory is called {name} already. Choose another name.")
+        return await page(visit, error=f"A memory is called {name} already. Choose another name.")
     return visit.done(PATH, f"{name} is ready. Send it a run.")
 
 
@@ -106,6 +132,13 @@ async def remove_sample(visit: Visitor) -> Response:
     except errors.NotFound:
         return visit.done("/", "There is no sample data.")
     return visit.done("/", "The sample data is removed.")
+
+
+def _slug(name: str) -> str:
+    """An id in ASCII: "Café bot" is cafe-bot."""
+    plain = unicodedata.normalize("NFKD", name.casefold().translate(_LETTERS))
+    words = "".join(c if c.isalnum() else " " for c in plain if not unicodedata.combining(c))
+    return "-".join(words.encode("ascii", "ignore").decode().split())[:100].strip("-") or "my-flow"
 
 
 def _values(visit: Visit, steps: FirstSteps, language: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web import states as badges
 from api.web.rendering import plural
 from api.web.views import first_minute, settings_webhooks
 from api.web.visits import Visit, Visitor
@@ -18,12 +19,15 @@ from memorybase import errors
 from memorybase.ingestion import flush
 from memorybase.memory_bases import dead_letters, manage, regenerate
 from memorybase.memory_bases.dead_letters import DeadLetterAction
+from memorybase.operations import health
 from memorybase.operations import parts as stack_parts
 from memorybase.operations.parts import PartView
 from memorybase.operations.problems import FixAction, problems
 from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.read_models import overview as overviews
+from memorybase.read_models import titles
 from memorybase.read_models.condition import shown_as
+from memorybase.read_models.first_steps import first_steps
 from memorybase.read_models.latest_runs import LatestRun, RunState
 from memorybase.read_models.overview import Overview, OverviewBucket, Window
 from memorybase.services import Services
@@ -36,32 +40,36 @@ WINDOWS = {Window.HOUR: "1 h", Window.DAY: "24 h", Window.WEEK: "7 d"}
 CHART_TITLES = {
     Window.HOUR: "Messages, by 5 minutes", Window.DAY: "Messages by hour", Window.WEEK: "Messages, by 6 hours"
 }  # fmt: skip
+SPANS = {Window.HOUR: "five minutes", Window.DAY: "hour", Window.WEEK: "six hours"}  # of a bar
 KINDS = ("searchable", "waiting", "failed", "lost", "other")
 
 
 @router.get("/")
 async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
+    if guide == "off":
+        return first_minute.leave(visit)
     chosen = _window(window)
-    seen, found, waiting = await asyncio.gather(
-        _or_none(visit, problems, visit.deadlines.part), _or_none(visit, overviews.overview, chosen), _waiting(visit)
+    seen, found, outlook = await asyncio.gather(
+        _or_none(visit, problems, visit.deadlines.part), _or_none(visit, overviews.overview, chosen), _outlook(visit)
     )
-    if found is not None and (guide or first_minute.is_new(found)):
-        return await first_minute.page(visit, seen)
-    values = _overview_values(found, chosen)
-    return visit.page("home.html", place="home", title="Home", seen=seen, waiting=waiting, version="", **values)
+    if found is not None and first_minute.begins(visit, found):
+        return first_minute.enter(visit)
+    steps = await _or_none(visit, first_steps) if first_minute.is_open(visit) else None
+    values = await _overview_values(visit, found, chosen)
+    return visit.page("home.html", place="home", title="Home", seen=seen, steps=steps, version="", **outlook, **values)
 
 
 @router.get("/home/problems")
 async def live_problems(visit: Visitor) -> Response:
-    seen, waiting = await asyncio.gather(_or_none(visit, problems, visit.deadlines.part), _waiting(visit))
-    return visit.live("home_problems.html", seen=seen, waiting=waiting)
+    seen, outlook = await asyncio.gather(_or_none(visit, problems, visit.deadlines.part), _outlook(visit))
+    return visit.live("home_problems.html", seen=seen, **outlook)
 
 
 @router.get("/home/overview")
 async def live_overview(visit: Visitor, window: str = "") -> Response:
     chosen = _window(window)
     found = await _or_none(visit, overviews.overview, chosen)
-    return visit.live("home_overview.html", **_overview_values(found, chosen))
+    return visit.live("home_overview.html", **await _overview_values(visit, found, chosen))
 
 
 @router.get("/home/parts")
@@ -152,10 +160,11 @@ async def _or_none(visit: Visit, function: Callable[..., Result], *args: Any) ->
         return None
 
 
-async def _waiting(visit: Visit) -> int:
-    """Messages of the last day that are not searchable yet."""
+async def _outlook(visit: Visit) -> dict[str, Any]:
+    """`waiting`: messages of the last day that are not searchable yet. `backlog`: what of all is due."""
     found = await _or_none(visit, overviews.overview, Window.DAY)
-    return found.waiting + found.failed + found.lost if found else 0
+    waiting = found.waiting + found.failed + found.lost if found else 0
+    return {"waiting": waiting, "backlog": await _or_none(visit, health.backlog) if waiting else None}
 
 
 def _parts(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:
@@ -166,19 +175,23 @@ def _window(text: str) -> Window:
     return Window(text) if text in set(Window) else Window.DAY
 
 
-def _overview_values(found: Overview | None, window: Window) -> dict[str, Any]:
+async def _overview_values(visit: Visit, found: Overview | None, window: Window) -> dict[str, Any]:
     """What the template of the overview shows."""
     values: dict[str, Any] = {"window": window.value, "windows": WINDOWS, "chart_title": CHART_TITLES[window]}
     if found is None:
         return values | {"found": None}
     counted = found.searchable + found.waiting + found.failed + found.lost
     top = max([1, *(sum(_amounts(bucket).values()) for bucket in found.buckets)])
+    runs = [run.run_id for run in found.latest_runs]
     return values | {
         "found": found,
+        "written_at": await _or_none(visit, titles.runs_written_at, runs) or {},
         "share": None if not counted else 100 * found.searchable / counted,
         "columns": [(f"{bucket.at:%-d %b %H:%M} UTC", _amounts(bucket)) for bucket in found.buckets],
         "kinds": [kind for kind in KINDS if any(_amounts(bucket)[kind] for bucket in found.buckets)],
         "top": top,
+        "filled": sum(any(_amounts(bucket).values()) for bucket in found.buckets),
+        "span": SPANS[window],
         "run_words": {run.run_id: _run_words(run) for run in found.latest_runs},
         "shown_as": shown_as,
     }
@@ -189,12 +202,12 @@ def _amounts(bucket: OverviewBucket) -> dict[str, int]:
 
 
 def _run_words(run: LatestRun) -> tuple[str, str]:
-    """Tone and words of a run's state. Until it is searchable by meaning, its words are."""
+    """Tone and words of a run's state."""
     if run.state is RunState.WAITING:
         return "waiting", f"{run.pending:,} of {run.threshold:,} before ingest" if run.threshold else "Waits for a sync"
     return {
         RunState.SEARCHABLE: ("ok", "Searchable"),
-        RunState.WORKING: ("working", "Found by words"),
+        RunState.WORKING: badges.INGESTING,
         RunState.FAILED: ("failed", "Not searchable"),
         RunState.LOST: ("failed", "Lost its vectors"),
         RunState.HISTORY: ("off", "History only"),

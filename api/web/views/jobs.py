@@ -22,7 +22,7 @@ from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.queries.job_actions import JobAction, JobFilter
 from memorybase.read_models import dead_letters as groups
 from memorybase.read_models import jobs as work
-from memorybase.read_models import memory_bases
+from memorybase.read_models import memory_bases, titles
 from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 
 router = APIRouter(include_in_schema=False)
@@ -136,7 +136,9 @@ def _pairs(found: Sequence[DeadLetterResult]) -> list[tuple[UUID, UUID]]:
 async def _outcomes(visit: Visit, pairs: Sequence[tuple[UUID, UUID]]) -> dict[str, Any]:
     found = await visit.read(groups.outcomes, pairs)
     counts = {name: sum(each.outcome == name for each in found) for name in ("retrying", "searchable", "failed")}
-    return {"pairs": pairs, "outcomes": found, "counts": counts, "text_of": message_text}
+    named = {(each.message.flow_id, each.message.session_id) for each in found if each.message is not None}
+    return {"pairs": pairs, "outcomes": found, "counts": counts, "text_of": message_text,
+            "titles": await visit.read(titles.session_titles, named)}  # fmt: skip
 
 
 async def _values(visit: Visit) -> dict[str, Any]:
@@ -155,11 +157,13 @@ async def _values(visit: Visit) -> dict[str, Any]:
         page = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE, cursor=cursor), state=wanted)
         listed, total, following = page.items, page.total, page.next_cursor
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor"} and value]
+    failing = (text.example.message for group in found.causes for text in group.texts)
+    named = {(each.flow_id, each.session_id) for each in (*listed, *failing) if each is not None}
     return {
         "tab": tab, "memory": str(memory or ""), "cause": cause or "", "state": state, "found": found, "causes": CAUSES,
         "active": running.total + queued.total, "listed": listed, "total": total, "following": following,
         "cursor": cursor or "", "kept": urlencode(kept), "tones": TONES, "states": STATES, "kinds": KINDS,
-        "text_of": message_text,
+        "text_of": message_text, "titles": await visit.read(titles.session_titles, named),
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.memory_map import read
 from memorybase.memory_map.read import MapState
-from memorybase.read_models import memory_bases
+from memorybase.read_models import memory_bases, titles
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
@@ -90,6 +90,13 @@ async def messages(visit: Visitor, memory_id: UUID, ids: str = "", total: int = 
     found = await visit.read(read.messages_on_map, memory_id, chosen)
     memory = await visit.read(memory_bases.get_memory_base, memory_id)
     template = "memory_map_message.html" if brief else "memory_map_messages.html"
+    named = await visit.read(titles.session_titles, {(memory.flow_id, each.session_id) for each in found})
     return visit.fragment(
-        template, memory_id=memory_id, memory=memory, messages=found, total=max(total, len(found)), asked=len(chosen)
+        template,
+        titles=named,
+        memory_id=memory_id,
+        memory=memory,
+        messages=found,
+        total=max(total, len(found)),
+        asked=len(chosen),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, cast, get_args
 from uuid import UUID, uuid4
@@ -10,6 +11,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web import states as badges
+from api.web.bubbles import summary
 from api.web.rendering import address
 from api.web.views import message_actions
 from api.web.views.memory_frame import memory_page
@@ -17,11 +19,12 @@ from api.web.views.message_actions import DONE, Chosen, Reason
 from api.web.visits import Visit, Visitor
 from memorybase.database.paging import PageRequest
 from memorybase.messages import ROLES, message_text
-from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models import memory_bases, sessions, titles
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.read_models.session_queries import MessageQuery, MessageState
 from memorybase.read_models.sessions import MessageView
 from memorybase.sessions import restoring
+from memorybase.sessions.restoring import DeletedMessageView
 
 router = APIRouter(include_in_schema=False)
 
@@ -32,7 +35,8 @@ STATES = {"": "All", "pinned": "Pinned", "muted": "Muted", "failed": "Not search
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A message as the list shows it. `state`: tone and word of its vector in this memory; None if it has none."""
+    """A message as the list shows it. `state`: tone and word of its vector in this memory; None if it has none, as
+    without text."""
 
     message: MessageView
     text: str
@@ -79,15 +83,27 @@ async def show(visit: Visit, memory: MemoryBaseView) -> Response:
     values: dict[str, Any] = {"wanted": wanted, "states": STATES, "roles": ROLES, "first": bool(page.cursor)}
     if wanted.state == "deleted":
         found = await visit.read(restoring.list_deleted, page, memory_base_id=memory.id)
-        texts = {each.id: message_text(each.content) for each in found.items}
-        return await memory_page(visit, "memory_deleted.html", memory, "messages", found=found, texts=texts, **values)
+        texts = {each.id: summary(each.content) for each in found.items}
+        named = await _titles(visit, memory, found.items)
+        return await memory_page(
+            visit, "memory_deleted.html", memory, "messages", found=found, texts=texts, titles=named, **values
+        )
     listed = await visit.read(sessions.list_messages, wanted.query(memory.id), page)
     failed = await visit.read(sessions.failed_among, memory.id, [each.id for each in listed.items])
-    rows = [Row(each, message_text(each.content), _state(each, memory, failed)) for each in listed.items]
+    rows = [
+        Row(each, summary(each.content, each.tool_calls or ()), _state(each, memory, failed)) for each in listed.items
+    ]
+    named = await _titles(visit, memory, listed.items)
     days = visit.services.settings.deleted_retention_days
     return await memory_page(
-        visit, "memory_messages.html", memory, "messages", found=listed, rows=rows, days=days, **values
+        visit, "memory_messages.html", memory, "messages", found=listed, rows=rows, days=days, titles=named, **values
     )
+
+
+async def _titles(
+    visit: Visit, memory: MemoryBaseView, listed: Iterable[MessageView | DeletedMessageView]
+) -> dict[titles.SessionKey, titles.Titled]:
+    return await visit.read(titles.session_titles, {(memory.flow_id, each.session_id) for each in listed})
 
 
 def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> tuple[str, str] | None:
@@ -96,6 +112,8 @@ def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> t
         return "off", "Muted"
     if message.id in failed:
         return badges.NOT_SEARCHABLE
+    if not message_text(message.content):  # there is nothing to find
+        return None
     if message.ingested:
         return badges.SEARCHABLE
     return ("waiting", "Waiting") if is_counted else None

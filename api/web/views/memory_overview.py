@@ -16,7 +16,7 @@ from api.web.visits import Visit, Visitor
 from memorybase.database.paging import Page, PageRequest
 from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult
-from memorybase.read_models import memory_bases, previews
+from memorybase.read_models import memory_bases, titles
 from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
 from memorybase.read_models.condition import ConditionName, condition
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
@@ -76,7 +76,10 @@ async def act(
     elif action == "delete-now" and chosen:
         planned = [Chosen(memory.flow_id, each) for each in chosen]
         return await delete_sessions(visit, planned, f"/memories/{memory.id}")
-    values: dict[str, Any] = {"memory": memory, "action": action, "chosen": chosen, "outcomes": outcomes}
+    named = await visit.read(titles.session_titles, [(memory.flow_id, each) for each in chosen])
+    values: dict[str, Any] = {
+        "memory": memory, "action": action, "chosen": chosen, "outcomes": outcomes, "titles": named,
+    }  # fmt: skip
     if visit.is_fragment:
         return visit.fragment("memory_session_results.html", **values)
     return visit.page("memory_session_page.html", place="memories", title=memory.name, **values)
@@ -91,7 +94,7 @@ def _synced(result: FlushResult, chosen: list[str]) -> list[Outcome]:
 
 
 async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
-    """The sessions that the address asks for, with the first question of each."""
+    """The sessions that the address asks for, with the title of each."""
     asked = visit.request.query_params
     state = asked.get("state", "")
     query = BaseSessionQuery(
@@ -103,7 +106,7 @@ async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
     )
     request = PageRequest(size=PAGE, cursor=asked.get("cursor") or None)
     page: Page[BaseSessionView] = await visit.read(memory_bases.list_base_sessions, memory.id, request, query)
-    first = await visit.read(previews.previews, memory.flow_id, [each.session_id for each in page.items])
+    named = await visit.read(titles.session_titles, [(memory.flow_id, each.session_id) for each in page.items])
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor", "tab"} and value]
     states, tones = STATES, TONES
     if memory.condition is ConditionName.LOST:  # whose vectors it lost is not known
@@ -111,6 +114,6 @@ async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
     if memory.paused_at is not None:
         states, tones = states | {SessionState.PENDING: "Paused"}, tones | {SessionState.PENDING: "off"}
     return {
-        "query": query, "sessions": page, "previews": first, "states": states, "tones": tones,
+        "query": query, "sessions": page, "titles": named, "states": states, "tones": tones,
         "kept": urlencode(kept), "cursor": request.cursor or "",
     }  # fmt: skip

@@ -14,7 +14,7 @@ from api.web.visits import Visitor
 from memorybase import messages
 from memorybase.database.paging import PageRequest
 from memorybase.queries.message_changes import Attribution
-from memorybase.read_models import sessions
+from memorybase.read_models import sessions, titles
 from memorybase.sessions import curation, edits
 from memorybase.sessions.curation import check_reason
 from memorybase.sessions.difference import difference
@@ -29,10 +29,12 @@ Texts = Annotated[list[str] | None, Form()]
 async def message(visit: Visitor, id: UUID, back: str = "/", cursor: str = "") -> Response:  # noqa: A002 - an address
     found = await visit.read(sessions.get_message, id)
     changes = await visit.read(curation.history, id, PageRequest(size=20, cursor=cursor or None))
+    named = await visit.read(titles.session_titles, [(found.flow_id, found.session_id)])
     words = {**DONE, "edit": "edited", "unmute": "unmuted", "unpin": "unpinned"}
     return visit.page(
         "message.html", place="conversations", title=f"Message {found.seq}", message=found,
         texts=texts_of(found.content), changes=changes, words=words, back=inside(back), first=bool(cursor),
+        titles=named,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from api.web.visits import Visitor
 from memorybase.database.paging import PageRequest
 from memorybase.import_export import exporter
 from memorybase.models import ID_LENGTH
-from memorybase.read_models import end_users, sessions
+from memorybase.read_models import end_users, sessions, titles
 from memorybase.read_models.session_queries import SessionFilter
 from memorybase.sessions import edits
 from memorybase.sessions.edits import Erasure
@@ -57,6 +57,7 @@ async def person(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name i
     ]
     return visit.page(
         "person.html", place="conversations", title=id, person=known, recent=recent.items, figures=figures,
+        titles=await visit.read(titles.session_titles, [(each.flow_id, each.session_id) for each in recent.items]),
         standing=await visit.read(statements.flows_of_end_user, id),
     )  # fmt: skip
 

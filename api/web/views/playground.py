@@ -24,7 +24,7 @@ from memorybase.keyword_index.analyzer import analyzer
 from memorybase.labels import labels
 from memorybase.operations import parts
 from memorybase.operations.parts import PartView
-from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models import memory_bases, sessions, titles
 from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.read_models.session_queries import SessionFilter
@@ -62,7 +62,7 @@ async def playground(visit: Visitor) -> Response:
 
     return visit.page(
         "playground.html", place="playground", title="Playground", ask=ask, scope=scope, asking=asking,
-        searched=scope.searched(ask), without_b=_here(replace(ask, b=None)), link=link,
+        searched=scope.searched(ask), without_b=_here(replace(ask, b=None)), link=link, fine=_is_fine(ask),
     )  # fmt: skip
 
 
@@ -84,10 +84,13 @@ async def results(visit: Visitor) -> Response:
     flows = {base.flow_id for base in bases}
     person = ask.person or None
     marks = await visit.read(labels.marks_of, flows, ask.q, found, end_user_id=person) if found else {}
+    flow_of = {base.id: base.flow_id for base in bases}
+    hits = [row.hit for side in sides for row in side.get("rows", ())]
+    sessions_ = {(flow_of[hit.memory_base_id], hit.session_id) for hit in hits if hit.memory_base_id in flow_of}
     answer = visit.fragment(
         "playground_results.html", ask=ask, sides=sides, marks=marks, bases={base.id: base for base in bases},
         query=_here(ask), plain=_here(_plain(ask)), saves=_to_save(ask, bases),
-        snippets=code.snippets(ask, ask.a, visit.origin),
+        snippets=code.snippets(ask, ask.a, visit.origin), titles=await visit.read(titles.session_titles, sessions_),
     )  # fmt: skip
     answer.headers["HX-Replace-Url"] = visit.root + _here(ask)
     return answer
@@ -196,6 +199,15 @@ async def _asked(visit: Visit) -> Asked:
     except errors.NotFound:  # of the flow that was chosen before, or deleted
         return replace(ask, session="")
     return replace(ask, person=found.end_user_id or "")
+
+
+def _is_fine(ask: Asked) -> bool:
+    """Whether a setting below "Advanced" is another one than its default."""
+    plain = Asked(
+        q=ask.q, flow=ask.flow, session=ask.session, person=ask.person, role=ask.role, days=ask.days,
+        a=Setting(mode=ask.a.mode),
+    )  # fmt: skip
+    return ask != plain
 
 
 def _plain(ask: Asked) -> Asked:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from itertools import chain
 from typing import Annotated, Any
 from uuid import UUID
@@ -19,10 +17,11 @@ from memorybase import errors, ids
 from memorybase.conversation.memory_use import record
 from memorybase.database.paging import MAX_SIZE, PageRequest
 from memorybase.ingestion import flush
-from memorybase.read_models import run_story, sessions, transcript
+from memorybase.read_models import run_story, sessions, titles, transcript
 from memorybase.read_models.ingestion import Coverage, Ingestion
 from memorybase.read_models.run_story import GivenView, RunStory
 from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models.views import excerpt
 from memorybase.search.bands import FAIR
 
 router = APIRouter(include_in_schema=False)
@@ -66,10 +65,11 @@ async def run(visit: Visitor, flow: str, id: str, memory: UUID | None = None) ->
         return visit.live("run_timeline.html", **_timeline(story, memory))
     shown_flow = await visit.read(sessions.get_flow, story.flow_id)
     return visit.page(
-        "run.html", place="conversations", title=story.question or f"Run {_name(story, id)}", flow=shown_flow,
-        name=_name(story, id),
+        "run.html", place="conversations", title=_title(story, id), flow=shown_flow,
+        run_id=story.external_id or (id if story.captured_at is None else str(story.run_id)),
         bubbles=await _bubbles(visit, story), verdicts=VERDICTS, reasons=REASONS, flags=FLAGS, advice=_advice,
-        call=_call(visit, story), version="", **_timeline(story, memory),
+        titles=await visit.read(titles.session_titles, _sessions_of(story)),
+        version="", **_timeline(story, memory),
     )  # fmt: skip
 
 
@@ -155,20 +155,14 @@ def _advice(given: GivenView) -> str | None:
     return f"{were}, {none_above}, in {share} % of the tokens."
 
 
-def _name(story: RunStory, given: str) -> str:
-    """A run that is not captured has no other name than the one in the address."""
-    return story.external_id or (str(story.run_id)[:8] if given == str(story.run_id) else given)
+def _title(story: RunStory, given: str) -> str:
+    """Its question, else its answer. A run that is not captured has no other name than the one in the address."""
+    text = excerpt(story.question or story.answer)
+    return text or f"Run {story.external_id or given}"
 
 
-def _call(visit: Visit, story: RunStory) -> str:
-    """The request that records what a node is given."""
-    body = {
-        "flow_id": str(story.flow_id), "session_id": story.session_id or "SESSION",
-        "run_id": story.external_id or str(story.run_id), "node_id": "answer", "token_budget": 2000,
-        "query": story.question or "QUESTION",
-    }  # fmt: skip
-    return (
-        f"curl {visit.origin}/v1/context \\\n"
-        '  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n'
-        f"  -d {shlex.quote(json.dumps(body, ensure_ascii=False))}"
-    )
+def _sessions_of(story: RunStory) -> set[titles.SessionKey]:
+    """Its own session, and those of the memories that its models were given."""
+    given = (memory.message for node in story.nodes if node.given for memory in node.given.memories)
+    named = {(message.flow_id, message.session_id) for message in given if message is not None}
+    return named if story.session_id is None else {*named, (story.flow_id, story.session_id)}

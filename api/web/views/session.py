@@ -17,7 +17,7 @@ from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import PageRequest
 from memorybase.models import ID_LENGTH
-from memorybase.read_models import ingestion, run_story, sessions, transcript
+from memorybase.read_models import ingestion, run_story, sessions, titles, transcript
 from memorybase.read_models.sessions import MessageView
 from memorybase.read_models.transcript import Place
 from memorybase.retention import holds
@@ -65,8 +65,10 @@ async def session(
     here = await _seq(visit, shown, at) or (found[-1] if found else None)
     about = await visit.read(sessions.get_session, shown.flow_id, id)
     read = await visit.read(transcript.read_transcript, shown.flow_id, id, shown.place(at=here))
+    titled = await visit.read(titles.session_titles, [(shown.flow_id, id)])
     return visit.page(
-        "session.html", place="conversations", title=id, shown=shown, about=about, here=here, roles=ROLES,
+        "session.html", place="conversations", title=titles.title_of(titled, shown.flow_id, id), about=about,
+        shown=shown, titled=titled.get((shown.flow_id, id)), here=here, roles=ROLES,
         flow=await visit.read(sessions.get_flow, shown.flow_id),
         is_held=await visit.read(holds.is_held, shown.flow_id, id),
         before=max((seq for seq in found if here is not None and seq < here), default=None),

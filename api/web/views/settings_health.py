@@ -12,6 +12,7 @@ from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.operations import health, parts
 from memorybase.operations.parts import PartView
+from memorybase.operations.problems import OVERDUE
 from memorybase.services import Services
 
 router = APIRouter(include_in_schema=False)
@@ -41,7 +42,8 @@ async def _values(visit: Visit) -> dict[str, Any]:
             lag = await visit.within(visit.deadlines.lag, health.oldest_pending_seconds)
         except (TimeoutError, errors.EnvironmentFailure):
             lag = None
-    return {"parts": found, "away": [part for part in found if not part.ok], "lag": lag}
+    return {"parts": found, "away": [part for part in found if not part.ok], "lag": lag,
+            "overdue": OVERDUE.total_seconds()}  # fmt: skip
 
 
 def _look(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:

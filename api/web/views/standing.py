@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from api.web.rendering import address, inside
 from api.web.visits import Visitor
 from memorybase import ids
-from memorybase.read_models import sessions
+from memorybase.read_models import sessions, titles
 from memorybase.sessions import flows
 from memorybase.standing import statements
 from memorybase.standing.finder import MAX_CHARS
@@ -32,6 +32,7 @@ async def standing(
     return visit.page(
         "standing.html", place="conversations", title="Standing statements", found=found, every=every,
         flow=await visit.read(sessions.get_flow, flow_id), longest=MAX_CHARS,
+        titles=await visit.read(titles.session_titles, [(flow_id, session)] if session else []),
         here=lambda **changes: address("/standing", **{"flow": flow, "person": person, "session": session, **changes}),
     )  # fmt: skip
 

@@ -16505,7 +16505,7 @@ export interface operations {
                 /** @description Only runs in this end user's sessions. */
                 end_user_id?: string | null;
                 /**
-                 * @description Only those with every one of these words in their messages, or with the text in their id or end user. Of end users: with the text in their id.
+                 * @description Only those with every one of these words in their messages, or with the text in their id, the title of their metadata or their end user. Of end users: with the text in their id.
                  * @example berth
                  */
                 q?: string | null;
@@ -19968,7 +19968,7 @@ export interface operations {
             query?: {
                 /** @description The person that sessions or chats belong to; only what belongs to them. */
                 end_user_id?: string | null;
-                /** @description Only those with every one of these words in their messages, or with the text in their id or end user. Of end users: with the text in their id. */
+                /** @description Only those with every one of these words in their messages, or with the text in their id, the title of their metadata or their end user. Of end users: with the text in their id. */
                 q?: string | null;
                 /** @description Only sessions in this state. */
                 state?: components["schemas"]["SearchState"] | null;
@@ -20166,7 +20166,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only those with every one of these words in their messages, or with the text in their id or end user. Of end users: with the text in their id.
+                 * @description Only those with every one of these words in their messages, or with the text in their id, the title of their metadata or their end user. Of end users: with the text in their id.
                  * @example be
                  */
                 q?: string | null;

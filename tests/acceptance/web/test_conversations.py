@@ -60,7 +60,7 @@ class TestList:
         expect(first).to_contain_text("Waiting")
         page.get_by_role("link", name="Runs").click()
         expect(page.locator("tbody tr").first).to_contain_text(ANSWER)
-        expect(page.locator("tbody tr").first).to_contain_text("Found by words")
+        expect(page.locator("tbody tr").first).to_contain_text("Waiting")
         page.get_by_role("link", name="People").click()
         assert len(rows(page)) == 3
         expect(page.locator("tbody tr").first).to_contain_text(f"{flow}-person-2")

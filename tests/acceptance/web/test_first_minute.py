@@ -40,22 +40,30 @@ def test_a_stranger_gets_from_empty_to_a_hit_and_removes_the_sample(
         window.sign_in(KEY)
         expect(page.get_by_role("heading", name="First minute")).to_be_visible()
         assert window.findings() == []
-        page.get_by_label("Name").fill("Harbour office")
+        page.get_by_label("Name").fill("Harbour café")
         page.get_by_role("button", name="Create a flow and its memory").click()
-        expect(page.get_by_text("with the id")).to_contain_text("harbour-office")
+        expect(page.get_by_text("with the id")).to_contain_text("harbour-cafe")
 
         # The call is pasted into a shell as it stands.
         call = page.locator("li.step", has_text="4 Send a run").locator("pre").inner_text()
-        assert f"{empty_stack.url}/v1/flows/harbour-office/runs" in call
+        assert f"{empty_stack.url}/v1/flows/harbour-cafe/runs" in call
         script = tmp_path / "call.sh"
         script.write_text(f"export MEMORYBASE_API_KEY={KEY}\n{call} --fail --silent --noproxy '*'\n")
         subprocess.run(["bash", str(script)], check=True, capture_output=True)
         for step in ("4 Send a run", "5 Ingested"):  # turns green by itself
             expect(page.locator("li.step", has_text=step).get_by_text("Done")).to_be_visible()
+        page.reload()  # the guide stays until its last step is done
+        expect(page.get_by_role("heading", name="First minute")).to_be_visible()
+        window.open("/")
+        guide = page.get_by_role("region", name="First minute")
+        expect(guide).to_contain_text("5 of 6 steps done. Next: search.")
+        guide.get_by_role("link", name="Continue").click()
         page.get_by_role("button", name="Search", exact=True).click()
         expect(page.locator("#first-hits")).to_contain_text("Berth 12 has shore power")
         window.open("/")
-        expect(page.get_by_role("heading", name="First minute")).to_have_count(0)
+        expect(page.get_by_role("heading", name="Latest runs")).to_be_visible()
+        expect(guide).to_have_count(0)
+        expect(page.get_by_role("link", name="First minute")).to_be_visible()
 
         window.open("/first-minute?lang=dify")
         expect(page.locator("li.step", has_text="4 Send a run")).to_contain_text("An HTTP Request node")
@@ -64,7 +72,7 @@ def test_a_stranger_gets_from_empty_to_a_hit_and_removes_the_sample(
         page.get_by_role("button", name="Remove the sample data").click()
         expect(page.get_by_role("heading", name="Latest runs")).to_be_visible()
         expect(page.get_by_text("Sample: a kitchen")).to_have_count(0)
-        expect(page.get_by_role("link", name="Harbour office").first).to_be_visible()
+        expect(page.get_by_role("link", name="Harbour café").first).to_be_visible()
         assert window.console == []
 
 

@@ -163,15 +163,19 @@ def test_a_muted_message_says_so_and_is_unmuted_by_undo(window: Window, client: 
 
 
 def test_a_session_is_renamed_deleted_and_kept(window: Window, client: Client, flow: str) -> None:
-    client.capture_run(flow, session_id="goran", messages=[said("user", "Hello")])
+    client.capture_run(flow, session_id="goran", messages=[said("user", "Hello", timestamp="2025-06-01T10:00:00Z")])
     reader = window()
     page = reader.page
     reader.open(address(flow))
+    expect(page).to_have_title(re.compile("Hello"))
+    expect(page.locator(".headline")).to_contain_text(re.compile("1 Jun 2025 · captured .* ago"))
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("button", name="Rename…").click()
     page.get_by_label("New id").fill("goran & co")
     page.get_by_role("button", name="Rename", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("goran & co")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Hello")
+    expect(page.locator(".headline .id code")).to_have_text("goran & co")
+    expect(page.get_by_role("button", name="Copy the id goran & co")).to_be_visible()
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("button", name="Delete…").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()

@@ -21,6 +21,7 @@ from memorybase.database.paging import PageRequest
 from memorybase.memory_bases import dead_letters, regenerate
 from memorybase.models import Heartbeat, IngestionJob, MemoryBase, Message
 from memorybase.operations import exposition, health, heartbeats, store_check
+from memorybase.operations.health import Backlog
 from memorybase.queries import store_health
 from memorybase.read_models import memory_bases
 from memorybase.settings import Settings
@@ -383,10 +384,19 @@ class TestParts:
         assert parts["redis"].ok
         assert parts["chroma"].problem == "No answer within 0.5 s"
 
-    def test_the_oldest_pending_message_is_of_the_user(self, world: World) -> None:
+    def test_the_backlog_and_its_oldest_message_are_of_the_user(self, world: World) -> None:
         world.new_base(threshold=1)
         assert health.oldest_pending_seconds(world.services, world.user_id) is None
-        world.say("s", "a")
+        assert health.backlog(world.services, world.user_id) == Backlog(0, None)
+        world.say("s", "a", "b", "c")
+        assert health.backlog(world.services, world.user_id) == Backlog(3, None)
+        world.settle()
+        world.say("s", "d")
+        backlog = health.backlog(world.services, world.user_id)  # three were ingested within some seconds
+        assert backlog.messages == 1
+        assert backlog.seconds_left is not None
+        assert 1 < backlog.seconds_left < 20
+        assert health.backlog(world.services, world.new_user()) == Backlog(0, None)
         vitals = health.oldest_pending_seconds(world.services, world.user_id)
         assert vitals is not None
         assert 0 <= vitals < 60

@@ -75,7 +75,7 @@ def test_a_worker_is_away_since_its_last_heartbeat(world: World) -> None:
         heartbeats.beat(db, "worker@1", "worker", last)
     (worker,) = (part for part in parts.look(world.services, seconds=30) if part.name == "worker")
     assert (worker.ok, worker.since) == (False, last)
-    assert worker.stops == "New messages are captured and wait; searches by words find them."
+    assert worker.stops == "New messages are captured and wait; searches find them by words, and the newest by meaning."
 
 
 @each_row(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -14,8 +15,9 @@ from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.ingestion import flush
 from memorybase.models import IngestionJob, JobState
-from memorybase.read_models import memory_bases, previews
+from memorybase.read_models import memory_bases, titles
 from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
+from memorybase.sessions import edits
 
 
 @pytest.fixture
@@ -107,12 +109,15 @@ def test_chosen_sessions_are_flushed_with_a_result_for_each(world: World, base: 
         flush.flush_sessions(world.services, world.user_id, uuid4(), ["waits"])
 
 
-def test_a_preview_is_the_first_question_as_one_line(world: World) -> None:
-    world.say(
-        "asked", "Welcome", {"role": "user", "content": "Which\n  berth?"}, {"role": "user", "content": "And when?"}
-    )
-    world.say("answers", "only this " * 40)
-    found = previews.previews(world.services, world.user_id, world.flow_id, ["asked", "answers", "nowhere"])
-    assert found == {"asked": "Which berth?", "answers": ("only this " * 40)[: previews.LENGTH]}
-    with pytest.raises(errors.NotFound):
-        previews.previews(world.services, world.new_user(), world.flow_id, ["asked"])
+def test_a_title_is_that_of_the_metadata_else_the_first_question_as_one_line(world: World) -> None:
+    world.say("asked", "Welcome", {"role": "user", "content": "Which\n  berth?"}, {"role": "user", "content": "When?"})
+    world.say("named", {"role": "user", "content": "Hi", "timestamp": "2025-06-01T12:00:00Z"})
+    edits.update_session(world.services, world.user_id, world.flow_id, "named", metadata={"title": "Sourdough"})
+    world.say("answers", "only this")
+    keys = [(world.flow_id, each) for each in ("asked", "named", "answers", "nowhere")]
+    found = titles.session_titles(world.services, world.user_id, keys)
+    assert {key[1]: titled.title for key, titled in found.items()} == {
+        "asked": "Which berth?", "named": "Sourdough", "answers": None,
+    }  # fmt: skip
+    assert found[keys[1]].written_at == datetime(2025, 6, 1, 12, tzinfo=UTC)
+    assert titles.session_titles(world.services, world.new_user(), keys) == {}

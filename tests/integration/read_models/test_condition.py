@@ -12,7 +12,7 @@ from harness.world import World
 from memorybase.database.paging import PageRequest
 from memorybase.models import Capture, DeadLetter, IngestionJob, MemoryBase
 from memorybase.read_models import memory_bases
-from memorybase.read_models.condition import Condition, ConditionName, condition, condition_name
+from memorybase.read_models.condition import Condition, ConditionName, condition, condition_name, shown_as
 from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 
 FINE: dict[str, Any] = {
@@ -68,13 +68,14 @@ def test_the_worst_that_holds_is_named() -> None:
 
 def test_a_memory_base_passes_through_its_conditions(world: World) -> None:
     base = world.new_base(threshold=5)
-    assert shown(world, base) == Condition(ConditionName.OK, "Searchable", "ok", "check")
+    assert shown(world, base) == Condition(ConditionName.OK, "Empty", "none", "circle")
+    assert shown_as(ConditionName.OK, "Empty") == ("none", "circle")
     world.say("s", "one")
     assert shown(world, base) == Condition(ConditionName.WAITING, "Waiting", "waiting", "clock", "1 wait")
     world.say("s", "two", "three", "four", "five")
     assert shown(world, base).words == "Ingesting"
     world.settle()
-    assert shown(world, base).words == "Searchable"
+    assert shown(world, base) == Condition(ConditionName.OK, "Searchable", "ok", "check")
     change(world, MemoryBase, auto_capture=False)
     assert shown(world, base) == Condition(ConditionName.PAUSED, "Off", "off", "pause")
     world.say("s", *"678901")

@@ -197,10 +197,11 @@ class TestFilters:
         assert [run.session_id for run in list_runs(world, since=middle).items] == ["b"]
         assert [run.session_id for run in list_runs(world, until=middle).items] == ["a"]
 
-    def test_text_finds_words_of_messages_in_any_flow_and_parts_of_ids(self, world: World) -> None:
+    def test_text_finds_words_of_messages_in_any_flow_and_parts_of_ids_and_titles(self, world: World) -> None:
         other = world.new_flow()
         world.say("customer-17", *asked("Which berth has shore power?", "Berth 12."), end_user_id="Goran")
         world.say("b", *asked("Is there a sailmaker?", "Members like Harbour Sails."), flow_id=other)
+        edits.update_session(world.services, world.user_id, other, "b", metadata={"title": "The rigging"})
         for text, wanted in {
             "berths": ["customer-17"],
             "SAILMAKER": ["b"],
@@ -208,13 +209,15 @@ class TestFilters:
             "berth sailmaker": [],
             "mer-1": ["customer-17"],
             "gora": ["customer-17"],
-            "the": [],
+            "RIGG": ["b"],
+            "of": [],
             "100%": [],
         }.items():
             assert ids(list_sessions(world, text=text)) == wanted, text
         assert [run.session_id for run in list_runs(world, text="sailmaker harbour").items] == ["b"]
         assert [run.session_id for run in list_runs(world, text="customer-1").items] == ["customer-17"]
         assert [run.session_id for run in list_runs(world, text="gora").items] == ["customer-17"]
+        assert [run.session_id for run in list_runs(world, text="rigg").items] == ["b"]
         assert ids(list_sessions(world, text="sailmaker", flow_id=world.flow_id)) == []
 
     def test_words_need_not_be_in_one_message_of_a_session_or_a_run(self, world: World) -> None:

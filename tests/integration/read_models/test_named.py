@@ -22,11 +22,16 @@ def test_a_part_of_a_name_finds_flows_and_memory_bases(world: World) -> None:
     assert found(world, "_") == found(world, " ") == found(world, "") == []
 
 
-def test_a_whole_id_finds_sessions_and_a_person(world: World) -> None:
-    world.say("customer-7", "Hello.", end_user_id="goran")
-    assert found(world, "customer-7") == [("session", "customer-7")]
-    assert found(world, "customer") == []
-    assert found(world, "goran") == [("person", "goran")]
+def test_sessions_are_found_by_id_title_person_and_words_and_named_by_their_title(world: World) -> None:
+    world.say("customer-7", {"role": "user", "content": "Which berth is free?"}, end_user_id="goran")
+    world.say("customer-70", "Hello.")
+    edits.update_session(world.services, world.user_id, world.flow_id, "customer-70", metadata={"title": "A sail"})
+    asked, named = ("session", "Which berth is free?"), ("session", "A sail")
+    assert found(world, "customer-7") == [asked, named]  # first that whose whole id it is
+    assert found(world, "customer") == [named, asked]
+    assert found(world, "berths") == [asked]
+    assert found(world, "SAI") == [named]
+    assert found(world, "goran") == [asked, ("person", "goran")]
 
 
 def test_other_users_and_what_is_deleted_are_not_found(world: World) -> None:

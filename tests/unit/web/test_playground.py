@@ -160,7 +160,8 @@ class TestCorrections:
         outdated = hit(corrected_by=CorrectionOf(self.LATER, "name", "<b>Ada</b>", "Bo"))
         request = Request({"type": "http", "root_path": "/prefix", "headers": []})
         page = render(
-            request, "first_minute_search.html", q="who", error="", steps=SimpleNamespace(flow="f"),
+            request, "first_minute_search.html", q="who", error="", titles={},
+            steps=SimpleNamespace(flow="f", flow_id=None),
             hits=[(outdated, notes(outdated, {self.LATER}), True), (outdated, notes(outdated, ()), True)],
         )  # fmt: skip
         assert page.count("Corrected later: was &lt;b&gt;Ada&lt;/b&gt;, now Bo") == 2
