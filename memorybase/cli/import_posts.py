@@ -66,8 +66,7 @@ class Posts:
             self.is_limited = True
             self._capture(batch, target)
             return
-        self._count(batch.parts, counts.created, counts.deleted)
-        target.accepted()
+        target.accepted(self._count(batch.parts, counts.created, counts.deleted))
 
     def _capture(self, batch: Batch, target: Target) -> None:
         for at, part in enumerate(batch.parts):
@@ -81,16 +80,16 @@ class Posts:
                 exc.details |= {"part": at}
                 raise
             created = sum(message.created for message in answer.messages)
-            self._count([part], created, sum(message.deleted for message in answer.messages))
-            target.accepted()
+            deleted = sum(message.deleted for message in answer.messages)
+            target.accepted(self._count([part], created, deleted))
 
     def _refused(self, batch: Batch, exc: client_errors.MemorybaseError) -> list[Part]:
         """Report or halve the part that was refused; returns what is still to be posted."""
         at, stored = self._place(batch, exc)
         if stored is not None:
-            self._count(batch.parts[:at], stored["created"], stored["deleted"])
+            count = self._count(batch.parts[:at], stored["created"], stored["deleted"])
             if at:
-                self._target(batch.parts[0]).accepted()
+                self._target(batch.parts[0]).accepted(count)
         part, before = batch.parts[at], [] if stored is not None or self.is_limited else batch.parts[:at]
         middle = len(part.messages) // 2
         halves: list[Part] = []
@@ -115,11 +114,12 @@ class Posts:
             return batch.owners[max(0, line - 1 - extra)], counts
         return 0, None
 
-    def _count(self, parts: Iterable[Part], created: int, deleted: int) -> None:
+    def _count(self, parts: Iterable[Part], created: int, deleted: int) -> int:
         sent = sum(len(part.messages) for part in parts)
         self.answers["new"] += created
         self.answers["deleted"] += deleted
         self.answers["known"] += sent - created - deleted  # also the same message twice in the source
+        return created
 
     def _target(self, part: Part) -> Target:
         if part.flow not in self.targets:

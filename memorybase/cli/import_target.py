@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from memorybase_client import Client, models
 
 Capture = Literal["outputs", "all"]
+FLUSH_MESSAGES = 2_000  # between two flushes during an import: sessions below their threshold are ingested meanwhile
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Target:
     memory: str | None
     capture: Capture
     base: models.MemoryBaseView | None
+    unflushed: int = 0
 
     @classmethod
     def find(cls, client: Client, flow: str, flow_name: str, memory: str | None, capture: Capture) -> Target:
@@ -62,11 +65,16 @@ class Target:
             self.client.put_flow(self.flow, name=self.flow_name)
             self.flow_exists = True
 
-    def accepted(self) -> None:
-        """A run of the flow was stored."""
+    def accepted(self, messages: int) -> None:
+        """So many messages of the flow were stored."""
         self.flow_exists = True
         if self.base is None:
             self.base = self._create()
+        self.unflushed += messages
+        if self.unflushed >= FLUSH_MESSAGES:
+            self.unflushed = 0
+            with suppress(client_errors.MemorybaseError):  # `ingest` flushes again
+                self.client.flush_memory_base(self.base.id)
 
     def _create(self) -> models.MemoryBaseView:
         name = self.memory or self.flow_name
