@@ -132,7 +132,8 @@ def main() -> None:
     except OSError as exc:
         if exc.errno not in NOT_WRITABLE:
             raise
-        sys.exit(f"error: {exc.filename or 'A file'} cannot be written: {exc.strerror}. {NOT_WRITABLE[exc.errno]}")
+        where = f"{exc.filename} cannot be written: " if exc.filename else ""
+        sys.exit(f"error: {where}{exc.strerror}. {NOT_WRITABLE[exc.errno]}")
     except ModuleNotFoundError as exc:
         package = (exc.name or "").partition(".")[0]
         if package in {"", "memorybase", "memorybase_client", "worker", "api", "migrations"}:

@@ -62,11 +62,12 @@ class Posts:
         lines = [*([] if target.flow_exists else [flow_line(target.flow, target.flow_name)]), *batch.lines]
         try:
             counts = self.client.import_lines(lines).messages
+            created, deleted = (counts.created, counts.deleted) if counts is not None else (0, 0)
         except client_errors.Forbidden:
             self.is_limited = True
             self._capture(batch, target)
             return
-        target.accepted(self._count(batch.parts, counts.created, counts.deleted))
+        target.accepted(self._count(batch.parts, created, deleted))
 
     def _capture(self, batch: Batch, target: Target) -> None:
         for at, part in enumerate(batch.parts):

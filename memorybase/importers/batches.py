@@ -22,16 +22,16 @@ class Batch:
     parts: list[Part] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
-    bytes: int = 0
+    size: int = 0  # bytes
 
     def add(self, part: Part, lines: Sequence[bytes]) -> None:
         self.owners += [len(self.parts)] * len(lines)
         self.parts.append(part)
         self.lines += lines
-        self.bytes += sum(map(len, lines))
+        self.size += sum(map(len, lines))
 
     def has_room(self, part: Part, lines: Sequence[bytes]) -> bool:
-        size = self.bytes + sum(map(len, lines))
+        size = self.size + sum(map(len, lines))
         is_one_flow = not self.parts or self.parts[0].flow == part.flow
         return is_one_flow and len(self.lines) + len(lines) <= BATCH_LINES and size <= BATCH_BYTES
 

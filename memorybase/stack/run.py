@@ -175,7 +175,8 @@ async def _prepare(planned: Plan) -> None:
         try:
             status = await process.wait()
         except asyncio.CancelledError:
-            os.killpg(process.pid, signal.SIGKILL)  # with what it has started
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.killpg(process.pid, signal.SIGKILL)  # with what it has started
             await process.wait()
             raise
     if status != 0:
