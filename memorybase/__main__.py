@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from memorybase.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run a command; Ctrl-C while it is still being loaded ends it silently."""
+    try:
+        from memorybase import cli
+    except KeyboardInterrupt:
+        sys.exit(130)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import pydantic
@@ -23,6 +25,7 @@ from memorybase.cli import (
     import_file,
     jobs,
     keys,
+    listing,
     mcp,
     models,
     partition,
@@ -53,41 +56,59 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command()(stack.up)
-app.command()(stack.demo)
-app.command()(doctor.doctor)
-app.command()(export_file.export)
-app.command("import")(import_file.import_file)
-app.command()(search.search)
-app.command()(top.top)
-app.command()(evaluate.evaluate)
-app.command()(tune.tune)
-app.command()(sign_in.sign_in)
-app.command()(mcp.mcp)
-app.command()(pause.pause)
-app.command()(pause.resume)
-app.command()(priority.priority)
-app.command()(reconcile.reconcile)
-app.command()(rebalance.rebalance)
-app.command()(backup.backup)
-app.command()(restore.restore)
-app.command()(retention.retention)
-app.command()(reindex.reindex)
-app.command()(find_standing.find_standing)
-app.command()(partition.partition)
-app.command()(stack.migrate)
-app.command()(stack.sweep)
-app.command()(stack.prepare)
-app.command()(export_model.export_model)
-app.add_typer(dead_letters.app, name="dead-letters")
-app.add_typer(jobs.app, name="jobs")
-app.add_typer(workers.app, name="workers")
-app.add_typer(webhooks.app, name="webhooks")
-app.add_typer(keys.app, name="keys")
-app.add_typer(quotas.app, name="quotas")
-app.add_typer(models.app, name="models")
-app.add_typer(audit.app, name="audit")
-app.add_typer(hooks.app, name="hooks")
+# In the order of --help, by panel.
+COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
+    "Run": {
+        "up": stack.up,
+        "demo": stack.demo,
+        "status": listing.status,
+        "doctor": doctor.doctor,
+        "top": top.top,
+        "sign-in": sign_in.sign_in,
+    },
+    "Messages": {
+        "list": listing.list_all,
+        "search": search.search,
+        "import": import_file.import_file,
+        "export": export_file.export,
+        "find-standing": find_standing.find_standing,
+        "reindex": reindex.reindex,
+    },
+    "Agents": {"mcp": mcp.mcp, "hooks": hooks.app},
+    "Search quality": {"evaluate": evaluate.evaluate, "tune": tune.tune, "models": models.app},
+    "Ingestion": {
+        "pause": pause.pause,
+        "resume": pause.resume,
+        "priority": priority.priority,
+        "jobs": jobs.app,
+        "dead-letters": dead_letters.app,
+        "workers": workers.app,
+        "reconcile": reconcile.reconcile,
+        "rebalance": rebalance.rebalance,
+    },
+    "Access and retention": {
+        "keys": keys.app,
+        "quotas": quotas.app,
+        "audit": audit.app,
+        "retention": retention.retention,
+        "webhooks": webhooks.app,
+    },
+    "Operation": {
+        "backup": backup.backup,
+        "restore": restore.restore,
+        "migrate": stack.migrate,
+        "prepare": stack.prepare,
+        "sweep": stack.sweep,
+        "partition": partition.partition,
+        "export-model": export_model.export_model,
+    },
+}
+for _panel, _commands in COMMANDS.items():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name, rich_help_panel=_panel)
+        else:
+            app.command(_name, rich_help_panel=_panel)(_command)
 
 
 @app.callback(invoke_without_command=True)
@@ -108,6 +129,11 @@ def main() -> None:
         sys.exit(f"error: {describe(exc)}")
     except pydantic.ValidationError as exc:
         sys.exit(f"error: {describe_settings(exc)}")
+    except OSError as exc:
+        if exc.errno not in NOT_WRITABLE:
+            raise
+        where = f"{exc.filename} cannot be written: " if exc.filename else ""
+        sys.exit(f"error: {where}{exc.strerror}. {NOT_WRITABLE[exc.errno]}")
     except ModuleNotFoundError as exc:
         package = (exc.name or "").partition(".")[0]
         if package in {"", "memorybase", "memorybase_client", "worker", "api", "migrations"}:
@@ -117,6 +143,13 @@ def main() -> None:
             "Install memorybase with all its requirements: pip install memorybase"
         )
 
+
+# Errors of the file system that no defect causes, and what to do about them.
+NOT_WRITABLE = {
+    errno.EROFS: "Choose a directory that is not on a read-only file system.",
+    errno.ENOSPC: "Free some space, and run the command again.",
+    errno.EDQUOT: "Free some space, and run the command again.",
+}
 
 # What to do about the errors that the API's own messages cannot help with.
 ADVICE: tuple[tuple[type[Exception], str], ...] = (

@@ -27,7 +27,8 @@ from rich.markup import escape
 from memorybase import errors
 from memorybase.cli.memory_bases import ingest_pending
 from memorybase.cli.options import progress
-from memorybase.import_export.conversation_files import ImportedRun, read_runs
+from memorybase.import_export.conversation_files import read_runs
+from memorybase.importers.runs import Part
 from memorybase.stack.child import StackChild
 from memorybase.stack.children import NAMES
 from memorybase.stack.processes import end_leftovers
@@ -154,7 +155,7 @@ class Demo:
                 bar.update(task, completed=len(self.captured))
         self._search_pending()
 
-    def _post(self, runs: list[ImportedRun], client: Client | None = None) -> None:
+    def _post(self, runs: list[Part], client: Client | None = None) -> None:
         jobs = pending = 0
         for run in runs:
             answer = (client or self.client).capture_run(
@@ -168,7 +169,7 @@ class Demo:
 
     # The kill
 
-    def _capture_and_kill(self, runs: list[ImportedRun]) -> None:
+    def _capture_and_kill(self, runs: list[Part]) -> None:
         """The worker runs for milliseconds at a time, and its job is checked while it is paused. So the job is still
         running at the moment of the kill."""
         worker = _SteppedProcess(self._worker_pid())

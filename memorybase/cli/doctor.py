@@ -271,10 +271,10 @@ def _dead_letters(context: DoctorContext) -> str:
     return f"{count}. List them with: memorybase dead-letters list --memory NAME" if count else "none"
 
 
-def _drift(context: DoctorContext) -> str:
+def _vectors(context: DoctorContext) -> str:
     count = context.vitals.mismatched_memory_bases
-    detail = f"the store differs from the ledger in {plural(count, 'memory base')}"
-    return _fail_if(count > 0, detail if count else "every store has as many chunks as its ledger")
+    detail = f"vectors are missing or left over in {plural(count, 'memory base')}"
+    return _fail_if(count > 0, detail if count else "complete in every memory base")
 
 
 def _keyword_index(context: DoctorContext) -> str:
@@ -353,7 +353,7 @@ CHECKS = (
     Check("keyword index", _keyword_index, lambda context: f"memorybase reindex{context.option}"),
     Check("token vectors", _token_vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
     Check("coding agents", _coding_agents, lambda _: "memorybase hooks install AGENT, with the right --url and key"),
-    Check("drift", _drift, lambda context: f"memorybase reconcile --repair{context.option}"),
+    Check("vectors", _vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
 )
 BEFORE_VECTOR_SERVERS = "redis"
 

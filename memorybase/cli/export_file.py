@@ -12,12 +12,11 @@ from memorybase_client import errors as client_errors
 
 from memorybase import errors
 from memorybase.cli.memory_bases import find_memory_base
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, interrupted, plural, progress
+from memorybase.importers.files import is_archive
 
 if TYPE_CHECKING:
     from memorybase_client import Client
-
-FIRST_LINE_BYTES = 10_000
 
 
 def export(
@@ -38,15 +37,20 @@ def export(
         base_id = find_memory_base(client, memory).id if memory else None
         lines = client.export_lines(flow_id=flow or None, end_user_id=end_user or None, memory_base_id=base_id)
         try:
-            end = _write(lines, part)
+            with interrupted(lambda: f"{file} was not written"):
+                end = _write(lines, part)
+        except typer.Exit:
+            part.unlink(missing_ok=True)  # it has private text
+            raise
         except OSError as exc:
+            part.unlink(missing_ok=True)
             raise errors.InvalidRequest(f"{part} cannot be written: {exc.strerror}.") from exc
         except client_errors.StreamBroken as exc:
             text = f"{exc.message.rstrip('.')}; the received part is in {part}. Run the command again."
             raise errors.NotReady(text) from exc
     part.replace(file)
-    counts = ", ".join(f"{end[kind]} {kind}" for kind in ("flows", "sessions", "runs", "messages"))
-    chats = f", {end['chat_messages']} messages of chats" if end["chat_messages"] else ""
+    counts = ", ".join(plural(end[f"{kind}s"], kind) for kind in ("flow", "session", "run", "message"))
+    chats = f", {plural(end['chat_messages'], 'message')} of chats" if end["chat_messages"] else ""
     typer.echo(f"{counts}{chats} written to {file}")
 
 
@@ -62,22 +66,21 @@ def _write(lines: Iterable[dict[str, Any]], file: Path) -> dict[str, Any]:
     return line
 
 
-def is_export(file: Path) -> bool:
-    """Whether `export` wrote this file."""
-    try:
-        with file.open("rb") as lines:
-            first = json.loads(lines.readline(FIRST_LINE_BYTES))
-    except (OSError, ValueError):
-        return False
-    return isinstance(first, dict) and first.get("type") == "export"
-
-
 def import_export(client: Client, file: Path) -> None:
     """Send the lines of the file. Running it again continues, because existing data is skipped."""
-    with progress() as bar:
-        task = bar.add_task("importing bytes", total=file.stat().st_size)
+    if file.is_dir() or is_archive(file):
+        raise errors.InvalidRequest(f"{file} must be the file that `memorybase export` wrote: unpack it first.")
+    size, sent = file.stat().st_size, 0
+
+    def count(more: int) -> None:
+        nonlocal sent
+        sent += more
+        bar.advance(task, more)
+
+    with interrupted(lambda: f"{sent} of {size} bytes were sent; run again to continue"), progress() as bar:
+        task = bar.add_task("importing bytes", total=size)
         try:
-            answer = client.import_lines(_read(file, lambda count: bar.advance(task, count)))
+            answer = client.import_lines(_read(file, count))
         except client_errors.CallerError as exc:
             line = exc.details.get("line")
             if line is None:
@@ -91,7 +94,7 @@ def import_export(client: Client, file: Path) -> None:
     deleted = sum(each.deleted for each in messages)
     nodes = [each for each in (answer.node_executions, answer.memory_uses) if each is not None]
     of_nodes = sum(each.created + each.known for each in nodes)
-    counts = f"{answer.flows} flows, {answer.sessions} sessions, {answer.runs} runs"
+    counts = ", ".join(plural(getattr(answer, f"{kind}s"), kind) for kind in ("flow", "session", "run"))
     skipped = f", {deleted} skipped because they were deleted" if deleted else ""
     shown_nodes = f"; {of_nodes} node executions and memory uses" if of_nodes else ""
     typer.echo(f"{counts}; messages: {created} new, {known} already there{skipped}{shown_nodes}")

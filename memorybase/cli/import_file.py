@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memorybase import errors
-from memorybase.cli.export_file import import_export, is_export
-from memorybase.cli.import_target import Capture, find_or_create, ingest
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, read_text
-from memorybase.import_export.conversation_files import ImportedRun, read_runs
+from memorybase.cli.export_file import import_export
+from memorybase.cli.import_target import Capture
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect
 
 if TYPE_CHECKING:
-    from memorybase_client import Client
-
-MESSAGES_PER_POST = 200  # a longer run is posted in parts: new ids append to a known run
+    from memorybase.importers.records import Problem
 
 
-class System(StrEnum):
+class Format(StrEnum):
     chatgpt = "chatgpt"
     claude = "claude"
     langchain = "langchain"
@@ -32,6 +27,9 @@ class System(StrEnum):
     letta = "letta"
     zep = "zep"
     agent_memory_server = "agent-memory-server"
+    jsonl = "jsonl"
+    locomo = "locomo"
+    export = "export"
 
 
 def import_file(
@@ -39,109 +37,85 @@ def import_file(
         str,
         typer.Argument(
             metavar="FILE",
-            help="JSON lines of messages, a LoCoMo file, or an export; with --from what that system keeps, also a "
-            "database or an address.",
+            help="A file, folder or ZIP archive of conversations, an export, a database or an address.",
             show_default=False,
         ),
     ],
     *,
-    system: Annotated[
-        System | None, typer.Option("--from", help="The system that FILE comes from.", show_default=False)
+    given: Annotated[
+        Format | None,
+        typer.Option("--from", help="The format of FILE. (default: recognised by its content)", show_default=False),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what is in FILE and store nothing.")] = False,
     report: Annotated[
-        Path | None, typer.Option(help="With --from: a file for everything that did not fit.", show_default=False)
+        Path | None, typer.Option(help="A file for everything that did not fit.", show_default=False)
     ] = None,
     table: Annotated[
         str | None,
-        typer.Option(help="With --from and a database: the table. (default: the system's)", show_default=False),
+        typer.Option(help="The table of a database. (default: the system's)", show_default=False),
     ] = None,
     header: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --from and an address: a header as 'Name: value', such as a key; @FILE: lines of a file.",
-            show_default=False,
+            help="For an address: a header as 'Name: value', such as a key; @FILE: lines of a file.", show_default=False
         ),
     ] = None,
     flow: Annotated[
         str | None,
         typer.Option(
-            help="The flow. (default: the file's name without extension; with --from as in the source)",
+            help="The flow. (default: as in the source; of JSON lines and LoCoMo the file's name without extension)",
             show_default=False,
         ),
     ] = None,
-    memory: Annotated[str | None, typer.Option(help="The memory base. (default: the flow)", show_default=False)] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="The memory base. (default: the flow's)", show_default=False)
+    ] = None,
     capture: Annotated[Capture, typer.Option(help="Which messages a new memory base counts.")] = "all",
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Import a file of conversations. Running it again continues and does not change existing data."""
-    if system is not None:
-        # Its readers of other systems load databases and HTTP, which --help does not need.
-        from memorybase.cli.import_system import Options, import_system
+    """Import conversations of any known format. Running it again continues and does not change existing data."""
+    # Readers of databases and HTTP, which --help does not need.
+    from memorybase.cli.import_runs import Options, import_runs
 
-        with ExitStack() as stack:
-            client = None if dry_run else stack.enter_context(connect(data_dir, url, key))
-            import_system(system.value, file, Options(flow, memory, capture, report, table, header or []), client)
-        return
-    for option, value in (("--report", report), ("--table", table), ("--header", header)):
-        if value is not None:
-            raise errors.InvalidRequest(f"{option} needs --from", field=option)
-    _import_own(Path(file), flow, memory, capture, lambda: connect(data_dir, url, key), dry_run=dry_run)
-
-
-def _import_own(
-    file: Path,
-    flow: str | None,
-    memory: str | None,
-    capture: Capture,
-    connected: Callable[[], Client],
-    *,
-    dry_run: bool,
-) -> None:
-    """JSON lines of messages, a LoCoMo file, or an export."""
-    if is_export(file):
-        if flow or memory or dry_run:
-            raise errors.InvalidRequest(
-                "--flow, --memory and --dry-run do not apply to an export, which names its flows. "
-                "Run the command without them."
-            )
-        with connected() as client:
-            import_export(client, file)
-        return
-    flow = flow or file.stem
-    runs = read_runs(read_text(file), namespace=flow)
-    sessions = len({run.session_id for run in runs})
-    if dry_run:
-        messages = sum(len(run.messages) for run in runs)
-        typer.echo(f"{sessions} sessions, {len(runs)} runs, {messages} messages would be imported; nothing was stored")
-        return
-    with connected() as client:
-        client.put_flow(flow, name=flow)
-        base = find_or_create(client, memory or flow, flow, capture)
-        posted = _post(client, flow, runs)
-        base = ingest(client, base)
-    typer.echo(
-        f"{sessions} sessions, {len(runs)} runs, {posted.total()} messages: {posted[True]} new, "
-        f"{posted[False]} already there"
-    )
-    typer.echo(f"memory base {base.name}: {base.total_processed} ingested, {base.dead_letters} dead letters")
+    name = given.value if given is not None else _recognised(file)
+    with ExitStack() as stack:
+        if name == Format.export:
+            if flow or memory or dry_run or report:
+                raise errors.InvalidRequest(
+                    "--flow, --memory, --report and --dry-run do not apply to an export, which names its flows. "
+                    "Run the command without them."
+                )
+            import_export(stack.enter_context(connect(data_dir, url, key)), Path(file))
+            return
+        client = None if dry_run else stack.enter_context(connect(data_dir, url, key))
+        import_runs(name, file, Options(flow, memory, capture, report, table, header or []), client)
 
 
-def _post(client: Client, flow: str, runs: Sequence[ImportedRun]) -> Counter[bool]:
-    """Post every run; returns how many messages were new (True) and known (False)."""
-    posted: Counter[bool] = Counter()
-    with progress() as bar:
-        task = bar.add_task("capturing", total=sum(len(run.messages) for run in runs))
-        for run in runs:
-            for messages in _parts(run):
-                answer = client.capture_run(flow, session_id=run.session_id, run_id=run.run_id, messages=messages)
-                posted.update(message.created for message in answer.messages)
-                bar.advance(task, len(messages))
-    return posted
+def _recognised(source: str) -> str:
+    """The format of the source. Raises InvalidRequest with what to do if it is none that is known."""
+    from memorybase.importers.recognise import LINE_SUFFIXES, recognise
+    from memorybase.importers.records import Report
+
+    report = Report()
+    name = recognise(source, report)
+    if name is not None:
+        return name
+    formats = ", ".join(each.value for each in Format)
+    if "://" in source:
+        text = "An address or a database needs --from"
+        raise errors.InvalidRequest(f"{text}, one of {formats}.", field="--from")
+    if report.counts and Path(source).suffix.lower() in LINE_SUFFIXES:
+        return Format.jsonl.value  # its reader names the line
+    problem = next((each[0] for each in report.examples.values()), None)
+    if problem is None and report.broken is None:
+        raise errors.InvalidRequest(f"{source} has no message in a format that is recognised. Name it with --from, one "
+                                    f"of {formats}.")  # fmt: skip
+    reason = report.broken or (problem and _reason(problem, Path(source).name))
+    raise errors.InvalidRequest(f"{source} cannot be read: {reason}.")
 
 
-def _parts(run: ImportedRun) -> Iterator[list[dict[str, Any]]]:
-    for start in range(0, len(run.messages), MESSAGES_PER_POST):
-        yield list(run.messages[start : start + MESSAGES_PER_POST])
+def _reason(problem: Problem, file: str) -> str:
+    value = "" if problem.value is None else f" ({problem.value})"
+    return f"{'' if problem.where == file else f'{problem.where}: '}{problem.reason}{value}"

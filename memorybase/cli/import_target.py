@@ -1,7 +1,9 @@
-"""The memory base that an import goes to."""
+"""The flow and the memory base that an import goes to."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import typer
@@ -16,42 +18,74 @@ if TYPE_CHECKING:
     from memorybase_client import Client, models
 
 Capture = Literal["outputs", "all"]
+FLUSH_MESSAGES = 2_000  # between two flushes during an import: sessions below their threshold are ingested meanwhile
 
 
-def find_or_create(client: Client, name: str, flow: str, capture: Capture) -> models.MemoryBaseView:
-    """The memory base with that name; a new one captures the flow."""
-    try:
-        return _noted(find_memory_base(client, name), capture)
-    except errors.NotFound:
-        return client.create_memory_base(name=name, flow_id=flow, capture=capture)
+@dataclass
+class Target:
+    """A flow and its memory base. What is missing is created with the first run that is accepted."""
 
+    client: Client
+    flow: str
+    flow_name: str
+    flow_exists: bool
+    memory: str | None
+    capture: Capture
+    base: models.MemoryBaseView | None
+    unflushed: int = 0
 
-def of_flow(client: Client, flow: str, flow_name: str, name: str | None, capture: Capture) -> models.MemoryBaseView:
-    """The memory base with that name, else one of the flow; a new one gets the flow's name. Creates the flow unless it
-    exists. Raises InvalidRequest if the name is that of another flow's memory base."""
-    try:
-        found = client.get_flow(flow)
-    except client_errors.NotFound:
-        found = client.put_flow(flow, name=flow_name[:NAME_LENGTH])
-    if name is not None:
-        base = find_or_create(client, name, flow, capture)
-        if base.flow_id != found.id:
-            raise errors.InvalidRequest(f"The memory base {name} belongs to another flow", field="--memory", value=name)
-        return base
-    first = next(iter(client.list_memory_bases(flow_id=found.id)), None)
-    if first is not None:
-        return _noted(first, capture)
-    try:
-        return client.create_memory_base(name=found.name, flow_id=flow, capture=capture)
-    except client_errors.NameTaken:
-        own_name = f"{found.name[: NAME_LENGTH - len(str(found.id)) - 1]} {found.id}"
-        return client.create_memory_base(name=own_name, flow_id=flow, capture=capture)
+    @classmethod
+    def find(cls, client: Client, flow: str, flow_name: str, memory: str | None, capture: Capture) -> Target:
+        """With the memory base of that name, else the flow's first. Raises InvalidRequest if another flow's memory base
+        has the name."""
+        try:
+            found = client.get_flow(flow)
+        except client_errors.NotFound:
+            found = None
+        base = None
+        if memory is not None:
+            try:
+                base = find_memory_base(client, memory)
+            except errors.NotFound:
+                pass
+            else:
+                if found is None or base.flow_id != found.id:
+                    text = f"The memory base {memory} belongs to another flow"
+                    raise errors.InvalidRequest(text, field="--memory", value=memory)
+        elif found is not None:
+            base = next(iter(client.list_memory_bases(flow_id=found.id)), None)
+        if base is not None and base.capture != capture:
+            typer.echo(f"note: the memory base {base.name} already exists, with capture {base.capture}", err=True)
+        name = flow_name if found is None else found.name
+        return cls(client, flow, name[:NAME_LENGTH], found is not None, memory, capture, base)
 
+    def create_flow(self) -> None:
+        """Create the flow unless it exists."""
+        if not self.flow_exists:
+            self.client.put_flow(self.flow, name=self.flow_name)
+            self.flow_exists = True
 
-def _noted(base: models.MemoryBaseView, capture: Capture) -> models.MemoryBaseView:
-    if base.capture != capture:
-        typer.echo(f"note: the memory base {base.name} already exists, with capture {base.capture}", err=True)
-    return base
+    def accepted(self, messages: int) -> None:
+        """So many messages of the flow were stored."""
+        self.flow_exists = True
+        if self.base is None:
+            self.base = self._create()
+        self.unflushed += messages
+        if self.unflushed >= FLUSH_MESSAGES:
+            self.unflushed = 0
+            with suppress(client_errors.MemorybaseError):  # `ingest` flushes again
+                self.client.flush_memory_base(self.base.id)
+
+    def _create(self) -> models.MemoryBaseView:
+        name = self.memory or self.flow_name
+        try:
+            return self.client.create_memory_base(name=name, flow_id=self.flow, capture=self.capture)
+        except client_errors.NameTaken:
+            if self.memory is not None:
+                raise
+            flow_id = self.client.get_flow(self.flow).id
+            own_name = f"{name[: NAME_LENGTH - len(str(flow_id)) - 1]} {flow_id}"
+            return self.client.create_memory_base(name=own_name, flow_id=self.flow, capture=self.capture)
 
 
 def ingest(client: Client, base: models.MemoryBaseView) -> models.MemoryBaseView:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 STALLED_SECONDS = 120.0  # stop waiting after this long without progress
 REFLUSH_SECONDS = 2.0
-LOOK_SECONDS = 0.1
+FIRST_LOOK_SECONDS, LOOK_SECONDS = 0.05, 1.0  # each look costs the API milliseconds that a large import needs itself
 MAX_NAMED = 20
 
 
@@ -41,6 +41,7 @@ def ingest_pending(
     # Not the client's wait_until_searchable: it shows no progress, and bounds the whole time instead of a standstill.
     progressed = time.monotonic()
     flushed = last = 0.0
+    pause = FIRST_LOOK_SECONDS
     while True:
         base = client.get_memory_base(memory_base_id)
         progress(base)
@@ -58,4 +59,5 @@ def ingest_pending(
             with suppress(client_errors.IngestionActive):
                 client.flush_memory_base(memory_base_id)
             flushed = now
-        time.sleep(LOOK_SECONDS)
+        time.sleep(pause)
+        pause = min(pause * 1.5, LOOK_SECONDS)

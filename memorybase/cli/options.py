@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextCol
 from rich.table import Table
 
 from memorybase import errors
+from memorybase.importers.files import decoded
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
 
@@ -36,15 +37,27 @@ KeyOption = Annotated[
 ]
 
 LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
+INTERRUPTED = 130  # exit code: 128 and the number of SIGINT
 TRIES = 8  # of a call: a command may wait ten seconds for a stack that restarts
 
 
 def read_text(file: Path) -> str:
+    """Raises InvalidRequest with the line that is not UTF-8."""
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-        raise errors.InvalidRequest(f"{file} cannot be read: {reason}.") from exc
+        raw = file.read_bytes()
+    except OSError as exc:
+        raise errors.InvalidRequest(f"{file} cannot be read: {exc.strerror}.") from exc
+    return decoded(raw, str(file))
+
+
+@contextmanager
+def interrupted(text: Callable[[], str]) -> Iterator[None]:
+    """Ctrl-C ends the command with this text and exit code 130, as shells expect."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: {text()}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def plural(count: int, noun: str, many: str = "") -> str:

@@ -1,40 +1,66 @@
-"""search: search a memory base of a running stack."""
+"""search: search the memory bases of a running stack."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import UUID
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
+from memorybase import errors
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
 from memorybase.messages import message_text
 from memorybase.search.corrections import texts
 
 if TYPE_CHECKING:
-    from memorybase_client import models
+    from memorybase_client import Client, models
+
+TURN_CHARS = 120  # of a turn around a result
+SESSION_CHARS = 24
 
 
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     *,
-    memory: Annotated[str, typer.Option(help="The memory base's name.")],
+    memory: Annotated[
+        str | None, typer.Option(help="Only this memory base, by its name. (default: all)", show_default=False)
+    ] = None,
+    flow: Annotated[
+        str | None, typer.Option(help="Only the memory bases of this flow. (default: all)", show_default=False)
+    ] = None,
     top_k: Annotated[int, typer.Option("--top-k", help="Maximum results.", min=1, max=100)] = 5,
     mode: Annotated[Literal["hybrid", "keyword", "dense"], typer.Option(help="hybrid, keyword or dense.")] = "hybrid",
+    neighbors: Annotated[int, typer.Option(help="Turns to show before and after each result.", min=0, max=5)] = 1,
     facts: Annotated[bool, typer.Option("--facts", help="Also print facts that a model derived.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with ids and whole messages.")] = False,
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Search a memory base and print the results, best first."""
+    """Search messages and print the results, best first, with the turns around them."""
+    if not query.strip():
+        raise errors.InvalidRequest("QUERY must have at least one word.", field="QUERY")
+    if memory is not None and flow is not None:
+        raise errors.InvalidRequest("Only one of --memory and --flow can be given.", field="--flow")
+    options: dict[str, Any] = {"query": query, "top_k": top_k, "mode": mode, "facts": facts, "neighbors": neighbors}
     with connect(data_dir, url, key) as client:
-        base = find_memory_base(client, memory)
-        found = client.search_memory_base(base.id, query=query, top_k=top_k, mode=mode, facts=facts)
+        if memory is not None:
+            found = client.search_memory_base(find_memory_base(client, memory).id, **options)
+        elif flow is not None:
+            _check_searchable(client, flow)
+            found = client.search_flow(flow_id=flow, **options)
+        else:
+            found = client.search_flow(all=True, **options)
+        titles = {} if as_json else _titles(client, found.results)
+    if as_json:
+        typer.echo(found.model_dump_json(indent=1))
+        return
     if found.results:
-        table_console().print(table_of(found.results))
+        table_console().print(table_of(found.results, titles))
     else:
         typer.echo("no results")
     if found.facts:
@@ -44,19 +70,48 @@ def search(
         typer.echo("no facts")
 
 
-def table_of(results: Sequence[models.Hit]) -> Table:
-    """A table of hits that fits the terminal's width."""
+def _check_searchable(client: Client, flow: str) -> None:
+    """Raises NotFound for an unknown flow, and for one without a memory base, where every search finds nothing."""
+    name = client.get_flow(flow).name
+    if client.list_memory_bases(flow_id=flow).page().total == 0:
+        raise errors.NotFound(
+            f"The flow {name} has no memory base, so none of its messages can be found.", field="flow"
+        )
+
+
+def _titles(client: Client, results: Sequence[models.Hit]) -> dict[tuple[UUID, str], str]:
+    """The titles of the results' sessions, by memory base and session id, as far as they are found by their ids."""
+    flows = {base_id: client.get_memory_base(base_id).flow_id for base_id in {hit.memory_base_id for hit in results}}
+    titles = {}
+    for base_id, session_id in dict.fromkeys((hit.memory_base_id, hit.session_id) for hit in results):
+        for session in client.list_sessions(flow_id=flows[base_id], q=session_id, size=1).page().items:
+            if session.session_id == session_id and (title := session.metadata.get("title")):
+                titles[base_id, session_id] = str(title)
+    return titles
+
+
+def table_of(results: Sequence[models.Hit], titles: Mapping[tuple[UUID, str], str] | None = None) -> Table:
+    """A table of hits that fits the terminal's width. A session is shown by its title if it has one."""
     table = _table("when", "text")
     for hit in results:
         mark = " (pending)" if hit.pending else ""
         table.add_row(
             f"{hit.score:.3f}",
-            escape(hit.session_id),
+            escape((titles or {}).get((hit.memory_base_id, hit.session_id), hit.session_id)),
             escape(hit.sender_name or hit.role),
             f"{hit.timestamp:%Y-%m-%d}",
-            "\n".join([escape(_passage(hit) + mark), *_corrections(hit)]),
-        )
+            "\n".join([
+                *map(_turn, hit.before), escape(_passage(hit) + mark), *_corrections(hit), *map(_turn, hit.after)
+            ]),
+        )  # fmt: skip
     return table
+
+
+def _turn(turn: models.Turn) -> str:
+    """A turn around a result, on one dim line."""
+    text = " ".join(message_text(turn.content).split())
+    short = text if len(text) <= TURN_CHARS else f"{text[:TURN_CHARS]} …"
+    return f"[dim]{escape(f'{turn.sender_name or turn.role}: {short}')}[/dim]"
 
 
 def table_of_facts(facts: Sequence[models.FactHit]) -> Table:
@@ -78,7 +133,8 @@ def table_of_facts(facts: Sequence[models.FactHit]) -> Table:
 def _table(date: str, text: str) -> Table:
     table = Table(box=None, pad_edge=False, expand=False)
     table.add_column("score", justify="right")
-    table.add_column("session", overflow="fold", max_width=24)
+    # Whole ids are in --json; a UUID would fold each row.
+    table.add_column("session", overflow="ellipsis", no_wrap=True, max_width=SESSION_CHARS)
     table.add_column("who", overflow="fold", max_width=12)
     table.add_column(date, no_wrap=True)
     table.add_column(text, overflow="fold")

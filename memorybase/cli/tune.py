@@ -83,6 +83,9 @@ def tune(
         pool = _pool(client, base, questions)
         tuned = _fit(pool)
         gain = _show(base, pool, tuned)
+        if dry_run or gain.is_significant or force:
+            table_console().print(_weights(pool, tuned))
+            typer.echo("")
         if dry_run:
             typer.echo("Nothing was stored: --dry-run.")
         elif gain.is_significant or force:
@@ -227,8 +230,7 @@ def _show(base: models.MemoryBaseView, pool: Pool, tuned: Tuned) -> Gain:
             name, f"{found.macro_ndcg:.3f}", interval(found.macro_ndcg_interval), f"{found.whole.recall:.3f}",
             interval(found.recall_interval), f"{calibration_error(scored):.3f}",
         )  # fmt: skip
-    console = table_console()
-    console.print(table)
+    table_console().print(table)
     mean, (low, high) = difference(judged["tuned, held out"], judged["default"])
     gain = Gain(mean, low, high)
     typer.echo(
@@ -236,8 +238,6 @@ def _show(base: models.MemoryBaseView, pool: Pool, tuned: Tuned) -> Gain:
         f"the first {TOP} results and the share of them that is right."
     )
     typer.echo(f"\nThe gain is {gain} NDCG@{TOP}: {verdict(gain)}.\n")
-    console.print(_weights(pool, tuned))
-    typer.echo("")
     return gain
 
 
@@ -260,10 +260,13 @@ def _judged(asked: Sequence[JudgedCandidates], scored: Sequence[Scored]) -> list
 
 
 def _weights(pool: Pool, tuned: Tuned) -> Table:
-    table = plain_table("signal", "default", "tuned on all")
-    table.add_row("bias", f"{pool.default.bias:.2f}", f"{tuned.fit.bias:.2f}")
+    from memorybase.search.scoring import SIGNALS
+
+    table = plain_table("signal", "default", "tuned on all", "what it measures")
+    table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
+    table.add_row("bias", f"{pool.default.bias:.2f}", f"{tuned.fit.bias:.2f}", "added to every message")
     for name, default, weight in zip(pool.signals, pool.default.weights, tuned.fit.weights, strict=True):
-        table.add_row(name, f"{default:.2f}", f"{weight:.2f}")
+        table.add_row(name, f"{default:.2f}", f"{weight:.2f}", SIGNALS.get(name, ""))
     return table
 
 

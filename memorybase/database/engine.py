@@ -79,6 +79,12 @@ class Database:
         for callback in callbacks:
             callback()
 
+    def wait_for_disk(self) -> None:
+        """Make every earlier commit durable."""
+        if self.is_sqlite:
+            with self.transaction(apart=True) as db:  # a commit that writes nothing would not wait
+                connection(db).exec_driver_sql("PRAGMA user_version = 0")
+
     def _span(self, name: str) -> AbstractContextManager[None]:
         # Spans cost a capture more than the rest of its trace, and mostly repeat the time of the span around them.
         return tracing.span(name, "client", is_leaf=True) if self._is_traced else nullcontext()

@@ -100,7 +100,7 @@ def _exported(data: str) -> Iterator[StoredText]:
 def _posted(runs: Sequence[Any]) -> Iterator[StoredText]:
     for run in runs:
         for message in run.messages:
-            yield from _counted(message, run.session_id, message.get("end_user_id"), ("id",))
+            yield from _counted(message, run.session_id, run.end_user_id, ("id",))
 
 
 def _locomo(data: str) -> list[Conversation]:

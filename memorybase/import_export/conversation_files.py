@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
 from memorybase import errors
+from memorybase.importers.runs import Part, bounded, checked_message
+from memorybase.models import ID_LENGTH
 
-# The API's limit. A longer id is replaced by its hash, which is the same at every import.
-ID_LENGTH = 128
 LOCOMO_TIME = "%I:%M %p on %d %B, %Y"  # "1:56 pm on 8 May, 2023"
 _LOCOMO_SESSION = re.compile(r"session_(\d+)")
 
@@ -22,32 +21,41 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedRun:
-    """One run, ready to post. Reading the same file again gives the same ids."""
+class _Line:
+    """A message, and what groups it into a run."""
 
+    where: str
     session_id: str
-    run_id: str
-    messages: tuple[Json, ...]
+    end_user_id: str | None
+    run_id: str | None
+    message: Json
+
+    @property
+    def run(self) -> tuple[str, str | None, str | None]:
+        return self.session_id, self.end_user_id, self.run_id
 
 
-def read_runs(text: str, *, namespace: str) -> list[ImportedRun]:
-    """The runs of a file in either format, in order. Raises InvalidRequest that names the line or the field.
+def read_runs(text: str, *, namespace: str, source: str = "the file") -> list[Part]:
+    """The runs of a file in either format, in order. Raises InvalidRequest that names the source with the line, or the
+    field.
 
-    `namespace` makes the generated ids of two files different."""
-    document = _locomo_document(text)
+    `namespace` makes the generated ids of two files different; it is the flow."""
+    document = _document(text, source)
     if document is None:
-        return _runs_of_lines(text, namespace)
-    conversations = document if isinstance(document, list) else [document]
-    return [run for number, item in enumerate(conversations) for run in _runs_of_conversation(item, number)]
+        return _runs_of_lines(_lines(text, source), namespace)
+    items = document if isinstance(document, list) else [document]
+    if items and all(isinstance(item, dict) and "session_id" in item for item in items):
+        return _runs_of_lines(((f"{source}[{index}]", item) for index, item in enumerate(items)), namespace)
+    return [run for number, item in enumerate(items) for run in _runs_of_conversation(item, number, namespace)]
 
 
-def _locomo_document(text: str) -> Any:
-    """The file as one LoCoMo document; None if it is JSON lines."""
+def _document(text: str, source: str) -> Any:
+    """The file as one JSON document, LoCoMo or a list of messages; None if it is JSON lines."""
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError) as exc:
         if text.lstrip().startswith("["):
-            raise errors.InvalidRequest("The file starts as a JSON list but is not valid JSON.") from None
+            raise errors.InvalidRequest(f"{source} starts as a JSON list but is not valid JSON: {exc}.") from None
         return None
     # A single line of JSON lines is a valid document too.
     return None if isinstance(document, dict) and "conversation" not in document else document
@@ -56,62 +64,68 @@ def _locomo_document(text: str) -> Any:
 # JSON lines
 
 
-def _runs_of_lines(text: str, namespace: str) -> list[ImportedRun]:
+def _runs_of_lines(lines: Iterable[tuple[str, Any]], namespace: str) -> list[Part]:
     counters: dict[str, int] = {}
     run_counts: dict[str, int] = {}
-    runs: list[ImportedRun] = []
-    identified = (_identified(line, counters, namespace) for line in _lines(text))
-    for session_id, run_id, messages in _grouped(identified):
-        if run_id is not None:
-            runs.append(ImportedRun(session_id, run_id, tuple(messages)))
-            continue
-        for turns in _turns(messages):
-            number = run_counts[session_id] = run_counts.get(session_id, 0) + 1
-            runs.append(ImportedRun(session_id, _bounded(f"{namespace}/{session_id}#run-{number}"), tuple(turns)))
+    runs: list[Part] = []
+    read = (_line(where, value, counters, namespace) for where, value in lines)
+    for (session_id, _, run_id), group in groupby(read, key=lambda line: line.run):
+        for turns in [list(group)] if run_id is not None else _turns(group):
+            number = run_counts[session_id] = run_counts.get(session_id, 0) + (run_id is None)
+            runs.append(_part(turns, namespace, run_id or f"{namespace}/{session_id}#run-{number}"))
     return runs
 
 
-def _lines(text: str) -> Iterator[tuple[int, Json]]:
+def _part(lines: Sequence[_Line], flow: str, run_id: str) -> Part:
+    return Part(
+        flow, None, lines[0].session_id, lines[0].end_user_id, bounded(run_id), {},
+        tuple(line.message for line in lines), tuple(line.where for line in lines),
+    )  # fmt: skip
+
+
+def _lines(text: str, source: str) -> Iterator[tuple[str, Any]]:
     # Not splitlines(): JSON strings may contain other line separators, such as U+2028.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
+        where = f"{source} line {number}"
         try:
-            value = json.loads(line)
-        except ValueError as exc:
-            raise errors.InvalidRequest(f"Line {number} is not valid JSON: {exc}.", field=f"line {number}") from exc
-        if not isinstance(value, dict):
-            raise errors.InvalidRequest(f"Line {number} is not a JSON object.", field=f"line {number}")
-        yield number, value
+            yield where, json.loads(line)
+        except (ValueError, RecursionError) as exc:
+            raise errors.InvalidRequest(f"{where}: the line must be valid JSON: {exc}.") from exc
 
 
-def _identified(numbered: tuple[int, Json], counters: dict[str, int], namespace: str) -> tuple[str, str | None, Json]:
-    """A line as (session, run or None, message). A message without an id gets one from its position in the session."""
-    number, message = numbered[0], dict(numbered[1])
-    session_id = message.pop("session_id", None)
-    run_id = message.pop("run_id", None)
-    for name, value in (("session_id", session_id), ("run_id", run_id)):
-        if not (isinstance(value, str) and value) and not (name == "run_id" and value is None):
-            text = f"Line {number}: {name} must be a non-empty string."
-            raise errors.InvalidRequest(text, field=f"line {number}.{name}")
+def _line(where: str, value: Any, counters: dict[str, int], namespace: str) -> _Line:
+    """A message without an id gets one from its position in the session."""
+    if not isinstance(value, dict):
+        raise errors.InvalidRequest(f"{where}: the line must be a JSON object.")
+    ids = {name: value.get(name) for name in ("session_id", "end_user_id", "run_id")}
+    message = {name: each for name, each in value.items() if name not in ids}
+    for name, given in ids.items():
+        is_given = given is not None or name == "session_id"
+        if is_given and not (isinstance(given, str) and given.strip() and len(given) <= ID_LENGTH):
+            text = f"{where}: {name} must be a string that is not blank, of at most {ID_LENGTH} characters."
+            raise errors.InvalidRequest(text, field=name, limit=ID_LENGTH)
+    session_id = str(ids["session_id"])
     position = counters[session_id] = counters.get(session_id, 0) + 1
-    message.setdefault("id", _bounded(f"{namespace}/{session_id}#{position}"))
-    return session_id, run_id, message
+    message.setdefault("id", bounded(f"{namespace}/{session_id}#{position}"))
+    try:
+        checked_message(message)
+    except errors.InvalidRequest as exc:
+        raise errors.InvalidRequest(
+            f"{where}: {exc.message}", field=exc.field, value=exc.value, limit=exc.limit
+        ) from exc
+    return _Line(where, session_id, ids["end_user_id"], ids["run_id"], message)
 
 
-def _grouped(identified: Iterable[tuple[str, str | None, Json]]) -> Iterator[tuple[str, str | None, list[Json]]]:
-    for (session_id, run_id), group in groupby(identified, key=lambda line: (line[0], line[1])):
-        yield session_id, run_id, [message for _, _, message in group]
-
-
-def _turns(messages: Iterable[Json]) -> Iterator[list[Json]]:
+def _turns(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
     """Split before each user message: a run is one input with what followed it."""
-    turns: list[Json] = []
-    for message in messages:
-        if turns and message.get("role") == "user":
+    turns: list[_Line] = []
+    for line in lines:
+        if turns and line.message.get("role") == "user":
             yield turns
             turns = []
-        turns.append(message)
+        turns.append(line)
     if turns:
         yield turns
 
@@ -119,7 +133,7 @@ def _turns(messages: Iterable[Json]) -> Iterator[list[Json]]:
 # LoCoMo
 
 
-def _runs_of_conversation(document: Any, number: int) -> Iterator[ImportedRun]:
+def _runs_of_conversation(document: Any, number: int, flow: str) -> Iterator[Part]:
     conversation = document.get("conversation") if isinstance(document, dict) else None
     if not isinstance(conversation, dict):
         text = f"Conversation {number} has no 'conversation' object: the file is neither JSON lines nor LoCoMo."
@@ -128,9 +142,12 @@ def _runs_of_conversation(document: Any, number: int) -> Iterator[ImportedRun]:
     found = (_LOCOMO_SESSION.fullmatch(name) for name in conversation)
     for session in sorted(int(match[1]) for match in found if match):
         session_id = f"{sample_id}/session_{session}"
-        messages = _locomo_messages(conversation, sample_id, session)
-        for position, turns in enumerate(_turns(messages), start=1):
-            yield ImportedRun(session_id, _bounded(f"{session_id}#run-{position}"), tuple(turns))
+        lines = [
+            _Line(f"{sample_id}: session_{session}[{index}]", session_id, None, None, message)
+            for index, message in enumerate(_locomo_messages(conversation, sample_id, session))
+        ]
+        for position, turns in enumerate(_turns(lines), start=1):
+            yield _part(turns, flow, f"{session_id}#run-{position}")
 
 
 def _locomo_messages(conversation: Json, sample_id: str, session: int) -> Iterator[Json]:
@@ -159,7 +176,3 @@ def _locomo_time(value: Any, field: str) -> datetime:
     except ValueError as exc:
         text = f"{field} must look like '1:56 pm on 8 May, 2023'."
         raise errors.InvalidRequest(text, field=field, value=value) from exc
-
-
-def _bounded(text: str) -> str:
-    return text if len(text) <= ID_LENGTH else hashlib.sha256(text.encode()).hexdigest()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -118,18 +118,31 @@ _Item = _Flow | _Session | _Capture | _Memory | _ChatPost | Execution | Use
 def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict: OnConflict = "error") -> ImportAnswer:
     """Validate every line, then store item by item. After an error, importing again continues.
 
-    Raises InvalidRequest with the line before anything is stored; later the errors of captures, with `details.line`.
+    Raises InvalidRequest with `details.line` before anything is stored; later the errors of captures, with also
+    `details.messages`, what was stored before that line.
     """
     lines = list(_lines(body))
-    items = [item for number, line in lines if (item := _read(services, user_id, number, line)) is not None]
+    items = [item for number, line in lines if (item := _read_line(services, user_id, number, line)) is not None]
     answer = ImportAnswer(lines=len(lines))
-    for item in _joined(items, services.settings.max_messages_per_run):
-        try:
-            answer = _store(services, user_id, item, answer, on_conflict)
-        except errors.MemorybaseError as error:
-            error.details["line"] = item.line
-            raise
+    try:
+        for item in _joined(items, services.settings.max_messages_per_run):
+            try:
+                answer = _store(services, user_id, item, answer, on_conflict)
+            except errors.MemorybaseError as error:
+                error.details |= {"line": item.line, "messages": asdict(answer.messages)}
+                raise
+    finally:
+        # Captures above do not wait for the disk, which for small runs takes longer than everything else.
+        services.database.wait_for_disk()
     return answer
+
+
+def _read_line(services: Services, user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
+    try:
+        return _read(services, user_id, number, line)
+    except errors.InvalidRequest as error:
+        error.details["line"] = number
+        raise
 
 
 def _lines(body: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -139,9 +152,9 @@ def _lines(body: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             value = json.loads(raw)
         except (ValueError, RecursionError):
-            raise errors.InvalidRequest("the line must be valid JSON", field=f"line {number}") from None
+            raise errors.InvalidRequest("the line must be valid JSON", field=f"line {number}", line=number) from None
         if not isinstance(value, dict):
-            raise errors.InvalidRequest("the line must be a JSON object", field=f"line {number}")
+            raise errors.InvalidRequest("the line must be a JSON object", field=f"line {number}", line=number)
         yield number, value
 
 
@@ -240,7 +253,7 @@ def _store_capture(
 ) -> ImportAnswer:
     request = CaptureRequest(
         session_id=item.ref.session_id, messages=item.messages, run_id=item.run_id,
-        end_user_id=item.ref.end_user_id, on_conflict=on_conflict,
+        end_user_id=item.ref.end_user_id, on_conflict=on_conflict, durable=False,
     )  # fmt: skip
     result = capture.capture(services, user_id, item.ref.flow_id, request)
     tally = _counted(answer.messages, result.messages)

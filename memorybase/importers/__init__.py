@@ -10,6 +10,8 @@ chatgpt    `read`: a system's records as messages; so do the other modules that 
 claude, langchain, langflow, mem0, letta, zep, agent_memory_server
 runs       `runs_of`: messages checked, repaired and grouped into runs that the API accepts
 systems    `SYSTEMS`, `Source`, and `read_runs`: a source to the runs in it
+recognise  `recognise`: the format of a source, by its content
+batches    `batches`: runs as the lines that the API imports
 
 Message ids come from the system, so importing a source again stores nothing twice.
 """

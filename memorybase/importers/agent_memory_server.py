@@ -16,6 +16,13 @@ from memorybase.importers.records import Found, Json, Record, Report, as_list, a
 _MESSAGE = ("role", "content")
 
 
+def fits(record: Json) -> bool:
+    """Whether this is a working memory, the list of them, or the answer of a search."""
+    texts = [as_object(each) for each in as_list(record.get("memories"))]
+    is_list = any(isinstance(each, str) for each in as_list(record.get("sessions")))
+    return is_list or any("text" in each for each in texts) or {"messages", "session_id"} <= record.keys()
+
+
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The messages of working memories, then what is remembered."""
     for record in records:
@@ -23,7 +30,7 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
         if isinstance(document.get("sessions"), list):  # the list of sessions, which links() follows
             continue
         if not any(isinstance(document.get(name), list) for name in ("messages", "memories")):
-            report.skip(record.where, "a working memory must have messages, and an answer of a search memories")
+            report.lose(record.where, "a working memory must have messages, and an answer of a search memories")
             continue
         yield from _messages(record, document, report)
         yield from _memories(record, document, report)
@@ -56,7 +63,7 @@ def _messages(record: Record, document: Json, report: Report) -> Iterator[Found]
         where = f"{record.where}.messages[{index}]"
         message_id = as_text(message.get("id"))
         if message_id is None or not all(name in message for name in _MESSAGE):
-            report.skip(where, "a message must have id, role and content")
+            report.lose(where, "a message must have id, role and content")
             continue
         body = {name: message[name] for name in _MESSAGE}
         yield Found(
@@ -73,7 +80,7 @@ def _memories(record: Record, document: Json, report: Report) -> Iterator[Found]
               for name in ("user_id", "session_id", "namespace")}  # fmt: skip
         memory_id, text = as_text(memory.get("id")), as_text(memory.get("text"))
         if memory_id is None or text is None:
-            report.skip(where, "a memory must have id and text", field="text", value=memory.get("text"))
+            report.lose(where, "a memory must have id and text", field="text", value=memory.get("text"))
             continue
         if memory.get("memory_type") == "message":
             report.skip(where, "a memory of the type message repeats a message of its session")

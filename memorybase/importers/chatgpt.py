@@ -17,6 +17,11 @@ _ROLES = ("user", "assistant", "system", "tool")
 _NOT_SAID = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "app_pairing_content")
 
 
+def fits(record: Json) -> bool:
+    """Whether this is a conversation of the export."""
+    return isinstance(record.get("mapping"), dict)
+
+
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The messages of an export's conversations."""
     for record in records:
@@ -24,7 +29,7 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
         session_id = as_text(conversation.get("conversation_id")) or as_text(conversation.get("id"))
         nodes = conversation.get("mapping")
         if session_id is None or not isinstance(nodes, dict):
-            report.skip(record.where, "a conversation must have conversation_id (or id) and mapping")
+            report.lose(record.where, "a conversation must have conversation_id (or id) and mapping")
             continue
         yield from _messages(record.where, session_id, conversation, nodes, report)
 
@@ -102,7 +107,7 @@ def _message(place: str, message: Json, nodes: Json, parent: str | None, report:
         return None
     role = author.get("role")
     if role not in _ROLES:
-        report.skip(place, f"author.role must be one of {', '.join(_ROLES)}", field="author.role", value=role)
+        report.lose(place, f"author.role must be one of {', '.join(_ROLES)}", field="author.role", value=role)
         return None
     if metadata.get("is_visually_hidden_from_conversation") is True or kind in _NOT_SAID:
         if _text(content):
@@ -123,7 +128,8 @@ def _message(place: str, message: Json, nodes: Json, parent: str | None, report:
     if role == "assistant" and recipient != "all":
         call = {"name": recipient, "arguments": text}
         calls = [{"id": message.get("id"), "type": "function", "function": call}]
-        return {**body, "content": None, "tool_calls": calls, "is_output": False}
+        # The text is the content too: a message is found by its content, never by its calls.
+        return {**body, "content": text, "tool_calls": calls, "is_output": False}
     if role == "tool" and parent is not None and (called := _call_id(nodes[parent])):
         body["tool_call_id"] = called
     return {**body, "content": text}
@@ -151,6 +157,11 @@ def _part_text(part: Any) -> str | None:
 
 
 def _files(content: Json, metadata: Json) -> list[Any]:
-    """References to images and recordings, and the attachments; the export's other files hold their bytes."""
+    """References to images and recordings, and the attachments; the export's other files hold their bytes. An uploaded
+    image is both, and is one file here."""
     pointers = [part for part in as_list(content.get("parts")) if as_object(part).get("asset_pointer")]
-    return pointers + [each for each in as_list(metadata.get("attachments")) if isinstance(each, dict)]
+    attached = [each for each in as_list(metadata.get("attachments")) if isinstance(each, dict)]
+    names = {as_text(each.get("id")): each for each in attached}
+    shown = [(part, names.get(str(part["asset_pointer"]).rpartition("/")[2])) for part in pointers]
+    used = [each for _, each in shown if each is not None]
+    return [{**part, **(each or {})} for part, each in shown] + [each for each in attached if each not in used]

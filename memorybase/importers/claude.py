@@ -15,13 +15,18 @@ from memorybase.importers.records import Found, Json, Record, Report, as_list, a
 _ROLES = {"human": "user", "assistant": "assistant"}
 
 
+def fits(record: Json) -> bool:
+    """Whether this is a conversation of the export."""
+    return isinstance(record.get("chat_messages"), list)
+
+
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The messages of an export's conversations."""
     for record in records:
         conversation = as_object(record.value)
         session_id, messages = as_text(conversation.get("uuid")), conversation.get("chat_messages")
         if session_id is None or not isinstance(messages, list):
-            report.skip(record.where, "a conversation must have uuid and chat_messages")
+            report.lose(record.where, "a conversation must have uuid and chat_messages")
             continue
         yield from _messages(record.where, session_id, conversation, messages, report)
 
@@ -37,7 +42,7 @@ def _messages(where: str, session_id: str, conversation: Json, messages: list[An
         role = _ROLES.get(str(sender))
         if message_id is None or role is None:
             text = f"a message must have uuid, and a sender that is one of {', '.join(_ROLES)}"
-            report.skip(place, text, field="sender", value=sender)
+            report.lose(place, text, field="sender", value=sender)
             continue
         parent = _parent(message)
         above = {"parent_message_id": parent if parent in ids else None} if has_parents else {}
@@ -71,7 +76,9 @@ def _pieces(place: str, message: Json, report: Report) -> list[Json]:
     def say() -> None:
         if texts or calls:
             more = {"tool_calls": list(calls), "is_output": False} if calls else {}
-            pieces.append({"content": "\n".join(texts) or None, **more})
+            # A message is found by its content, never by its calls.
+            said = texts or [call["function"]["arguments"] for call in calls]
+            pieces.append({"content": "\n".join(said), **more})
         texts.clear()
         calls.clear()
 

@@ -17,6 +17,7 @@ from memorybase.importers.records import Record, Report
 MAX_RECORD_BYTES = 64_000_000  # of one conversation, or of a file that is one object
 MAX_UNPACKED_BYTES = 8_000_000_000  # of an archive's files
 PIECE_BYTES = 262_144
+ICONV = "convert the file: iconv -f latin1 -t utf-8 OLD > NEW"
 
 _BOM = b"\xef\xbb\xbf"
 _OUTSIDE = re.compile(rb'["\[\]{},]')
@@ -33,13 +34,48 @@ def read_records(path: Path, members: Sequence[str], report: Report) -> Iterator
             for file in _chosen(path, members):
                 with file.open("rb") as opened:
                     yield from records_of_file(opened, file.relative_to(path).as_posix(), report)
-        elif zipfile.is_zipfile(path):
+        elif is_archive(path):
             yield from _records_of_archive(path, members, report)
         else:
             with path.open("rb") as opened:
                 yield from records_of_file(opened, path.name, report)
     except OSError as exc:
         raise errors.InvalidRequest(f"{path} cannot be read: {exc.strerror or exc}.") from exc
+
+
+def decoded(raw: bytes, name: str) -> str:
+    """The text. Raises InvalidRequest with the line that is not UTF-8."""
+    try:
+        return raw.removeprefix(_BOM).decode()
+    except UnicodeDecodeError as exc:
+        line = raw.count(b"\n", 0, exc.start) + 1
+        raise errors.InvalidRequest(f"{name} line {line} is not UTF-8; {ICONV}.") from exc
+
+
+def read_member(path: Path) -> tuple[str, str]:
+    """The text of a file, or of the only JSON file in an archive, and its name. Raises InvalidRequest."""
+    try:
+        if not is_archive(path):
+            return decoded(path.read_bytes(), path.name), path.name
+        with zipfile.ZipFile(path) as archive:
+            infos = [info for info in archive.infolist() if _matches(info.filename, ("*.json", "*.jsonl", "*.ndjson"))]
+            if len(infos) != 1 or infos[0].file_size > MAX_UNPACKED_BYTES:
+                text = f"{path} must have one file of conversations (it has {len(infos)}); unpack it, and import each."
+                raise errors.InvalidRequest(text)
+            return decoded(archive.read(infos[0]), infos[0].filename), infos[0].filename
+    except OSError as exc:
+        raise errors.InvalidRequest(f"{path} cannot be read: {exc.strerror or exc}.") from exc
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as exc:
+        raise errors.InvalidRequest(f"{path} is damaged or encrypted: {exc}.") from exc
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the file is a ZIP archive. Raises InvalidRequest if only its name says so."""
+    if zipfile.is_zipfile(path):
+        return True
+    if path.suffix.lower() == ".zip" and path.is_file():
+        raise errors.InvalidRequest(f"{path} is not a ZIP archive, or it is incomplete: download it again.")
+    return False
 
 
 def _chosen(folder: Path, members: Sequence[str]) -> list[Path]:
@@ -87,7 +123,8 @@ def _first_byte(file: IO[bytes], name: str) -> bytes:
     while (byte := file.read(1)) and (byte.isspace() or byte in _BOM):
         pass
     if byte in {b"\xff", b"\xfe"}:
-        raise errors.InvalidRequest(f"{name} must be UTF-8 (it is UTF-16 or binary).")
+        hint = ICONV.replace("latin1", "utf-16")
+        raise errors.InvalidRequest(f"{name} must be UTF-8, and is UTF-16 or no text; {hint}.")
     return byte
 
 
@@ -121,18 +158,18 @@ def _lines_or_one(file: IO[bytes], first: bytes, name: str, source: str, report:
 
 
 def _skip_large(where: str, report: Report) -> None:
-    report.skip(where, f"a record must have at most {MAX_RECORD_BYTES} bytes", limit=MAX_RECORD_BYTES)
+    report.lose(where, f"a record must have at most {MAX_RECORD_BYTES} bytes", limit=MAX_RECORD_BYTES)
 
 
 def _parsed(where: str, raw: bytes, source: str, report: Report) -> Iterator[Record]:
     try:
         value: Any = json.loads(raw)
     except UnicodeDecodeError as exc:
-        report.skip(where, "a record must be UTF-8", value=f"byte {exc.start}")
+        report.lose(where, f"a record must be UTF-8 ({ICONV})", value=f"byte {exc.start}")
     except RecursionError:
-        report.skip(where, "a record must not be nested so deep")
+        report.lose(where, "a record must not be nested so deep")
     except ValueError as exc:
-        report.skip(where, "a record must be valid JSON", value=str(exc))
+        report.lose(where, "a record must be valid JSON", value=str(exc))
     else:
         yield Record(where, value, source)
 

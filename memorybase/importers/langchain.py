@@ -15,6 +15,12 @@ _FIELDS = ("content", "tool_calls", "tool_call_id", "name", "status", "additiona
 _CHAT_TYPES = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai", "system": "system"}
 
 
+def fits(record: Json) -> bool:
+    """Whether this is a row of the table or a message of the file."""
+    message = as_object(json_column(record["message"])) if "message" in record else record
+    return isinstance(message.get("type"), str) and isinstance(message.get("data"), dict)
+
+
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The messages of a table or a file, in its order."""
     counts: Counter[str] = Counter()
@@ -24,12 +30,12 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
         session_id = as_text(row.get("session_id")) if is_row else record.source
         message = json_column(row["message"]) if is_row else row
         if session_id is None:
-            report.skip(record.where, "session_id must be a string that is not blank", field="session_id")
+            report.lose(record.where, "session_id must be a string that is not blank", field="session_id")
             continue
         counts[session_id] += 1
         body = _message(as_object(message))
         if body is None:
-            report.skip(record.where, "a message must have type and data, as LangChain writes it", field="message")
+            report.lose(record.where, "a message must have type and data, as LangChain writes it", field="message")
             continue
         row_id = row.get("id") if is_row and row.get("id") is not None else counts[session_id]
         time = row.get("created_at") if is_row else None

@@ -24,6 +24,12 @@ from memorybase.importers.records import (
 )
 
 
+def fits(record: Json) -> bool:
+    """Whether this is a message, or an answer with some."""
+    items = items_of(Record("", record), ("items", "messages"))
+    return any("sender" in item and "flow_id" in item for _, item in items)
+
+
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The messages of a table or of saved answers, in their order."""
     for record in records:
@@ -32,7 +38,7 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
             flow = uuid_column(row.get("flow_id"))
             session_id = as_text(row.get("session_id")) or flow
             if message_id is None or session_id is None or "sender" not in row:
-                report.skip(where, "a message must have id, sender, and session_id or flow_id")
+                report.lose(where, "a message must have id, sender, and session_id or flow_id")
                 continue
             yield Found(
                 where, session_id, _message(message_id, row), flow=flow, flow_name=as_text(row.get("flow_name")),

@@ -19,19 +19,24 @@ _EVENTS = ("heartbeat", "login", "system_alert")  # that Letta sends in the user
 _ANSWER = "send_message"  # the tool by which an agent of MemGPT's kind answers
 
 
+def fits(record: Json) -> bool:
+    """Whether this is an agent file."""
+    return isinstance(record.get("agents"), list) or {"messages", "core_memory"} <= record.keys()
+
+
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The messages of every agent, then its memory blocks as a session of their own."""
     for record in records:
         document = as_object(record.value)
         agents = document.get("agents", [document] if "messages" in document else None)
         if not isinstance(agents, list):
-            report.skip(record.where, "an agent file must have agents, or messages")
+            report.lose(record.where, "an agent file must have agents, or messages")
             continue
         blocks = {as_text(as_object(block).get("id")): as_object(block) for block in as_list(document.get("blocks"))}
         for index, agent in enumerate(map(as_object, agents)):
             name = as_text(agent.get("name"))
             if name is None:
-                report.skip(f"{record.where}.agents[{index}]", "an agent must have a name", field="name")
+                report.lose(f"{record.where}.agents[{index}]", "an agent must have a name", field="name")
                 continue
             yield from _messages(f"{record.where}.agents[{index}]", name, agent, report)
             own = [blocks.get(as_text(block_id), {}) for block_id in as_list(agent.get("block_ids"))]

@@ -17,13 +17,19 @@ _SCOPE = ("user_id", "agent_id", "run_id")
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
+def fits(record: Json) -> bool:
+    """Whether this is a memory, or an answer with some."""
+    items = items_of(Record("", record), ("results", "memories"))
+    return any(isinstance(item.get("memory"), str) and "id" in item for _, item in items)
+
+
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The memories, oldest first, as messages of the session that mem0's scope is."""
     found = [each for record in records for each in items_of(record, ("results", "memories"))]
     for where, memory in sorted(found, key=lambda each: _time(each[1])):
         memory_id, text = as_text(memory.get("id")), as_text(memory.get("memory"))
         if memory_id is None or text is None:
-            report.skip(where, "a memory must have id and memory, a text that is not blank", value=memory.get("memory"))
+            report.lose(where, "a memory must have id and memory, a text that is not blank", value=memory.get("memory"))
             continue
         scope = [scope for name in _SCOPE if (scope := as_text(memory.get(name)))]
         session_id = "/".join(scope) or "memories"

@@ -43,6 +43,17 @@ def is_database(source: str) -> bool:
         return False
 
 
+def tables_of(source: str) -> set[str]:
+    """The names of the database's tables. Raises InvalidRequest if it cannot be read."""
+    engine, shown = _engine(source)
+    try:
+        return set(sa.inspect(engine).get_table_names())
+    except SQLAlchemyError as exc:
+        raise errors.InvalidRequest(f"{shown} cannot be read: {str(exc).partition(chr(10))[0]}") from exc
+    finally:
+        engine.dispose()
+
+
 def read_rows(source: str, table: Table, report: Report) -> Iterator[Record]:
     """The rows of a table as JSON values. Raises InvalidRequest if it cannot be read at all."""
     engine, shown = _engine(source)

@@ -11,6 +11,8 @@ from uuid import UUID
 
 Json = dict[str, Any]
 
+ProblemKind = Literal["lost", "skipped", "changed"]
+
 EXAMPLES = 3  # of each problem, kept for the summary
 MAX_PROBLEMS = 200  # kinds of problems; a file of anything else than this system's data has more
 MAX_VALUE = 80
@@ -48,9 +50,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What was not imported (`skipped`) or not unchanged (`changed`), and why."""
+    """What could not be imported (`lost`), what is never imported (`skipped`), what was imported with a difference
+    (`changed`), and why."""
 
-    kind: Literal["skipped", "changed"]
+    kind: ProblemKind
     where: str
     reason: str
     field: str | None = None
@@ -73,8 +76,12 @@ class Report:
         self.examples: dict[tuple[str, str], list[Problem]] = {}
         self.broken: str | None = None  # why reading ended early
 
+    def lose(self, where: str, reason: str, **bounds: Any) -> None:
+        """A record or message cannot be imported; the import is then no success."""
+        self._add(Problem("lost", where, reason, **_shortened(bounds)))
+
     def skip(self, where: str, reason: str, **bounds: Any) -> None:
-        """A record or message is not imported."""
+        """A record or message is left out on purpose."""
         self._add(Problem("skipped", where, reason, **_shortened(bounds)))
 
     def change(self, where: str, reason: str, **bounds: Any) -> None:
@@ -85,7 +92,7 @@ class Report:
         """Nothing after this can be read."""
         self.broken = reason
 
-    def total(self, kind: str) -> int:
+    def total(self, kind: ProblemKind) -> int:
         return sum(count for (each, _), count in self.counts.items() if each == kind)
 
     def _add(self, problem: Problem) -> None:

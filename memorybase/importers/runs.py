@@ -10,7 +10,7 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.importers.records import Found, Json, Report
-from memorybase.messages import MAX_DEPTH, message_bytes, normalise, read_time
+from memorybase.messages import MAX_DEPTH, NewMessage, message_bytes, normalise, read_time
 from memorybase.models import ID_LENGTH, NAME_LENGTH
 from memorybase.settings import Settings
 from memorybase.validation import why_unstorable
@@ -101,26 +101,23 @@ class _Builder:
     def _checked(self, found: Found) -> _Checked | None:
         """The message as it can be posted; None if it is reported and left out."""
         message = self._linked(found)
-        if found.dropped:
+        if not found.dropped and _says_nothing(message):
+            self._report.skip(found.where, "the message has no content")
+        if found.dropped or _says_nothing(message):
             self._drop(message)
             return None
         try:
             return self._valid(found, self._repaired(found, message))
         except errors.InvalidRequest as exc:
-            self._report.skip(found.where, exc.message, field=exc.field, value=exc.value, limit=exc.limit)
+            self._report.lose(found.where, exc.message, field=exc.field, value=exc.value, limit=exc.limit)
             self._drop(message)
             return None
 
     def _valid(self, found: Found, message: Json) -> _Checked:
-        """Raises InvalidRequest for what the API would refuse, and for a message that says nothing."""
+        """Raises InvalidRequest for what the API would refuse."""
         if not found.session_id.strip():
             raise errors.InvalidRequest("session_id must not be blank", field="session_id")
-        checked = normalise(message, user_id=NOBODY, where="")
-        if checked.content in (None, "", []) and not checked.tool_calls and not checked.files:
-            raise errors.InvalidRequest("the message has no content")
-        if (size := message_bytes(checked)) > MAX_MESSAGE_BYTES:
-            text = f"a message must have at most {MAX_MESSAGE_BYTES} bytes of JSON"
-            raise errors.InvalidRequest(text, value=size, limit=MAX_MESSAGE_BYTES)
+        checked, size = checked_message(message)
         return _Checked(message, checked.role, size)
 
     def _linked(self, found: Found) -> Json:
@@ -163,6 +160,20 @@ class _Builder:
             text = f"a longer {name} than {ID_LENGTH} characters is replaced by its SHA-256"
             self._report.change(found.where, text, field=name, value=value, limit=ID_LENGTH)
         return bounded(value)
+
+
+def checked_message(message: Json) -> tuple[NewMessage, int]:
+    """The message as it will be stored, and its bytes. Raises InvalidRequest for what the API would refuse."""
+    checked = normalise(message, user_id=NOBODY, where="")
+    if (size := message_bytes(checked)) > MAX_MESSAGE_BYTES:
+        text = f"a message must have at most {MAX_MESSAGE_BYTES} bytes of JSON"
+        raise errors.InvalidRequest(text, value=size, limit=MAX_MESSAGE_BYTES)
+    return checked, size
+
+
+def _says_nothing(message: Json) -> bool:
+    content = message.get("text") if "sender" in message else message.get("content")
+    return content in (None, "", []) and not message.get("tool_calls") and not message.get("files")
 
 
 def bounded(text: str) -> str:

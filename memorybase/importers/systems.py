@@ -11,17 +11,19 @@ from memorybase.importers import agent_memory_server, chatgpt, claude, langchain
 from memorybase.importers.addresses import Links, no_links, read_answers
 from memorybase.importers.files import read_records
 from memorybase.importers.queries import Table, is_database, read_rows
-from memorybase.importers.records import Found, Record, Report
+from memorybase.importers.records import Found, Json, Record, Report
 from memorybase.importers.runs import Part, runs_of
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One system. `members` are the names of its files in a folder or an archive; `table`, where it keeps messages in a
-    database; `has_flows`, whether they belong to flows of their own; `links`, which answers of its API lead to others.
+    """One system. `fits`: whether a record is its own; `members`: the names of its files in a folder or an archive;
+    `table`: where it keeps messages in a database; `has_flows`: whether they belong to flows of their own; `links`:
+    which answers of its API lead to others.
     """
 
     read: Callable[[Iterable[Record], Report], Iterator[Found]]
+    fits: Callable[[Json], bool]
     members: tuple[str, ...] = ("*.json", "*.jsonl")
     table: Table | None = None
     has_flows: bool = False
@@ -38,16 +40,21 @@ class Source:
 
 
 SYSTEMS = {
-    "chatgpt": System(chatgpt.read, ("conversations.json", "conversations-*.json")),
-    "claude": System(claude.read, ("conversations.json",)),
-    "langchain": System(langchain.read, table=Table("message_store", ("session_id", "id"))),
+    "chatgpt": System(chatgpt.read, chatgpt.fits, ("conversations.json", "conversations-*.json")),
+    "claude": System(claude.read, claude.fits, ("conversations.json",)),
+    "langchain": System(langchain.read, langchain.fits, table=Table("message_store", ("session_id", "id"))),
     "langflow": System(
-        langflow.read, table=Table("message", ("flow_id", "session_id", "timestamp", "id"), "flow"), has_flows=True
+        langflow.read,
+        langflow.fits,
+        has_flows=True,
+        table=Table("message", ("flow_id", "session_id", "timestamp", "id"), "flow"),
     ),
-    "mem0": System(mem0.read),
-    "letta": System(letta.read, ("*.af", "*.json"), has_flows=True),
-    "zep": System(zep.read, links=zep.links),
-    "agent-memory-server": System(agent_memory_server.read, has_flows=True, links=agent_memory_server.links),
+    "mem0": System(mem0.read, mem0.fits),
+    "letta": System(letta.read, letta.fits, ("*.af", "*.json"), has_flows=True),
+    "zep": System(zep.read, zep.fits, links=zep.links),
+    "agent-memory-server": System(
+        agent_memory_server.read, agent_memory_server.fits, has_flows=True, links=agent_memory_server.links
+    ),
 }
 
 

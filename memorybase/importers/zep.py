@@ -19,6 +19,11 @@ _OF_EPISODES = frozenset({"group_id", "graph_uuid", "graph_id", "valid_at"})
 _SESSIONS = ("thread_uuid", "thread_id", "session_id", "group_id", "graph_uuid", "graph_id")
 
 
+def fits(record: Json) -> bool:
+    """Whether this is a message or an episode, or an answer with some."""
+    return any({"uuid", "content"} <= item.keys() for _, item in items_of(Record("", record), _LISTS))
+
+
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The messages and episodes, in the order of the answers."""
     for record in records:
@@ -28,13 +33,13 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
         for where, item in items_of(record, _LISTS):
             message_id, text = _first(item, "uuid", "uuid_"), as_text(item.get("content"))
             if message_id is None or text is None:
-                report.skip(where, "a message must have uuid and content", field="content", value=item.get("content"))
+                report.lose(where, "a message must have uuid and content", field="content", value=item.get("content"))
                 continue
             is_episode = not _OF_EPISODES.isdisjoint(item)
             role: Any = item.get("role_type") or item.get("role") or ("user" if is_episode else None)
             known = _ROLES.get(role.lower()) if isinstance(role, str) else None
             if known is None:
-                report.skip(where, f"role must be one of {', '.join(_ROLES)}", field="role", value=role)
+                report.lose(where, f"role must be one of {', '.join(_ROLES)}", field="role", value=role)
                 continue
             body = {"id": message_id, "role": known, "content": text, **_more(item, is_episode=is_episode)}
             session_id = _first(item, *_SESSIONS) or _first(thread, *_SESSIONS, "uuid") or record.source

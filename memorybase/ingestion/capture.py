@@ -38,7 +38,8 @@ OnConflict = Literal["error", "keep", "update"]
 
 @dataclass(frozen=True, slots=True)
 class CaptureRequest:
-    """One run's messages. `by` is the name of the API key that posts them."""
+    """One run's messages. `by` is the name of the API key that posts them. Not `durable`: the caller makes a durable
+    commit before it acknowledges the capture."""
 
     session_id: str
     messages: list[NewMessage]
@@ -46,6 +47,7 @@ class CaptureRequest:
     end_user_id: str | None = None
     on_conflict: OnConflict = "error"
     by: str | None = None
+    durable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def _capture(
     given_run = _caller_id(user_id, request.run_id)
     analyzed = index.analyze_all(services, request.messages)
     found = standing.find_all(services, request.messages)
-    with services.database.transaction() as db:
+    with services.database.transaction(durable=request.durable) as db:
         bases = share_bases(db, user_id, flow_id)
         # From here to the commit only this transaction assigns seqs in the session: seq order is commit order.
         end_user_id = request.end_user_id

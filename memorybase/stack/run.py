@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -66,6 +67,8 @@ def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_pare
             asyncio.run(_run(planned, report, with_parent=with_parent))
         finally:
             data.stack_file.unlink(missing_ok=True)
+            for part in (data.path / "models").glob("*.part-*"):  # of an export that was stopped with its process
+                shutil.rmtree(part, ignore_errors=True)
 
 
 def _note_ignored(settings: Settings, report: Report) -> None:
@@ -172,7 +175,8 @@ async def _prepare(planned: Plan) -> None:
         try:
             status = await process.wait()
         except asyncio.CancelledError:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.killpg(process.pid, signal.SIGKILL)  # with what it has started
             await process.wait()
             raise
     if status != 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -52,11 +53,17 @@ class DataDir:
 
     def make(self) -> None:
         """Create missing directories. Raises EnvironmentFailure if they are not writable."""
-        try:
+        with self._writing():
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             # It contains addresses and Redis's password.
             self.run.mkdir(mode=0o700, exist_ok=True)
             self.logs.mkdir(mode=0o700, exist_ok=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raises EnvironmentFailure with the cause if the directory cannot be written."""
+        try:
+            yield
         except OSError as exc:
             text = f"The data directory {self.path} cannot be written: {exc.strerror}. Choose another with --data-dir."
             raise errors.EnvironmentFailure(text) from exc
@@ -69,15 +76,18 @@ class DataDir:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the directory. Raises Conflict if another stack holds the lock, which always ends with its process."""
-        descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o600)
+        """Lock the directory. Raises Conflict if another stack holds the lock, which always ends with its process, and
+        EnvironmentFailure if the directory cannot be written."""
+        with self._writing():
+            descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise errors.Conflict(self._taken()) from None
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, str(os.getpid()).encode())
+            with self._writing():
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, str(os.getpid()).encode())
             yield
         finally:
             os.close(descriptor)
@@ -200,7 +210,7 @@ def taken_by(port: int) -> str:
 
 
 def port_is_free(host: str, port: int) -> bool:
-    """Whether a server can listen there now. Raises EnvironmentFailure if the host is unknown."""
+    """Whether a server can listen there now. Raises EnvironmentFailure if the host is no address of this machine."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -212,6 +222,9 @@ def port_is_free(host: str, port: int) -> bool:
         raise errors.EnvironmentFailure(f"The host {host} is unknown: {exc.strerror}.") from exc
     except PermissionError as exc:
         raise errors.EnvironmentFailure(f"Port {port} requires root. Choose one above 1023 with --port.") from exc
-    except OSError:
+    except OSError as exc:
+        if exc.errno == errno.EADDRNOTAVAIL:
+            text = f"{host} is no address of this machine. With --host 0.0.0.0 the stack listens on all that it has."
+            raise errors.EnvironmentFailure(text) from exc
         return False
     return True

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from harness import ChromaServer, RedisServer
 from harness.pieces import Topology, topology
-from harness.stack import EmbeddedStack
+from harness.stack import EmbeddedStack, processes_of
 from harness.waiting import wait_until
 
 pytestmark = pytest.mark.slow  # the model is exported
@@ -59,5 +61,20 @@ def test_up_says_once_that_it_prepares_the_model_and_is_ready_after_it(tmp_path:
         assert lines.index(said[0]) < lines.index(f"ready {stack.url}")
         assert stack.ready()
         assert not any("killing it" in line for line in lines)
+    finally:
+        stack.close()
+
+
+def test_ctrl_c_while_the_model_is_prepared_leaves_neither_a_process_nor_a_part_of_the_model(tmp_path: Path) -> None:
+    stack = EmbeddedStack(tmp_path)
+    models = stack.data / "models"
+    stack.changes = {"MEMORYBASE_MODEL_DIR": str(models)}
+    try:
+        stack.launch()
+        wait_until(lambda: list(models.glob("*.part-*")), EXPORT_SECONDS, "the export has begun")
+        os.kill(stack.pid, signal.SIGINT)
+        assert stack.wait() == 0
+        assert processes_of(stack.data) == []
+        assert list(models.glob("*.part-*")) == []
     finally:
         stack.close()

@@ -149,11 +149,11 @@ class TestCommands:
         words = ("import", str(sample), "--flow", "imported", "--url", warm.url, "--key", KEY)
         first, second = run_memorybase(*words), run_memorybase(*words)
         assert first.stdout.splitlines() == [
-            "4 sessions, 34 runs, 68 messages: 68 new, 0 already there",
+            "1 flow, 4 sessions, 34 runs, 68 messages: 68 new, 0 already there",
             "memory base imported: 68 ingested, 0 dead letters",
         ]
         assert second.stdout.splitlines() == [
-            "4 sessions, 34 runs, 68 messages: 0 new, 68 already there",
+            "1 flow, 4 sessions, 34 runs, 68 messages: 0 new, 68 already there",
             "memory base imported: 68 ingested, 0 dead letters",
         ]
         words = ("search", "a greyhound that steals", "--memory", "imported", "--url", warm.url, "--key", KEY)
@@ -164,7 +164,7 @@ class TestCommands:
         archive = tmp_path / "export.zip"
         with zipfile.ZipFile(archive, "w") as opened:
             opened.writestr("conversations.json", json.dumps(exports.chatgpt()))
-        words = ("import", str(archive), "--from", "chatgpt", "--url", warm.url, "--key", KEY)
+        words = ("import", str(archive), "--url", warm.url, "--key", KEY)
         first, second = run_memorybase(*words), run_memorybase(*words)
         ingested = "memory base chatgpt: 8 ingested, 0 dead letters"
         assert first.stdout.splitlines()[:2] == [

@@ -13,11 +13,12 @@ from harness.api import Api, open_api
 from harness.clients import client_of
 from harness.rows import each_row
 from harness.world import World
-from memorybase_client import _lines
+from memorybase_client import Client, _lines
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
 from memorybase.cli import export_file, import_file
+from memorybase.database.engine import Database
 from memorybase.import_export import exporter, lines
 from memorybase.models import Flow, LedgerEntry, SessionSummary
 from memorybase.sessions import edits
@@ -343,7 +344,10 @@ class TestImport:
         assert imported(home, lines)["messages"]["known"] == 10  # equal to what was captured
         line["content"] = "a third text"
         refused = imported(home, lines, expect=409)["error"]
-        assert (refused["code"], lines[refused["details"]["line"] - 1]["type"]) == ("message_conflict", "run")
+        at = refused["details"]["line"] - 1
+        assert (refused["code"], lines[at]["type"]) == ("message_conflict", "run")
+        before = {"created": 0, "known": len(of("message", lines[:at])), "deleted": 0}
+        assert refused["details"]["messages"] == before
         imported(home, lines, on_conflict="keep")
         assert home.get("/messages/a-1")["content"] == "edited since"
         imported(home, lines, on_conflict="update")
@@ -411,12 +415,34 @@ class TestImport:
     )
     def test_an_invalid_line_is_named_and_nothing_is_stored(self, api: Api, line: str, field: str) -> None:
         body = '{"type": "flow", "id": "f", "name": "f"}\n' + line
-        assert api.refused("POST", "/import", 422, content=body.encode())["field"] == field
+        refused = api.refused("POST", "/import", 422, content=body.encode())
+        assert (refused["field"], refused["details"]) == (field, {"line": 2})
         assert api.get("/flows")["total"] == 0
 
     def test_lines_without_their_flow_are_404(self, api: Api) -> None:
         line = b'{"type": "session", "flow_id": "f", "session_id": "s"}'
-        assert api.refused("POST", "/import", 404, content=line)["details"] == {"line": 1}
+        details = api.refused("POST", "/import", 404, content=line)["details"]
+        assert details == {"line": 1, "messages": {"created": 0, "known": 0, "deleted": 0}}
+
+    def test_all_captures_wait_for_the_disk_once_and_also_after_an_error(
+        self, api: Api, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        waits: list[bool] = []
+        begin = Database.transaction
+
+        def transaction(database: Database, *, durable: bool = True, apart: bool = False) -> Any:
+            waits.append(durable)
+            return begin(database, durable=durable, apart=apart)
+
+        api.flow()
+        line = {"type": "message", "flow_id": "support", "session_id": "s", "role": "user", "content": "x"}
+        lines = [{**line, "id": str(n), "run_id": str(n)} for n in range(5)]
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "transaction", transaction)
+            imported(api, lines)
+            imported(api, [*lines, {**lines[0], "content": "other"}], expect=409)
+        assert [wait for wait in waits if wait] == [True, True]
+        assert waits[-1]
 
     def test_read_keys_can_export_but_not_import(self, api: Api) -> None:
         reader = api.of_user("local", "read")
@@ -567,8 +593,16 @@ class TestCommands:
         said = CliRunner().invoke(cli.app, ["import", str(file), "--flow", "f"])
         assert isinstance(said.exception, errors.InvalidRequest)
 
-    def test_other_files_are_not_exports(self, tmp_path: Path) -> None:
-        for text in ("", "[]", '{"session_id": "s", "type": "human"}', "\u00e4"):
-            file = tmp_path / "file"
-            file.write_text(text)
-            assert not export_file.is_export(file)
+    def test_an_interrupted_export_leaves_no_file(
+        self, api: Api, connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        connected(api)
+
+        def interrupted(*_: Any, **__: Any) -> Iterator[dict[str, Any]]:
+            yield {"type": "export"}
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Client, "export_lines", interrupted)
+        said = CliRunner().invoke(cli.app, ["export", str(tmp_path / "all.jsonl")])
+        assert (said.exit_code, list(tmp_path.glob("all*"))) == (130, [])
+        assert "all.jsonl was not written" in said.output

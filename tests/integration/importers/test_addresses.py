@@ -14,7 +14,7 @@ import pytest
 from harness.rows import each_row
 
 from memorybase import errors
-from memorybase.cli.import_system import header_lines
+from memorybase.cli.import_runs import header_lines
 from memorybase.importers.records import Report
 from memorybase.importers.runs import Part
 from memorybase.importers.systems import Source, read_runs

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 from click.testing import Result
 from harness import PostgresServer, exports
 from harness.api import Api
-from harness.clients import client_of
+from harness.clients import Wire, client_of
 from harness.exports import Json, write_json
 from harness.rows import each_row
 from memorybase_client import Client, models
@@ -22,6 +24,7 @@ from typer.testing import CliRunner
 
 from memorybase import cli, errors
 from memorybase.cli import import_file
+from memorybase.importers import batches
 from memorybase.importers.records import Report
 from memorybase.importers.systems import Source, read_runs
 
@@ -35,6 +38,7 @@ SAMPLES: dict[str, Callable[[Path], Path]] = {
     "zep": exports.zep,
     "agent-memory-server": exports.agent_memory_server,
 }
+LINE = json.dumps({"session_id": "s", "role": "user", "content": "hello"})
 FOUND = {
     "chatgpt": "1 flow, 2 sessions, 3 runs, 9 messages",
     "claude": "1 flow, 2 sessions, 3 runs, 6 messages",
@@ -71,6 +75,20 @@ def run(*words: str | Path) -> Result:
     return result
 
 
+def failing_after_one(patch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Small batches, of which the second fails."""
+    send, sent = Client.import_lines, []
+
+    def failing(client: Client, lines: Any, **options: Any) -> models.ImportAnswer:
+        if sent:
+            raise error
+        sent.append(lines)
+        return send(client, lines, **options)
+
+    patch.setattr(batches, "BATCH_LINES", 1)
+    patch.setattr(Client, "import_lines", failing)
+
+
 def stored(api: Api) -> list[Json]:
     return [message for flow in api.get("/flows")["items"]
             for message in api.get("/messages", flow_id=flow["id"], size=200, order="asc")["items"]]  # fmt: skip
@@ -83,7 +101,7 @@ class TestEverySystem:
         sample = SAMPLES[system](tmp_path)
         first = run(sample, "--from", system)
         once = stored(api)
-        second = run(sample, "--from", system)
+        second = run(sample)  # recognised by its content
         count = FOUND[system].rpartition(", ")[2].split()[0]
         assert int(count) == len(once)
         assert first.output.splitlines()[0] == f"{FOUND[system]}: {count} new, 0 already there"
@@ -106,16 +124,8 @@ class TestEverySystem:
         self, system: str, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         sample = SAMPLES[system](tmp_path)
-        capture, captured = Client.capture_run, []
-
-        def broken(client: Client, flow: str, **run: Any) -> models.CaptureAnswer:
-            if len(captured) == 1:
-                raise client_errors.ConnectionFailed("The connection broke")
-            captured.append(run)
-            return capture(client, flow, **run)
-
         with monkeypatch.context() as patch:
-            patch.setattr(Client, "capture_run", broken)
+            failing_after_one(patch, client_errors.ConnectionFailed("The connection broke"))
             assert isinstance(run(sample, "--from", system).exception, client_errors.ConnectionFailed)
         part = len(stored(api))
         said = run(sample, "--from", system).output.splitlines()[0]
@@ -131,7 +141,7 @@ class TestWhatIsKept:
         (session,) = [each for each in api.get("/sessions", flow_id="chatgpt")["items"] if each["session_id"] == "c-1"]
         assert session["metadata"] == {"title": "Sourdough"}
         view = api.post("/history", {"flow_id": "chatgpt", "session_id": "c-1"})
-        said = [message["content"] for message in view["messages"] if message["role"] != "tool" and message["content"]]
+        said = [each["content"] for each in view["messages"] if each["role"] != "tool" and not each.get("tool_calls")]
         assert said == ["How much water for 100 g of flour?", "75 g.", "And here?", "75 %."]
         other = api.post("/history", {"flow_id": "chatgpt", "session_id": "c-1", "leaf_id": "c-1:a1-old"})
         assert [message["content"] for message in other["messages"]][-1] == "About 60 g."
@@ -295,8 +305,9 @@ class TestWhatDoesNotFit:
         sample[0]["chat_messages"] += [new, large]
         said = run(write_json(tmp_path, "conversations.json", sample), "--from", "claude")
         assert said.output.splitlines()[0].endswith("1 new, 5 already there, 2 refused")
-        assert "conversations.json[0].chat_messages[2] (field: messages.id)" in said.output
-        assert "bytes of JSON" in said.output
+        assert "conversations.json[0].chat_messages[2] (field: messages.id, value: m-3)" in said.output
+        assert "could not be imported: 1\n" in said.output  # the large one
+        assert isinstance(said.exception, errors.InvalidRequest)
         assert api.get("/messages/m-3")["content"] == "Thanks"
         assert api.get("/messages/m-9")["content"] == "Welcome"
 
@@ -308,7 +319,9 @@ class TestWhatDoesNotFit:
         assert [problem["where"] for problem in problems] == [
             "conversations.json[0].chat_messages[1].content[0]", "conversations.json[2]", "conversations.json[3]",
         ]  # fmt: skip
-        assert "not imported: 3\n" in said.output
+        assert "could not be imported: 2\n" in said.output
+        assert "not imported: 1\n" in said.output
+        assert "2 records or messages of" in str(said.exception)
 
     def test_an_incomplete_file_is_imported_up_to_there_and_is_an_error(self, api: Api, tmp_path: Path) -> None:
         sample = SAMPLES["chatgpt"](tmp_path)
@@ -318,23 +331,56 @@ class TestWhatDoesNotFit:
         assert "conversations.json ends within the element [1]" in str(result.exception)
         assert len(stored(api)) == 7
 
-    @each_row("text", ["[]", '[{"role": "user", "content": "hello"}]', "hello"])
-    def test_a_file_of_something_else_is_an_error(self, text: str, api: Api, tmp_path: Path) -> None:
-        file = tmp_path / "conversations.json"
-        file.write_text(text)
-        result = run(file, "--from", "chatgpt")
-        assert str(result.exception) == f"{file} has no message in the format of chatgpt."
+    @each_row(
+        ("name", "content", "options", "said"),
+        [
+            ("a.json", "[]", "--from chatgpt", "a.json has no message in the format of chatgpt."),
+            ("b.json", "hello", "--from chatgpt", "b.json has no message in the format of chatgpt."),
+            ("c.json", json.dumps(exports.claude()), "--from chatgpt", "it looks like claude. Leave --from out"),
+            ("d.json", json.dumps(exports.chatgpt()), "--from claude", "it looks like chatgpt. Leave --from out"),
+            ("e.jsonl", "", "", "e.jsonl has no message in a format that is recognised"),
+            ("f.jsonl", "\n\n", "--from jsonl", "f.jsonl has no message."),
+            ("g.json", '{"hello": 1}', "", "has no message in a format that is recognised. Name it with --from"),
+            ("h.csv", "a,b\n1,2\n", "", "h.csv cannot be read: a record must be valid JSON (Expecting value"),
+            ("i.json", '[{"mapping": {', "", "i.json ends within the element [0]: it is incomplete"),
+            ("j.zip", "no archive", "", "j.zip is not a ZIP archive, or it is incomplete"),
+            ("k.jsonl", f"{LINE}\n{LINE[:20]}", "", "k.jsonl line 2: the line must be valid JSON"),
+            ("l.jsonl", LINE[:20], "", "l.jsonl line 1: the line must be valid JSON"),
+            ("m.jsonl", f"{LINE}\n{LINE.replace('user', 'boss')}", "", "m.jsonl line 2: role must be one of user, "),
+            ("n.jsonl", f"{LINE}\n{LINE.replace('hello', 'x' * 5_000_000)}", "", "n.jsonl line 2: a message must"),
+            ("o.jsonl", f"{LINE}\n{LINE.replace('hello', chr(233))}".encode("latin-1"), "",
+             "o.jsonl line 2 is not UTF-8; convert the file: iconv -f latin1"),
+            ("p.json", json.dumps(exports.chatgpt()[:1]).replace("flour", chr(233)).encode("latin-1"), "",
+             "p.json cannot be read: p.json[0]: a record must be UTF-8 (convert the file: iconv"),
+        ],
+    )  # fmt: skip
+    def test_a_file_that_cannot_be_imported_is_an_error_that_says_why_and_creates_nothing(
+        self, name: str, content: str | bytes, options: str, said: str, api: Api, tmp_path: Path
+    ) -> None:
+        file = tmp_path / name
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        result = run(file, *options.split())
+        assert said in str(result.exception)
         assert api.get("/flows")["total"] == 0
+
+    def test_a_conversation_that_is_lost_is_no_success(self, api: Api, tmp_path: Path) -> None:
+        text = json.dumps(exports.chatgpt(), ensure_ascii=False).replace("Hi!", "\u00e9").encode("latin-1")
+        file = tmp_path / "conversations.json"
+        file.write_bytes(text)
+        said = run(file)
+        assert (said.exit_code, len(stored(api))) == (1, 7)
+        assert "conversations.json[1] (value: byte " in said.output
+        assert "1 record or message of" in str(said.exception)
 
     @pytest.mark.slow
     def test_options_that_do_not_apply_are_refused(self, tmp_path: Path) -> None:
         file = tmp_path / "own.jsonl"
         file.write_text('{"session_id": "s", "role": "user", "content": "x"}')
-        assert "--report needs --from" in str(run(file, "--report", tmp_path / "r").exception)
-        assert "--table needs --from" in str(run(file, "--table", "t").exception)
+        assert "--table does not apply" in str(run(file, "--table", "t").exception)
         assert "--table needs a database" in str(run(file, "--from", "langchain", "--table", "t").exception)
         assert "--memory needs --flow" in str(run(file, "--from", "langflow", "--memory", "m").exception)
-        assert "--header needs --from" in str(run(file, "--header", "X-API-Key: k").exception)
+        assert "--header does not apply" in str(run(file, "--header", "X-API-Key: k").exception)
+        assert "needs --from" in str(run("https://example.com/m").exception)
         assert "--header needs an address" in str(run(file, "--from", "langchain", "--header", "X: k").exception)
         assert "not a database" in str(run(exports.langchain(tmp_path), "--from", "claude").exception)
 
@@ -345,9 +391,44 @@ class TestWhatDoesNotFit:
         assert "The memory base Notes belongs to another flow" in str(result.exception)
 
 
-def test_the_own_format_has_a_dry_run_too(api: Api, tmp_path: Path) -> None:
-    file = tmp_path / "own.jsonl"
-    file.write_text('{"session_id": "s", "role": "user", "content": "x"}')
-    said = run(file, "--dry-run").output
-    assert said == "1 sessions, 1 runs, 1 messages would be imported; nothing was stored\n"
-    assert api.get("/flows")["total"] == 0
+class TestOwnFormat:
+    def write(self, folder: Path, count: int, **more: Any) -> Path:
+        file = folder / "own.jsonl"
+        file.write_text(
+            "".join(json.dumps(json.loads(LINE) | {"content": f"{n}", **more}) + "\n" for n in range(count))
+        )
+        return file
+
+    def test_a_dry_run_counts_and_stores_nothing(self, api: Api, tmp_path: Path) -> None:
+        said = run(self.write(tmp_path, 1), "--dry-run").output
+        assert said == "1 flow, 1 session, 1 run, 1 message would be imported; nothing was stored\n"
+        assert api.get("/flows")["total"] == 0
+
+    def test_an_archive_of_lines_is_imported_in_few_requests(
+        self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        wire = Wire(api)
+        monkeypatch.setattr(import_file, "connect", lambda *_: client_of(api, wire))
+        file = tmp_path / "own.zip"
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.write(self.write(tmp_path, 100, end_user_id="ada"), "talk.jsonl")
+        said = run(file).output.splitlines()
+        assert said == ["1 flow, 1 session, 100 runs, 100 messages: 100 new, 0 already there",
+                        "memory base own: 100 ingested, 0 dead letters"]  # fmt: skip
+        assert wire.paths.count("/import") == 1
+        assert not [path for path in wire.paths if path.endswith("/runs")]
+        assert {each["end_user_id"] for each in stored(api)} == {"ada"}
+
+    def test_ctrl_c_says_what_is_stored_and_how_to_go_on(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        file = self.write(tmp_path, 3)
+        with monkeypatch.context() as patch:
+            failing_after_one(patch, KeyboardInterrupt())
+            said = run(file)
+        assert (said.exit_code, said.output) == (130, "interrupted: 1 message is stored; run again to continue\n")
+        assert run(file).output.startswith("1 flow, 1 session, 3 runs, 3 messages: 2 new, 1 already there\n")
+
+    def test_with_a_limited_key_run_by_run(self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        limited = api.limited_key(flow_ids=[UUID(api.get(f"/flows/{api.flow()}")["id"])])
+        monkeypatch.setattr(import_file, "connect", lambda *_: client_of(limited))
+        said = run(self.write(tmp_path, 2), "--flow", "support")
+        assert said.output.startswith("1 flow, 1 session, 2 runs, 2 messages: 2 new, 0 already there\n")

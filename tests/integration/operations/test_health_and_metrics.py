@@ -624,7 +624,7 @@ class TestDoctor:
         monkeypatch.setattr(doctor_cli.DoctorContext, "services", world.services)
         context = doctor_cli.DoctorContext(world.services.settings, "")
         checks = {check.name: check for check in doctor_cli.CHECKS}
-        names = ("pending", "jobs", "stuck jobs", "dead letters", "drift")
+        names = ("pending", "jobs", "stuck jobs", "dead letters", "vectors")
         assert all(checks[name].run(context).ok for name in names)
         world.new_base(threshold=1)
         world.say("s", "a")

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,13 +21,14 @@ from typer.testing import CliRunner
 from memorybase import __version__, cli, errors
 from memorybase.cli import bulk, dead_letters, doctor, options
 from memorybase.cli.demo import MARKER, _fresh
-from memorybase.cli.search import table_of, table_of_facts
+from memorybase.cli.search import TURN_CHARS, table_of, table_of_facts
 from memorybase.settings import Settings
+from memorybase.stack import run as stack_run
 from memorybase.stack.state import DataDir, RunningStack
 
 COMMANDS = (
     "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
-    "keys", "audit", "partition", "rebalance", "reindex", "restore", "sign-in", "evaluate", "tune",
+    "keys", "audit", "partition", "rebalance", "reindex", "restore", "sign-in", "evaluate", "tune", "list", "status",
 )  # fmt: skip
 
 
@@ -49,6 +52,7 @@ class TestCommands:
         assert result.exit_code == 0
         for name in COMMANDS:
             assert f" {name} " in result.output
+        assert "─ Commands ─" not in result.output  # each is in a group
 
     def test_each_command_has_help(self, subtests: pytest.Subtests) -> None:
         for name in COMMANDS:
@@ -86,8 +90,26 @@ class TestCommands:
             content=text, snippet="The zebra\nsleeps.", snippet_start=8, snippet_end=25,
         )  # fmt: skip
         whole = hit.model_copy(update={"snippet": text, "snippet_start": 0, "snippet_end": len(text)})
-        shown = list(table_of([hit, whole]).columns[-1].cells)
-        assert shown == ["… The zebra sleeps. …", "Before. The zebra sleeps. Behind."]
+        turn = models.Turn(
+            message_id=UUID(int=4), run_id=UUID(int=3), seq=2, role="user", sender_name="Ada",
+            content="What [b]\nsleeps?", timestamp=datetime(2026, 3, 2, tzinfo=UTC),
+        )  # fmt: skip
+        within = whole.model_copy(update={"before": [turn], "after": [turn.model_copy(update={"content": "x" * 200})]})
+        table = table_of([hit, whole, within], {(UUID(int=2), "s"): "At the [zoo]"})
+        around = [
+            "[dim]Ada: What \\[b] sleeps?[/dim]",
+            text.replace("\n", " "),
+            f"[dim]Ada: {'x' * TURN_CHARS} …[/dim]",
+        ]
+        assert list(table.columns[-1].cells) == [
+            "… The zebra sleeps. …", "Before. The zebra sleeps. Behind.", "\n".join(around),
+        ]  # fmt: skip
+        assert next(iter(table.columns[1].cells)) == r"At the \[zoo]"
+
+    def test_an_empty_query_and_two_scopes_are_refused_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert run_main(monkeypatch, "search", " ") == "error: QUERY must have at least one word."
+        said = run_main(monkeypatch, "search", "x", "--memory", "m", "--flow", "f")
+        assert said == "error: Only one of --memory and --flow can be given."
 
     def test_search_shows_a_dim_line_about_the_other_message_of_a_correction(self) -> None:
         later, earlier, denied = (
@@ -141,6 +163,30 @@ class TestCommands:
         assert run_main(monkeypatch, "import", str(missing)) == (
             f"error: {missing} cannot be read: No such file or directory."
         )
+
+    def test_a_full_or_read_only_disk_is_a_one_line_error_with_the_cause(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, subtests: pytest.Subtests
+    ) -> None:
+        for number, cause in (
+            (errno.ENOSPC, "No space left on device. Free some space"),
+            (errno.EROFS, "Read-only file"),
+        ):
+
+            def fail(*_: object, number: int = number, **__: object) -> None:
+                raise OSError(number, os.strerror(number), str(tmp_path / "up.lock"))
+
+            with subtests.test(cause), monkeypatch.context() as patch:
+                patch.setattr(stack_run, "end_leftovers", fail)
+                said = str(run_main(patch, "up", "--data-dir", str(tmp_path)))
+                assert said.startswith(f"error: {tmp_path / 'up.lock'} cannot be written: {cause}")
+            with subtests.test(f"the lock: {cause}"), monkeypatch.context() as patch:
+                patch.setattr(os, "ftruncate", fail)
+                said = str(run_main(patch, "up", "--data-dir", str(tmp_path)))
+                assert said.startswith(f"error: The data directory {tmp_path} cannot be written: {cause[:9]}")
+
+    def test_a_foreign_address_is_no_taken_port(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        said = str(run_main(monkeypatch, "up", "--host", "192.0.2.1", "--data-dir", str(tmp_path)))
+        assert said.startswith("error: 192.0.2.1 is no address of this machine.")
 
     def test_a_misspelt_setting_is_refused_with_the_nearest_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_SWEEP_SECOND", "5")

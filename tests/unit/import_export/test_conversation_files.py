@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase import errors
-from memorybase.import_export.conversation_files import ID_LENGTH, ImportedRun, read_runs
+from memorybase.import_export.conversation_files import read_runs
+from memorybase.importers.runs import Part
+from memorybase.models import ID_LENGTH
 
 
 def lines(*messages: dict[str, Any]) -> str:
@@ -21,7 +23,7 @@ def message(role: str = "user", content: str = "hello", session_id: str = "s1", 
     return {"session_id": session_id, "role": role, "content": content, **more}
 
 
-def contents(run: ImportedRun) -> list[str]:
+def contents(run: Part) -> list[str]:
     return [message["content"] for message in run.messages]
 
 
@@ -76,20 +78,36 @@ class TestJsonLines:
         assert contents(run) == ["one\u2028two"]
 
     @each_row(
-        ("text", "index"),
+        ("line", "field"),
         [
-            ('{"session_id": "s1"}\n{not json\n', "line 2"),
-            ('{"session_id": "s1"}\n17\n', "line 2"),
-            ('{"role": "user"}\n{"role": "user"}\n', "line 1.session_id"),
-            ('{"session_id": ""}\n', "line 1.session_id"),
-            ('{"session_id": "s", "run_id": 3}\n', "line 1.run_id"),
+            ("{not json", None),
+            ("17", None),
+            ("[" * 100_000, None),
+            ('{"role": "user"}', "session_id"),
+            ('{"session_id": "", "role": "user", "content": "x"}', "session_id"),
+            ('{"session_id": "s", "run_id": 3, "role": "user", "content": "x"}', "run_id"),
+            ('{"session_id": "s", "end_user_id": " ", "role": "user", "content": "x"}', "end_user_id"),
+            ('{"session_id": "s", "role": "boss", "content": "x"}', "role"),
+            ('{"session_id": "s", "role": "user", "content": 42}', "content"),
+            ('{"session_id": "s", "role": "user", "content": "x", "timestamp": "soon"}', "timestamp"),
+            (lines(message(content="x" * 5_000_000)), None),
         ],
     )
-    def test_an_error_names_its_line(self, text: str, index: str) -> None:
+    def test_an_error_names_the_file_and_the_line(self, line: str, field: str | None) -> None:
         with pytest.raises(errors.InvalidRequest) as caught:
-            read_runs(text, namespace="f")
-        assert caught.value.field == index
-        assert "ine " in caught.value.message
+            read_runs(f"{lines(message())}\n{line}", namespace="f", source="talk.jsonl")
+        assert caught.value.message.startswith("talk.jsonl line 3: ")
+        assert caught.value.field == field
+
+    def test_a_json_list_of_messages_is_read_like_lines(self) -> None:
+        found = [message(content="q1"), message("assistant", "a1"), message(content="q2")]
+        (first, second) = read_runs(json.dumps(found), namespace="f", source="talk.json")
+        assert (contents(first), contents(second)) == (["q1", "a1"], ["q2"])
+        assert second.places == ("talk.json[2]",)
+
+    def test_a_line_may_name_the_end_user(self) -> None:
+        (run,) = read_runs(lines(message(end_user_id="ada")), namespace="f")
+        assert (run.end_user_id, "end_user_id" in run.messages[0]) == ("ada", False)
 
     def test_an_empty_file_has_no_runs(self) -> None:
         assert read_runs("\n\n", namespace="f") == []

@@ -11,7 +11,8 @@ from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorybase.cli.import_file import System
+from memorybase.cli.import_file import Format
+from memorybase.importers.recognise import EXPORT, LINES, LOCOMO
 from memorybase.importers.records import Record, Report
 from memorybase.importers.runs import MAX_MESSAGE_BYTES, NOBODY, runs_of
 from memorybase.importers.systems import SYSTEMS
@@ -68,7 +69,8 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def test_each_system_can_be_chosen_and_is_tested_here() -> None:
-    assert [system.value for system in System] == list(SYSTEMS) == list(DOCUMENTS)
+    assert [each.value for each in Format] == [*SYSTEMS, LINES, LOCOMO, EXPORT]
+    assert list(SYSTEMS) == list(DOCUMENTS)
 
 
 def read_changed_documents(system: str, data: st.DataObject) -> None:

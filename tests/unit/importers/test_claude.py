@@ -66,9 +66,9 @@ class TestMessages:
         report = Report()
         kept = claude_message("kept", "human", {"type": "text", "text": "hello"})
         assert list(messages_of(conversation(message, kept), report=report)) == ["kept"]
-        assert report.total("skipped") == 1
+        assert report.total("lost") == 1
 
     def test_other_records_are_reported(self) -> None:
         report = Report()
         assert messages_of(None, {"uuid": "k"}, claude()[1], report=report).keys() == {"m-4"}
-        assert report.total("skipped") == 2
+        assert report.total("lost") == 2

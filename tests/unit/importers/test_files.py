@@ -56,7 +56,7 @@ class TestBrokenFiles:
         assert read(b'{"a": 1}\n' + broken + b'\n{"a": 3}', report) == [
             ("f.json line 1", {"a": 1}), ("f.json line 3", {"a": 3}),
         ]  # fmt: skip
-        assert report.total("skipped") == 1
+        assert report.total("lost") == 1
 
     def test_an_incomplete_list_gives_what_is_complete(self) -> None:
         report = Report()
@@ -88,7 +88,7 @@ class TestBrokenFiles:
         monkeypatch.setattr(files, "MAX_RECORD_BYTES", 10)
         report = Report()
         assert read('{\n"a": "1234567890"\n}', report) == []
-        assert report.total("skipped") == 1
+        assert report.total("lost") == 1
 
     def test_other_encodings_are_refused(self) -> None:
         with pytest.raises(errors.InvalidRequest, match="must be UTF-8"):

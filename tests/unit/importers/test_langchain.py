@@ -59,4 +59,4 @@ def test_an_odd_record_is_reported_and_the_others_are_kept(value: Any) -> None:
     report = Report()
     kept = row(json.dumps({"type": "human", "data": {"content": "kept"}}), id=8)
     assert [message["id"] for message in messages_of(value, kept, report=report)] == ["s:8"]
-    assert report.total("skipped") == 1
+    assert report.total("lost") + report.total("skipped") == 1

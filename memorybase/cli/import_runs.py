@@ -1,0 +1,192 @@
+"""import of everything but exports: the runs of a source into a running stack, with a report of what did not fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from memorybase import errors
+from memorybase.cli.import_posts import Posts
+from memorybase.cli.import_target import Capture, Target, ingest
+from memorybase.cli.options import interrupted, plural, progress, read_text
+from memorybase.import_export import conversation_files
+from memorybase.importers import systems
+from memorybase.importers.batches import batches
+from memorybase.importers.files import read_member
+from memorybase.importers.recognise import LINES, LOCOMO, recognise
+from memorybase.importers.records import Problem, ProblemKind, Report
+from memorybase.importers.runs import Part
+from memorybase.importers.systems import SYSTEMS, Source
+
+if TYPE_CHECKING:
+    from memorybase_client import Client
+
+TITLES: tuple[tuple[ProblemKind, str], ...] = (
+    ("lost", "could not be imported"),
+    ("skipped", "not imported"),
+    ("changed", "imported with a difference"),
+)
+
+
+@dataclass
+class Totals:
+    """What was found in the source."""
+
+    flows: set[str] = field(default_factory=set)
+    sessions: set[tuple[str, str]] = field(default_factory=set)
+    runs: set[tuple[str, str]] = field(default_factory=set)
+    messages: int = 0
+
+    def add(self, part: Part) -> None:
+        self.flows.add(part.flow)
+        self.sessions.add((part.flow, part.session_id))
+        self.runs.add((part.flow, part.run_id))
+        self.messages += len(part.messages)
+
+    def shown(self) -> str:
+        counts = ((self.flows, "flow"), (self.sessions, "session"), (self.runs, "run"))
+        return ", ".join([plural(len(each), noun) for each, noun in counts] + [plural(self.messages, "message")])
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of the command."""
+
+    flow: str | None
+    memory: str | None
+    capture: Capture
+    report: Path | None
+    table: str | None
+    headers: list[str]
+
+
+def import_runs(name: str, source: str, options: Options, client: Client | None) -> None:
+    """Import a source in the format of that name; without a client only count what is in it."""
+    if options.memory and not options.flow and name in SYSTEMS and SYSTEMS[name].has_flows:
+        text = f"--memory needs --flow: {name} has flows of its own, and each gets a memory base"
+        raise errors.InvalidRequest(text, field="--memory", value=options.memory)
+    totals = Totals()
+    with _report(options.report) as report:
+        parts = _counted(_parts(name, source, options, report), totals)
+        if client is None:
+            for _ in parts:
+                pass
+            typer.echo(f"{totals.shown()} would be imported; nothing was stored")
+        else:
+            _import(parts, totals, report, options, client)
+    _print(report, options.report)
+    _raise_for(report, totals, name, source)
+
+
+def _parts(name: str, source: str, options: Options, report: Report) -> Iterable[Part]:
+    if name not in SYSTEMS:
+        for option, value in (("--table", options.table), ("--header", options.headers)):
+            if value:
+                raise errors.InvalidRequest(f"{option} does not apply to a file of {name}", field=option)
+        # All of it is read before the first run is posted: an error names its line, and nothing was stored.
+        path = Path(source)
+        text, shown = read_member(path)
+        return conversation_files.read_runs(text, namespace=options.flow or path.stem, source=shown)
+    headers = dict(line for given in options.headers for line in header_lines(given))
+    return systems.read_runs(name, Source(source, options.table, headers), report, flow=options.flow)
+
+
+def _counted(parts: Iterable[Part], totals: Totals) -> Iterator[Part]:
+    for part in parts:
+        totals.add(part)
+        yield part
+
+
+def _import(parts: Iterable[Part], totals: Totals, report: Report, options: Options, client: Client) -> None:
+    posts = Posts(
+        client,
+        lambda part: Target.find(client, part.flow, part.flow_name or part.flow, options.memory, options.capture),
+        report,
+    )
+    with interrupted(lambda: f"{plural(posts.stored, 'message')} {_is(posts.stored)} stored; run again to continue"):
+        with progress() as bar:
+            task = bar.add_task("capturing messages", total=None)
+            for batch in batches(parts):
+                posts.send(batch)
+                bar.advance(task, sum(len(part.messages) for part in batch.parts))
+        if totals.messages:
+            typer.echo(f"{totals.shown()}: {_answers(posts)}")
+    text = f"all {plural(posts.stored, 'message')} are stored, and the stack goes on to ingest them"
+    with interrupted(lambda: text):
+        for target in posts.targets.values():
+            if target.base is not None:
+                done = ingest(client, target.base)
+                counts = f"{done.total_processed} ingested, {plural(done.dead_letters, 'dead letter')}"
+                typer.echo(f"memory base {done.name}: {counts}")
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def header_lines(given: str) -> Iterator[tuple[str, str]]:
+    """`Name: value`, or `@FILE` with such lines: a key on a command line can be seen by other users of the machine."""
+    lines = read_text(Path(given[1:])).splitlines() if given.startswith("@") else [given]
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            raise errors.InvalidRequest("--header must be 'Name: value', or @FILE with such lines", field="--header")
+        yield name.strip(), value.strip()
+
+
+@contextmanager
+def _report(file: Path | None) -> Iterator[Report]:
+    """A report that is also written to the file, a line for each problem."""
+    with ExitStack() as stack:
+        if file is None:
+            yield Report()
+            return
+        try:
+            lines = stack.enter_context(file.open("w", encoding="utf-8"))
+        except OSError as exc:
+            raise errors.InvalidRequest(f"{file} cannot be written: {exc.strerror}.") from exc
+
+        def write(problem: Problem) -> None:
+            lines.write(json.dumps(asdict(problem), ensure_ascii=False) + "\n")
+
+        yield Report(write)
+
+
+def _answers(posts: Posts) -> str:
+    answers = posts.answers
+    text = f"{answers['new']} new, {answers['known']} already there"
+    if answers["deleted"]:
+        text += f", {answers['deleted']} skipped because they were deleted"
+    return text + (f", {answers['refused']} refused" if answers["refused"] else "")
+
+
+def _print(report: Report, file: Path | None) -> None:
+    for kind, title in TITLES:
+        if not report.total(kind):
+            continue
+        typer.echo(f"{title}: {report.total(kind)}")
+        for key, count in sorted(report.counts.items(), key=lambda item: -item[1]):
+            if key[0] == kind:
+                typer.echo(f"  {count:6}  {key[1]}, such as {report.examples[key][0].shown()}")
+    if file is not None:
+        typer.echo(f"every one of them is in {file}")
+
+
+def _raise_for(report: Report, totals: Totals, name: str, source: str) -> None:
+    """Raises InvalidRequest unless every conversation was read."""
+    if report.broken:
+        raise errors.InvalidRequest(f"{report.broken}. What was read before it is counted above.")
+    if not totals.messages:
+        other = recognise(source, Report())
+        hint = f"; it looks like {other}. Leave --from out, or use --from {other}" if other not in {None, name} else ""
+        own = "" if name in {LINES, LOCOMO} else f" in the format of {name}"
+        raise errors.InvalidRequest(f"{source} has no message{own}{hint}.")
+    if lost := report.total("lost"):
+        what = plural(lost, "record or message", "records or messages")
+        raise errors.InvalidRequest(f"{what} of {source} could not be imported; see the list above.")
