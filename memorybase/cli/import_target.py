@@ -12,7 +12,6 @@ from memorybase_client import errors as client_errors
 from memorybase import errors
 from memorybase.cli.memory_bases import find_memory_base, ingest_pending
 from memorybase.cli.options import progress
-from memorybase.models import NAME_LENGTH
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
@@ -38,6 +37,8 @@ class Target:
     def find(cls, client: Client, flow: str, flow_name: str, memory: str | None, capture: Capture) -> Target:
         """With the memory base of that name, else the flow's first. Raises InvalidRequest if another flow's memory base
         has the name."""
+        from memorybase.models import NAME_LENGTH
+
         try:
             found = client.get_flow(flow)
         except client_errors.NotFound:
@@ -77,6 +78,8 @@ class Target:
                 self.client.flush_memory_base(self.base.id)
 
     def _create(self) -> models.MemoryBaseView:
+        from memorybase.models import NAME_LENGTH
+
         name = self.memory or self.flow_name
         try:
             return self.client.create_memory_base(name=name, flow_id=self.flow, capture=self.capture)

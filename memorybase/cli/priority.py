@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect
-from memorybase.models.base import Priority
 
 
 def priority(
-    level: Annotated[Priority, typer.Argument(help="low, normal or high.")],
+    level: Annotated[Literal["low", "normal", "high"], typer.Argument(help="low, normal or high.")],
     *,
     memory: Annotated[str, typer.Option("--memory", help="The memory base's name.")],
     data_dir: DataDirOption = None,
@@ -21,5 +20,5 @@ def priority(
 ) -> None:
     """Set the priority of a memory base; its waiting jobs get their new places at once."""
     with connect(data_dir, url, key) as client:
-        changed = client.update_memory_base(find_memory_base(client, memory).id, priority=level.value)
+        changed = client.update_memory_base(find_memory_base(client, memory).id, priority=level)
     typer.echo(f"{changed.name} has {changed.priority} priority; {changed.pending_messages} messages pending")

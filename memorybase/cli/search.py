@@ -13,8 +13,6 @@ from rich.table import Table
 from memorybase import errors
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
-from memorybase.messages import message_text
-from memorybase.search.corrections import texts
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
@@ -109,6 +107,8 @@ def table_of(results: Sequence[models.Hit], titles: Mapping[tuple[UUID, str], st
 
 def _turn(turn: models.Turn) -> str:
     """A turn around a result, on one dim line."""
+    from memorybase.messages import message_text
+
     text = " ".join(message_text(turn.content).split())
     short = text if len(text) <= TURN_CHARS else f"{text[:TURN_CHARS]} …"
     return f"[dim]{escape(f'{turn.sender_name or turn.role}: {short}')}[/dim]"
@@ -143,6 +143,8 @@ def _table(date: str, text: str) -> Table:
 
 def _passage(hit: models.Hit) -> str:
     """The matching passage on one line, with … where the message continues."""
+    from memorybase.messages import message_text
+
     text = message_text(hit.content)
     before = "… " if text[: hit.snippet_start].strip() else ""
     after = " …" if text[hit.snippet_end :].strip() else ""
@@ -151,6 +153,8 @@ def _passage(hit: models.Hit) -> str:
 
 def _corrections(hit: models.Hit) -> list[str]:
     """A line about each message that the hit corrects, or that corrects it."""
+    from memorybase.search.corrections import texts
+
     lines = []
     if hit.corrects is not None:
         lines.append(texts.of_later(hit.corrects))

@@ -537,18 +537,20 @@ def test_the_python_client_imports_nothing_of_the_server() -> None:
     assert of_the_server == []
 
 
-def test_the_command_line_loads_the_http_client_when_a_command_uses_it() -> None:
-    """It takes as long to import as the rest of `memorybase --help`."""
+def test_the_command_line_loads_client_and_database_when_a_command_uses_them() -> None:
+    """Each takes as long to import as the rest of `memorybase --help`, and `memorybase up` keeps what it loads."""
     script = (
         "import sys, memorybase.cli\n"
-        "heavy = ('httpx', 'memorybase_client._sync', 'memorybase_client.models')\n"
-        "print([name for name in heavy if name in sys.modules])"
+        "heavy = ('httpx', 'memorybase_client._sync', 'memorybase_client.models', 'sqlalchemy')\n"
+        "print([name for name in heavy if name in sys.modules])\n"
+        "import memorybase.stack.run\n"
+        "print([name for name in ('sqlalchemy', 'numpy', 'redis') if name in sys.modules])"
     )
 
     result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert result.returncode == 0, result.stderr
-    assert result.stdout.strip() == "[]"
+    assert result.stdout.split() == ["[]", "[]"]
 
 
 @pytest.mark.slow
