@@ -202,7 +202,7 @@ def runs_written_at(db: OrmSession, user_id: UUID, run_ids: Collection[UUID]) ->
         .where(own_flow(user_id), Message.run_id.in_(run_ids))
         .group_by(Message.run_id)
     )
-    return {run_id: at for run_id, at in db.execute(statement) if at is not None}
+    return {row[0]: row[1] for row in db.execute(statement)}
 
 
 def _sessions() -> AnySelect:
