@@ -202,7 +202,7 @@ def runs_written_at(db: OrmSession, user_id: UUID, run_ids: Collection[UUID]) ->
         .where(own_flow(user_id), Message.run_id.in_(run_ids))
         .group_by(Message.run_id)
     )
-    return dict(db.execute(statement).tuples().all())
+    return {row[0]: row[1] for row in db.execute(statement)}
 
 
 def _sessions() -> AnySelect:

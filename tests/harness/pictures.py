@@ -75,6 +75,7 @@ def photograph(window: Reader, pages: Mapping[str, str], folder: Path, look: str
     window.sign_in(key)
     for name, path in pages.items():
         window.open(path)
+        page.evaluate("scrollTo(0, 0)")  # a session opens at its end, where the bars would hide what is behind them
         width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": width, "height": min(max(height, 500), MAX_HEIGHT)}
         page.screenshot(path=folder / f"{name}-{look}.png", full_page=True, clip=clip)
@@ -170,6 +171,7 @@ def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
         client.capture_run(
             FLOW, session_id=run.session_id, run_id=run.run_id, end_user_id="marta", messages=run.messages
         )
+    client.update_session(flow_id=FLOW, session_id=SESSION, metadata={"title": "The kitchen on Alder Street"})
     for base in (plans, answers):
         client.wait_until_searchable(base)
     run_id = _add_run(client)

@@ -239,8 +239,8 @@ class Operations(Transport):
 
         session_id: Only runs of this session.
         end_user_id: Only runs in this end user's sessions.
-        q: Only those with every one of these words in their messages, or with the text in their id, the title of their metadata or their end user.
-        Of end users: with the text in their id.
+        q: Only those with every one of these words in their messages, or with the text in their id, the title
+        of their metadata or their end user. Of end users: with the text in their id.
         state: Only runs in this state.
         since: Only runs captured from this time on. Inclusive, like `until`. Without a time zone: UTC.
         until: Only runs captured up to this time.
@@ -1406,8 +1406,8 @@ class Operations(Transport):
         after an empty page.
 
         end_user_id: The person that sessions or chats belong to; only what belongs to them.
-        q: Only those with every one of these words in their messages, or with the text in their id, the title of their metadata or their end user.
-        Of end users: with the text in their id.
+        q: Only those with every one of these words in their messages, or with the text in their id, the title
+        of their metadata or their end user. Of end users: with the text in their id.
         state: Only sessions in this state.
         since: Only sessions with a capture from this time on. Inclusive, like `until`. Without a time zone:
         UTC.
@@ -1496,8 +1496,8 @@ class Operations(Transport):
     ) -> Listing[models.EndUserView, models.Page[models.EndUserView]]:
         """List the end users of all sessions and chats.
 
-        q: Only those with every one of these words in their messages, or with the text in their id, the title of their metadata or their end user.
-        Of end users: with the text in their id.
+        q: Only those with every one of these words in their messages, or with the text in their id, the title
+        of their metadata or their end user. Of end users: with the text in their id.
         order: Last seen first, or most sessions first.
         page: Number of the page, from 1. Not together with `cursor`.
         size: Maximum items of a page.
