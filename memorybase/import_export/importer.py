@@ -7,7 +7,7 @@ new.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
@@ -113,6 +113,8 @@ class _ChatPost:
 
 
 _Item = _Flow | _Session | _Capture | _Memory | _ChatPost | Execution | Use
+# A transaction of so many messages is still short: on SQLite it keeps all other writers waiting.
+CAPTURED_AT_ONCE = 50
 
 
 def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict: OnConflict = "error") -> ImportAnswer:
@@ -125,12 +127,16 @@ def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict:
     items = [item for number, line in lines if (item := _read_line(services, user_id, number, line)) is not None]
     answer = ImportAnswer(lines=len(lines))
     try:
-        for item in _joined(items, services.settings.max_messages_per_run):
-            try:
-                answer = _store(services, user_id, item, answer, on_conflict)
-            except errors.MemorybaseError as error:
-                error.details |= {"line": item.line, "messages": asdict(answer.messages)}
-                raise
+        for group in _grouped(_joined(items, services.settings.max_messages_per_run)):
+            if (stored := _store_together(services, user_id, group, answer, on_conflict)) is not None:
+                answer = stored
+                continue
+            for item in group:
+                try:
+                    answer = _store(services, user_id, item, answer, on_conflict)
+                except errors.MemorybaseError as error:
+                    error.details |= {"line": item.line, "messages": asdict(answer.messages)}
+                    raise
     finally:
         # Captures above do not wait for the disk, which for small runs takes longer than everything else.
         services.database.wait_for_disk()
@@ -216,6 +222,24 @@ def _joined(items: Sequence[_Item], limit: int) -> Iterator[_Item]:
         yield waiting
 
 
+def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """Consecutive captures in one session together, every other item alone."""
+    group: list[_Item] = []
+    size = 0
+    for item in items:
+        last = group[-1] if group else None
+        if isinstance(item, _Capture) and isinstance(last, _Capture) and item.ref == last.ref and item.messages:
+            size += len(item.messages)
+            if size <= CAPTURED_AT_ONCE:
+                group.append(item)
+                continue
+        if group:
+            yield group
+        group, size = [item], len(item.messages) if isinstance(item, _Capture) else 0
+    if group:
+        yield group
+
+
 def _same_run(first: _Capture | _ChatPost, other: _Capture | _ChatPost, limit: int) -> bool:
     return (first.ref, first.run_id) == (other.ref, other.run_id) and len(first.messages) < limit and not other.is_run
 
@@ -246,6 +270,27 @@ def _store_node_line(services: Services, user_id: UUID, item: Execution | Use, a
     _open_session(services, user_id, _Session(item.line, item.ref, {}))
     created = node_memory.store_execution(services, user_id, item)
     return replace(answer, node_executions=answer.node_executions.plus(created=created))
+
+
+def _store_together(
+    services: Services, user_id: UUID, group: Sequence[_Item], answer: ImportAnswer, on_conflict: OnConflict
+) -> ImportAnswer | None:
+    """Store several runs of one session in one transaction; None if it is one item, or if any was refused."""
+    captures = [item for item in group if isinstance(item, _Capture) and item.messages]
+    if len(captures) < 2 or len(captures) < len(group):
+        return None
+    ref = captures[0].ref
+    request = CaptureRequest(
+        session_id=ref.session_id, messages=[message for each in captures for message in each.messages],
+        runs=[each.run_id for each in captures for _ in each.messages], end_user_id=ref.end_user_id,
+        on_conflict=on_conflict, durable=False,
+    )  # fmt: skip
+    try:
+        result = capture.capture(services, user_id, ref.flow_id, request)
+    except errors.CallerError:
+        return None
+    runs = answer.runs + sum(each.is_run for each in captures)
+    return replace(answer, runs=runs, messages=_counted(answer.messages, result.messages))
 
 
 def _store_capture(

@@ -5,7 +5,7 @@ Lock order: memory bases (shared), the session, its progress rows by id.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -38,8 +38,9 @@ OnConflict = Literal["error", "keep", "update"]
 
 @dataclass(frozen=True, slots=True)
 class CaptureRequest:
-    """One run's messages. `by` is the name of the API key that posts them. Not `durable`: the caller makes a durable
-    commit before it acknowledges the capture."""
+    """One run's messages, or those of several runs of one session: `runs` has then the run of each message, and every
+    message has an id. `by` is the name of the API key that posts them. Not `durable`: the caller makes a durable commit
+    before it acknowledges the capture."""
 
     session_id: str
     messages: list[NewMessage]
@@ -48,6 +49,16 @@ class CaptureRequest:
     on_conflict: OnConflict = "error"
     by: str | None = None
     durable: bool = True
+    runs: Sequence[CallerId] | None = None
+
+    def by_run(self) -> dict[CallerId | UUID | None, list[NewMessage]]:
+        """The messages of each run."""
+        if self.runs is None:
+            return {self.run_id: self.messages}
+        found: dict[CallerId | UUID | None, list[NewMessage]] = {}
+        for run, message in zip(self.runs, self.messages, strict=True):
+            found.setdefault(run, []).append(message)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,8 @@ class CapturedMessage:
 
 @dataclass(frozen=True, slots=True)
 class CaptureResult:
+    """`run_id`: of several runs the last."""
+
     run_id: UUID
     run_external_id: str | None
     session_id: str
@@ -80,7 +93,7 @@ def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRe
         result = charged(services, user_id, lambda charge: _attempt(services, user_id, flow_id, request, charge))
         job_ids = [str(state.job_id) for state in result.ingestion if state.job_id is not None]
         tracing.note(run_id=str(result.run_id), job_ids=job_ids)
-    metrics.RUNS_CAPTURED.inc()
+    metrics.RUNS_CAPTURED.inc(len(request.by_run()))
     metrics.MESSAGES_CAPTURED.inc(sum(message.created for message in result.messages))
     return result
 
@@ -100,7 +113,8 @@ def _attempt(
 def _capture(
     services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, charge: Charge, *, look_up_all: bool
 ) -> CaptureResult:
-    given_run = _caller_id(user_id, request.run_id)
+    of_runs = [(_caller_id(user_id, given), messages) for given, messages in request.by_run().items()]
+    given_run = of_runs[-1][0]
     analyzed = index.analyze_all(services, request.messages)
     found = standing.find_all(services, request.messages)
     with services.database.transaction(durable=request.durable) as db:
@@ -111,9 +125,11 @@ def _capture(
         as_opened = replace(session)
         now = clock.now(db)  # read under the lock: captured_at rises with seq
         idempotency.bind_end_user(session, end_user_id)
-        run_id, run_is_new = idempotency.ensure_run(
-            db, session, given_run, request.messages, now, key_id=charge.attributed_to
-        )
+        runs = [
+            idempotency.ensure_run(db, session, given, messages, now, key_id=charge.attributed_to)
+            for given, messages in of_runs
+        ]
+        run_id, run_is_new = runs[-1]
         # Ids derived from a new run's id are new too. They may have been deleted with their session, unless the run's
         # id has just been chosen.
         look_up = look_up_all or not run_is_new
@@ -128,7 +144,8 @@ def _capture(
         documents = dict(zip(identified.rows, analyzed, strict=True))
         links = _links(db, session, new, identified)
         first_seq = session.last_seq + 1
-        rows = message_rows(new, documents, past, links, session, run_id, first_seq, now)
+        run_of = {id(message): row_id for (row_id, _), (_, own) in zip(runs, of_runs, strict=True) for message in own}
+        rows = message_rows(new, documents, past, links, session, run_of, first_seq, now)
         sessions.insert_messages(db, rows)
         if session.last_seq and identified.renamed:
             sessions.rename_parents(db, session, identified.renamed)
@@ -204,17 +221,18 @@ def message_rows(
     past: Mapping[UUID, Deleted],
     links: Mapping[UUID, tuple[UUID | None, ParentRule | None]],
     session: OpenSession,
-    run_id: UUID,
+    run_of: Mapping[int, UUID],
     first_seq: int,
     now: datetime,
 ) -> list[dict[str, Any]]:
-    """Rows to insert, with seqs from `first_seq` on and versions that no store has ever held."""
+    """Rows to insert, with seqs from `first_seq` on and versions that no store has ever held. `run_of`: the run of each
+    message, by the identity of the object: a message may be equal to another one."""
     return [
         {
             "id": message_id,
             "flow_id": session.flow_id,
             "session_id": session.session_id,
-            "run_id": run_id,
+            "run_id": run_of[id(message)],
             "external_id": _external_id(message.id, message_id),
             "seq": first_seq + offset,
             "position": session.first_position + first_seq + offset,

@@ -424,7 +424,7 @@ class TestImport:
         details = api.refused("POST", "/import", 404, content=line)["details"]
         assert details == {"line": 1, "messages": {"created": 0, "known": 0, "deleted": 0}}
 
-    def test_all_captures_wait_for_the_disk_once_and_also_after_an_error(
+    def test_runs_of_a_session_are_stored_in_one_transaction_that_waits_for_the_disk_once(
         self, api: Api, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         waits: list[bool] = []
@@ -440,9 +440,18 @@ class TestImport:
         with monkeypatch.context() as patch:
             patch.setattr(Database, "transaction", transaction)
             imported(api, lines)
-            imported(api, [*lines, {**lines[0], "content": "other"}], expect=409)
-        assert [wait for wait in waits if wait] == [True, True]
-        assert waits[-1]
+            assert waits == [False, True]
+            new = [{**line, "id": "5", "run_id": "5"}, {**line, "id": "6", "run_id": "6"}]
+            refused = imported(api, [*lines, new[0], {**lines[0], "content": "other"}, new[1]], expect=409)["error"]
+        assert (waits.count(True), waits[-1]) == (2, True)
+        assert refused["details"] == {
+            "message_id": refused["details"]["message_id"], "line": 7,
+            "messages": {"created": 1, "known": 5, "deleted": 0},
+        }  # fmt: skip
+        stored = api.get("/messages", flow_id="support", order="asc")["items"]
+        assert [(each["external_id"], each["seq"]) for each in stored] == [(str(n), n + 1) for n in range(6)]
+        runs = {run["run_id"]: run["external_id"] for run in api.get("/flows/support/runs")["items"]}
+        assert [runs[each["run_id"]] for each in stored] == [str(n) for n in range(6)]
 
     def test_read_keys_can_export_but_not_import(self, api: Api) -> None:
         reader = api.of_user("local", "read")
