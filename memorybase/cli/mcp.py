@@ -25,6 +25,6 @@ def mcp(
 ) -> None:
     """Serve MCP on standard input and output, for agents that start a program."""
     if not is_installed():
-        raise errors.NotReady("The MCP server is an extra. Install it with: pip install 'memorybase[mcp]'")
+        raise errors.NotReady(errors.lacks_extra("The MCP server", "mcp"))
     api, secret = address(data_dir, url, key)
     serve_stdio(api, secret, flow=flow or None, end_user=end_user or None)

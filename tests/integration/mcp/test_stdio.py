@@ -130,4 +130,4 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     )  # fmt: skip
 
     assert done.returncode == 1
-    assert "pip install 'memorybase[mcp]'" in done.stderr
+    assert "pip install '.[mcp]'" in done.stderr
