@@ -100,8 +100,11 @@ check-upgrade: $(INSTALLED_DEV) ## upgrade under load in five minutes, old and n
 check-deploy: $(INSTALLED_DEV) $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## check distributions, Dockerfile, compose files, units and the Helm chart with their own tools
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_deployment.py
 
-dist: $(INSTALLED_DEV) ## build sdists and wheels into dist/, the same bytes for the same commit
+dist: $(INSTALLED_DEV) ## build what a release ships into dist/: sdists, wheels, npm packages (needs npm); the same bytes for the same commit
+	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
 	$(BIN)/python deploy/build.py dist
+	cd clients/typescript && npm ci --loglevel=error --no-audit --no-fund && npm pack --silent --pack-destination $(CURDIR)/dist
+	sh clients/n8n/check.sh $(abspath $(N8N_TOOLS)) $(CURDIR)/dist
 
 sbom: $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## list the packages of the slim installation in dist/sbom.cdx.json (CycloneDX)
 	mkdir -p dist
