@@ -146,7 +146,7 @@ with Client("URL") as client:  # the key: MEMORYBASE_API_KEY
         {"role": "assistant", "content": "Berth 12 has shore power. It is free from Friday."},
     ])""",
     "typescript": """// In a copy of the repository: (cd clients/typescript && npm ci && npm pack)
-// Here: npm install REPOSITORY/clients/typescript/memorybase-client-VERSION.tgz
+// Here: npm install REPOSITORY/clients/typescript/memorybase-client-*.tgz
 import { Client } from "memorybase-client";
 
 const client = new Client({ url: "URL" }); // the key: MEMORYBASE_API_KEY
