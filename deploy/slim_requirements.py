@@ -1,7 +1,7 @@
 """`python deploy/slim_requirements.py > requirements-slim.txt`: what API, worker and sweeper need, without the rest.
 
 Extras can add requirements but not remove any, so a slim installation installs these exact versions with
-`pip install --no-deps`. Run it in an environment with memorybase[dev]; it downloads nothing.
+`pip install --no-deps`. Run it in an environment with the extra dev; it downloads nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEFT_OUT: Mapping[str, str] = {
 }
 HEADER = """\
 # The slim installation: what the API, workers and sweepers need if the model is exported already.
-#   pip install --no-deps --requirement requirements-slim.txt memorybase-*.whl
+#   pip install --no-deps --requirement requirements-slim.txt memorybase_server-*.whl
 # Written by `python deploy/slim_requirements.py` from pyproject.toml and constraints.txt; do not edit.
 """
 

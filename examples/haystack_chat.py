@@ -3,7 +3,7 @@
     memorybase up                                                        # prints where the key is
     MEMORYBASE_API_KEY=... python examples/haystack_chat.py              # with MEMORYBASE_URL for another address
 
-The model is scripted; no service is called. Needs memorybase-client[haystack].
+The model is scripted; no service is called. Needs: pip install './clients/python[haystack]'
 """
 
 from __future__ import annotations

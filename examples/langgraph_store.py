@@ -3,7 +3,7 @@
     memorybase up                                                        # prints where the key is
     MEMORYBASE_API_KEY=... python examples/langgraph_store.py            # with MEMORYBASE_URL for another address
 
-The model is scripted; no service is called. Needs memorybase-client[langgraph].
+The model is scripted; no service is called. Needs: pip install './clients/python[langgraph]'
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     memorybase up                                                        # prints where the key is
     MEMORYBASE_API_KEY=... python examples/llama_index_chat.py           # with MEMORYBASE_URL for another address
 
-The model is LlamaIndex's mock, which repeats its prompt; no service is called. Needs memorybase-client[llama-index].
+The model is LlamaIndex's mock, which repeats its prompt; no service is called. Needs:
+pip install './clients/python[llama-index]'
 """
 
 from __future__ import annotations

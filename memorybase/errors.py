@@ -407,3 +407,8 @@ class MemoryBaseOnly(Conflict):
     """This knowledge base belongs to a memory base. Use the endpoints below /memories."""
 
     code = "memory_base_store"
+
+
+def lacks_extra(part: str, extra: str) -> str:
+    """The message of an error about a part whose packages are not installed."""
+    return f"{part} lacks the extra {extra}. In a copy of the repository run: pip install '.[{extra}]'"

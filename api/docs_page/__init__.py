@@ -57,5 +57,5 @@ def _resources() -> Path:
     """The files of the package; raises NotFound with advice if it is not installed."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        raise errors.NotFound("The reference page needs a package: pip install 'memorybase[docs]'")
+        raise errors.NotFound(errors.lacks_extra("The reference page", "docs"))
     return Path(spec.origin).parent / "resources"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Builds, lints, tests and packs the nodes. $1: the folder for a Node.js, if the machine's is too old for n8n's tools.
+# $2: a folder; then it only builds, and packs into that folder.
 set -eu
 cd "$(dirname "$0")"
 tools=$1
@@ -19,6 +20,10 @@ fi
 # a later release lacks packages that it names: npm ci then refuses the lock file.
 npm ci --ignore-scripts --loglevel=error --no-audit --no-fund
 npm run --silent build
+if [ $# -gt 1 ]; then
+	npm pack --silent --pack-destination "$2"
+	exit
+fi
 npm run --silent lint
 npm test --silent
 npm pack --dry-run

@@ -140,7 +140,7 @@ def main() -> None:
             raise
         sys.exit(
             f"error: this command needs the package {package}, which slim installations lack. "
-            "Install memorybase with all its requirements: pip install memorybase"
+            "In a copy of the repository run: pip install ."
         )
 
 

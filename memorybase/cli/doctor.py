@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memorybase.operations.health import Vitals
     from memorybase.services import Services
 
-SUPPORTED = ((3, 11), (3, 12))
+SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
 SERVICE_URLS = frozenset({"database_url", "redis_url", "chroma_url", "chroma_urls", "pgvector_url"})
@@ -335,7 +335,7 @@ def _worker_log(context: DoctorContext) -> str:
 
 
 CHECKS = (
-    Check("python", _python, lambda _: "install Python 3.11 or 3.12"),
+    Check("python", _python, lambda _: "install Python 3.11 to 3.14"),
     Check("data directory", _data_dir, lambda _: "choose another directory with --data-dir, or chown this one"),
     Check("database", _database, lambda context: f"memorybase migrate{context.option}"),
     Check("timeouts", _timeouts, lambda _: "ALTER ROLE ... SET them for the role that the pooler uses"),

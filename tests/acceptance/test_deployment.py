@@ -76,10 +76,10 @@ def run(*command: object, cwd: Path = ROOT) -> str:
 # Distributions
 
 
-def test_twine_accepts_both_distributions(tmp_path: Path) -> None:
+def test_twine_accepts_the_distributions(tmp_path: Path) -> None:
     run(sys.executable, "deploy/build.py", tmp_path)
     printed = run(TOOLS / "twine", "check", "--strict", *sorted(tmp_path.iterdir()))
-    assert printed.count("PASSED") == 2
+    assert printed.count("PASSED") == 4
 
 
 # Docker
@@ -317,7 +317,7 @@ def test_the_bill_of_materials_lists_what_is_installed(tmp_path: Path) -> None:
     assert bills[0].read_bytes() == bills[1].read_bytes()
     document = json.loads(bills[0].read_text(encoding="utf-8"))
     assert document["bomFormat"] == "CycloneDX"
-    assert document["metadata"]["component"]["name"] == "memorybase"
+    assert document["metadata"]["component"]["name"] == "memorybase-server"
     found = {(canonicalize_name(each["name"]), each["version"]) for each in document["components"]}
     listed = (ROOT / "requirements-slim.txt").read_text(encoding="utf-8").splitlines()
     assert {tuple(line.split("==")) for line in listed if "==" in line} <= found

@@ -24,7 +24,7 @@ def snippets(asked: Asked, setting: Setting, origin: str) -> list[Snippet]:
     search, context = search_body(asked, setting), context_body(asked, setting)
     return [
         Snippet("curl", _curl(origin, "search", search), f"{KEY} holds an API key that may read."),
-        Snippet("Python", _python(origin, search), "pip install memorybase-client"),
+        Snippet("Python", _python(origin, search), "In a copy of the repository: pip install ./clients/python"),
         Snippet("LangGraph", _langgraph(origin, search, context), _CONTEXT_NOTE if context else _SEARCH_NOTE),
         Snippet("MCP", _mcp(asked, setting), _MCP_NOTE),
         *([Snippet("curl, for the model", _curl(origin, "context", context), _CONTEXT_NOTE)] if context else []),

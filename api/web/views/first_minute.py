@@ -170,7 +170,7 @@ _CODE = {
   -d '{"session_id": "goran", "messages": [
        {"role": "user", "content": "Which berth has shore power?"},
        {"role": "assistant", "content": "Berth 12 has shore power. It is free from Friday."}]}'""",
-    "python": """# pip install memorybase-client
+    "python": """# In a copy of the repository: pip install ./clients/python
 from memorybase_client import Client
 
 with Client("URL") as client:  # the key: MEMORYBASE_API_KEY
@@ -178,7 +178,8 @@ with Client("URL") as client:  # the key: MEMORYBASE_API_KEY
         {"role": "user", "content": "Which berth has shore power?"},
         {"role": "assistant", "content": "Berth 12 has shore power. It is free from Friday."},
     ])""",
-    "typescript": """// npm install memorybase-client
+    "typescript": """// In a copy of the repository: (cd clients/typescript && npm ci && npm pack)
+// Here: npm install REPOSITORY/clients/typescript/memorybase-client-*.tgz
 import { Client } from "memorybase-client";
 
 const client = new Client({ url: "URL" }); // the key: MEMORYBASE_API_KEY
@@ -186,7 +187,7 @@ await client.captureRun("FLOW", { session_id: "goran", messages: [
   { role: "user", content: "Which berth has shore power?" },
   { role: "assistant", content: "Berth 12 has shore power. It is free from Friday." },
 ] });""",
-    "langgraph": """# pip install 'memorybase[langgraph]'
+    "langgraph": """# In a copy of the repository: pip install '.[langgraph]'
 import os
 from memorybase.integrations.flow_memory import OverHttp
 from memorybase.integrations.langgraph import RunHook

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memorybase.conversation.view.tokens import ESTIMATE, TextCounter, TokenCounter
 from memorybase.embedding import text_counter
-from memorybase.errors import InvalidRequest, ModelUnavailable
+from memorybase.errors import InvalidRequest, ModelUnavailable, lacks_extra
 from memorybase.settings import Settings, point_tiktoken_at
 
 ENCODINGS = ("o200k_base", "cl100k_base")
@@ -62,7 +62,7 @@ def default_counter(model: str | None = None) -> TokenCounter:
 
 def _openai(name: str, encoding: str) -> TokenCounter:
     if find_spec("bpe_openai") is None:
-        raise ModelUnavailable("bpe-openai is not installed: pip install 'memorybase[tokens]'", model=name)
+        raise ModelUnavailable(lacks_extra(f"The token counter {name}", "tokens"), model=name)
     # Its public class makes a list of the tokens, and refuses texts of more than 200,000.
     tokenizer = importlib.import_module("bpe_openai._bindings").tokenizer_for_encoding(encoding)
 

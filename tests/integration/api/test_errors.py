@@ -370,7 +370,7 @@ class TestDocuments:
         docs_page._resources.cache_clear()
         monkeypatch.setattr("api.docs_page.PACKAGE", "no_such_package")
         for path in ("/docs", "/docs/swagger-ui.css"):
-            assert "memorybase[docs]" in api.client.get(path).json()["detail"]
+            assert "pip install '.[docs]'" in api.client.get(path).json()["detail"]
         docs_page._resources.cache_clear()
 
     def test_openapi_needs_no_key(self, api: Api) -> None:

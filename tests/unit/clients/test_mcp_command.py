@@ -116,7 +116,7 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setenv("MEMORYBASE_API_KEY", "key")
     monkeypatch.setattr(command, "is_installed", lambda: False)
 
-    assert "pip install 'memorybase-client[mcp]'" in refused(monkeypatch, capsys)
+    assert "pip install './clients/python[mcp]'" in refused(monkeypatch, capsys)
 
 
 def test_the_console_script_and_the_module_are_the_command(served: Options, monkeypatch: pytest.MonkeyPatch) -> None:

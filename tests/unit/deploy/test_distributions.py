@@ -1,4 +1,4 @@
-"""The sdist and the wheel: what they contain, and that the same commit gives the same bytes."""
+"""The sdists and the wheels: what they contain, and that the same commit gives the same bytes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ EPOCH = "1700000000"
 
 
 def build(source: Path, target: Path, umask: int = 0o022) -> dict[str, Path]:
-    """The sdist and the wheel of a source tree, by their kind."""
+    """The distributions of a source tree by their kind: of the server, then of the client."""
     done = subprocess.run(
         [sys.executable, source / "deploy" / "build.py", target], check=False, text=True, capture_output=True,
         env=os.environ | {"SOURCE_DATE_EPOCH": EPOCH}, umask=umask,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    sdist, wheel = map(Path, done.stdout.split())
-    return {"sdist": sdist, "wheel": wheel}
+    kinds = ("sdist", "wheel", "client's sdist", "client's wheel")
+    return dict(zip(kinds, map(Path, done.stdout.split()), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +73,9 @@ def test_the_wheel_has_every_file_of_the_packages_and_no_other(built: dict[str, 
 
 
 def test_the_wheel_has_the_version_and_the_commands(built: dict[str, Path]) -> None:
-    assert built["wheel"].name == f"memorybase-{__version__}-py3-none-any.whl"
+    assert built["wheel"].name == f"memorybase_server-{__version__}-py3-none-any.whl"
     with zipfile.ZipFile(built["wheel"]) as archive:
-        info = f"memorybase-{__version__}.dist-info"
+        info = f"memorybase_server-{__version__}.dist-info"
         metadata = Parser().parsestr(archive.read(f"{info}/METADATA").decode())
         commands = archive.read(f"{info}/entry_points.txt").decode()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -98,8 +98,17 @@ def test_the_sdist_has_what_an_operator_needs_and_no_tests(built: dict[str, Path
     assert not [name for name in names if "__pycache__" in name]
 
 
+def test_the_clients_distributions_have_the_package_and_no_tests(built: dict[str, Path]) -> None:
+    with zipfile.ZipFile(built["client's wheel"]) as archive:
+        packages = {name.partition("/")[0] for name in archive.namelist()}
+    assert packages == {"memorybase_client", f"memorybase_client-{__version__}.dist-info"}
+    assert {name.partition("/")[0] for name in in_sdist(built["client's sdist"])} == {
+        "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg", "src",
+    }  # fmt: skip
+
+
 def test_every_file_has_the_same_time_owner_and_one_of_two_modes(built: dict[str, Path]) -> None:
-    for member in in_sdist(built["sdist"]).values():
+    for member in (in_sdist(built["sdist"]) | in_sdist(built["client's sdist"])).values():
         assert (member.mtime, member.uid, member.gid, member.uname) == (int(EPOCH), 0, 0, "")
         assert member.mode in {0o644, 0o755}
 

@@ -23,7 +23,7 @@ def main() -> None:
         _fail(f"The URL must begin with http:// or https:// (got {url!r})")
     key = _key(options.key_file)
     if not is_installed():
-        _fail("The MCP server is an extra. Install it with: pip install 'memorybase-client[mcp]'")
+        _fail("The extra mcp is missing. In a copy of the repository run: pip install './clients/python[mcp]'")
     try:
         serve_stdio(url, key, flow=options.flow or None, end_user=options.end_user or None)
     except KeyboardInterrupt:
