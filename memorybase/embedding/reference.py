@@ -16,7 +16,7 @@ from memorybase.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.embedding.protocol import QueryTokens
 from memorybase.embedding.source import is_default
 from memorybase.embedding.token_vectors import DEFAULT_PROJECTION, Projection, TokenFilter
-from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
+from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected, lacks_extra
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -114,10 +114,7 @@ class SentenceTransformerEmbedder:
 def check_installed(reason: str) -> None:
     """Raises ModelUnavailable with the reason if the extra sentence-transformers is not installed."""
     if find_spec("sentence_transformers") is None:
-        raise ModelUnavailable(
-            f"{reason}. That needs the extra sentence-transformers, in the folder of memorybase's source: "
-            "pip install '.[sentence-transformers]'"
-        )
+        raise ModelUnavailable(f"{reason}. {lacks_extra('This installation', 'sentence-transformers')}")
 
 
 def load_model(folder: Path, *, device: str | None = None, threads: int = 0, plain_attention: bool = False) -> Any:
