@@ -147,20 +147,21 @@ def surroundings(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> Reader:
 class TestOneReader:
     """One stack for all pages; the tests run in the order of a first reader."""
 
-    def test_the_readme_runs(self, surroundings: Reader) -> None:
-        printed = read(surroundings, page_of("README.md"), also='recalled = recall("Where is the boat?")')
-        found = next(answer for text in printed for answer in answers_in(text) if "results" in answer)
-        assert found["results"][0]["content"] == "My boat is called Albatross, berth 12."
-        assert surroundings.names["recalled"][0] == "My boat is called Albatross, berth 12."
-
-    def test_the_integration_guide_runs_after_the_readme(
+    def test_the_readme_runs_twice_and_recalls_in_another_session(
         self, surroundings: Reader, capsys: pytest.CaptureFixture[str]
     ) -> None:
+        for _ in range(2):
+            read(surroundings, page_of("README.md"))
+            assert "user: My boat is called Albatross, berth 12." in capsys.readouterr().out
+
+    def test_the_integration_guide_runs(self, surroundings: Reader, capsys: pytest.CaptureFixture[str]) -> None:
         api = httpx.Client(
             base_url=f"{surroundings.stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False, timeout=60
         )
         with api:
-            read(surroundings, page_of("integrate.md"), api=api)
+            printed = read(surroundings, page_of("integrate.md"), api=api)
+        found = next(answer for text in printed for answer in answers_in(text) if "results" in answer)
+        assert found["results"][0]["content"] == "My boat is called Albatross, berth 12."
         assert "My boat lies at berth 12." in capsys.readouterr().out
 
     def test_the_tutorial_runs_beside_other_memories_and_prints_what_it_says(self, surroundings: Reader) -> None:

@@ -320,7 +320,7 @@ def test_each_dependency_has_its_reason() -> None:
         assert re.search(rf"\b{name}\b", record), f"add {name} and why to docs/decisions/0020-dependencies.md"
 
 
-# What the README says one installs and writes
+# What the index of the documentation says one installs and writes
 
 # Each guide's tests; those in other environments are run by the target of the Makefile.
 TESTED_BY = {
@@ -344,21 +344,21 @@ TESTED_BY = {
     "coding-agents": "tests/integration/integrations/coding_agents",
     "coming-from-elsewhere": "tests/integration/importers/test_import_from.py",
 }
-_WAY = re.compile(r"^\| \[[^\]]+\]\(docs/howto/([\w-]+)\.md\)[^|]*\|[^|]+\| ([^|]+) \|$", re.MULTILINE)
+_WAY = re.compile(r"^\| \[[^\]]+\]\(howto/([\w-]+)\.md\)[^|]*\|[^|]+\| ([^|]+) \|$", re.MULTILINE)
 _CODE = re.compile(r"^```(?:python|ts|typescript)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def ways() -> dict[str, str]:
     """By guide, what one writes."""
-    return dict(_WAY.findall(sections(ROOT / "README.md")["What you use, what you install"]))
+    return dict(_WAY.findall(sections(DOCS / "index.md")["Integrate it"]))
 
 
 def test_each_way_to_integrate_has_a_guide_and_a_test() -> None:
-    assert ways().keys() == TESTED_BY.keys(), "README.md and TESTED_BY in tests/unit/test_docs.py differ"
+    assert ways().keys() == TESTED_BY.keys(), "docs/index.md and TESTED_BY in tests/unit/test_docs.py differ"
     assert [path for path in TESTED_BY.values() if not (ROOT / path).exists()] == []
 
 
-def test_the_readme_counts_the_lines_of_the_guides_first_code(subtests: pytest.Subtests) -> None:
+def test_the_index_counts_the_lines_of_the_guides_first_code(subtests: pytest.Subtests) -> None:
     written = ways()
     for guide in TESTED_BY:
         with subtests.test(guide):
