@@ -144,6 +144,8 @@ def _table(date: str, text: str) -> Table:
 def _passage(hit: models.Hit) -> str:
     """The matching passage on one line, with … where the message continues."""
     text = message_text(hit.content)
+    if not text.strip():
+        return "(no text)"  # a file or a tool call
     before = "… " if text[: hit.snippet_start].strip() else ""
     after = " …" if text[hit.snippet_end :].strip() else ""
     return before + " ".join(hit.snippet.split()) + after
