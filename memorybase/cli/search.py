@@ -146,6 +146,8 @@ def _passage(hit: models.Hit) -> str:
     from memorybase.messages import message_text
 
     text = message_text(hit.content)
+    if not text.strip():
+        return "(no text)"  # a file or a tool call
     before = "… " if text[: hit.snippet_start].strip() else ""
     after = " …" if text[hit.snippet_end :].strip() else ""
     return before + " ".join(hit.snippet.split()) + after

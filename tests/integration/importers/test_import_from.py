@@ -427,6 +427,16 @@ class TestOwnFormat:
         assert (said.exit_code, said.output) == (130, "interrupted: 1 message is stored; run again to continue\n")
         assert run(file).output.startswith("1 flow, 1 session, 3 runs, 3 messages: 2 new, 1 already there\n")
 
+    def test_one_refused_message_among_many_is_named_by_its_line(self, api: Api, tmp_path: Path) -> None:
+        run(self.write(tmp_path, 30))
+        file = self.write(tmp_path, 33)
+        file.write_text(file.read_text().replace('"11"', '"eleven"'))
+        said = run(file)
+        assert said.output.startswith("1 flow, 1 session, 33 runs, 33 messages: 3 new, 29 already there, 1 refused\n")
+        assert "such as own.jsonl line 12 (field: messages.id" in said.output
+        assert [each["content"] for each in stored(api)] == [str(n) for n in range(33)]
+        assert said.exit_code == 0  # it is stored, as it was
+
     def test_with_a_limited_key_run_by_run(self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         limited = api.limited_key(flow_ids=[UUID(api.get(f"/flows/{api.flow()}")["id"])])
         monkeypatch.setattr(import_file, "connect", lambda *_: client_of(limited))
