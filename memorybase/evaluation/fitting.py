@@ -203,7 +203,9 @@ def _calibrated(
 
     def loss(line: Floats) -> float:
         scaled = line[0] * sums
+        highest = np.maximum(np.maximum.reduceat(scaled, starts), scoring.NO_ANSWER)
         log_sums = np.logaddexp(np.logaddexp.reduceat(scaled, starts), scoring.NO_ANSWER)
+        log_sums = np.minimum(log_sums, highest + math.log(scoring.MOST_ALIKE))
         logits = scaled + line[1] - scoring.COMPETITION * np.repeat(log_sums, sizes)
         return float(counts @ (np.logaddexp(0, logits) - hits * logits)) + prior_loss(line)
 
