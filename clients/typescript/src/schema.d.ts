@@ -3409,7 +3409,8 @@ export interface components {
         /**
          * ContextReport
          * @description The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
-         *     larger one would add. `facts` were derived by a model, best first.
+         *     larger one would add. `facts` were derived by a model, best first. `below_min_score`: how many messages the search
+         *     found and the recall left out, because their score is too low.
          */
         ContextReport: {
             /**
@@ -3466,6 +3467,11 @@ export interface components {
              * @description The memories in the view, in its order.
              */
             recalled: components["schemas"]["Recalled"][];
+            /**
+             * Below Min Score
+             * @description How many messages the search found that are not recalled because of `min_score`.
+             */
+            below_min_score: number;
             /**
              * Standing
              * @description The standing statements in the view, in its order.
@@ -12087,6 +12093,10 @@ export interface components {
             weight_set?: string;
             /** @description The factor for the age of the message. */
             recency?: number | null;
+            /** @description The factor for how much the store knows of what is asked. */
+            relevance?: number | null;
+            /** @description The score before the result changed places with another. */
+            own_score?: number;
             /** @description The score of the reranker, if one is set. */
             reranker?: number;
             /** @description In mode `dense`: the cosine before the correction for length. */
@@ -17441,7 +17451,8 @@ export interface operations {
                      *             "latest": 2,
                      *             "opening": 2,
                      *             "first_person": 0.24,
-                     *             "capitals": 0.62
+                     *             "capitals": 0.62,
+                     *             "repeats": -12
                      *           }
                      *         },
                      *         "without_token_vectors": {
@@ -17464,7 +17475,8 @@ export interface operations {
                      *             "latest": 2,
                      *             "opening": 2,
                      *             "first_person": 0.3,
-                     *             "capitals": 0.75
+                     *             "capitals": 0.75,
+                     *             "repeats": -12
                      *           }
                      *         }
                      *       },
@@ -17563,7 +17575,8 @@ export interface operations {
                      *             "latest": 2,
                      *             "opening": 2,
                      *             "first_person": 0.24,
-                     *             "capitals": 0.62
+                     *             "capitals": 0.62,
+                     *             "repeats": -12
                      *           }
                      *         },
                      *         "without_token_vectors": {
@@ -17586,7 +17599,8 @@ export interface operations {
                      *             "latest": 2,
                      *             "opening": 2,
                      *             "first_person": 0.3,
-                     *             "capitals": 0.75
+                     *             "capitals": 0.75,
+                     *             "repeats": -12
                      *           }
                      *         }
                      *       },
@@ -19483,7 +19497,7 @@ export interface operations {
                      *           "session_id": "ben-2",
                      *           "node_id": "answer",
                      *           "kind": "recall",
-                     *           "score": 0.583,
+                     *           "score": 0.58,
                      *           "query": "Where is my boat?",
                      *           "at": "2026-01-15T09:30:00Z"
                      *         }
@@ -20850,6 +20864,7 @@ export interface operations {
                      *             "degraded": [],
                      *             "summary": null,
                      *             "recalled": [],
+                     *             "below_min_score": 0,
                      *             "standing": [],
                      *             "facts": [],
                      *             "spent": {
@@ -20932,7 +20947,7 @@ export interface operations {
                      *             "at": "2026-01-15T09:30:00Z",
                      *             "query": "Where is my boat?",
                      *             "verdict": "fits",
-                     *             "best_score": 0.583,
+                     *             "best_score": 0.58,
                      *             "tokens": {
                      *               "recall": 61,
                      *               "history": 0,
@@ -20945,7 +20960,7 @@ export interface operations {
                      *             "memories": [
                      *               {
                      *                 "message_id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
-                     *                 "score": 0.583,
+                     *                 "score": 0.58,
                      *                 "edited": false,
                      *                 "message": {
                      *                   "id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
@@ -22005,7 +22020,7 @@ export interface operations {
                      *           "snippet_start": 0,
                      *           "snippet_end": 40,
                      *           "timestamp": "2026-01-15T09:30:00Z",
-                     *           "score": 0.479,
+                     *           "score": 0.474,
                      *           "pending": false,
                      *           "metadata": {
                      *             "topic": "allergies"
@@ -22096,6 +22111,10 @@ export interface operations {
                      *                 "value": 0,
                      *                 "share": 0
                      *               },
+                     *               "repeats": {
+                     *                 "value": 0,
+                     *                 "share": 0
+                     *               },
                      *               "two_before": {
                      *                 "value": 0.601,
                      *                 "share": 3.009
@@ -22109,6 +22128,7 @@ export interface operations {
                      *             "weights": "default",
                      *             "weight_set": "with_token_vectors",
                      *             "recency": 1,
+                     *             "relevance": 0.99,
                      *             "chunk": 0,
                      *             "source": "store"
                      *           },
@@ -24783,6 +24803,7 @@ export interface operations {
                      *         "degraded": [],
                      *         "summary": null,
                      *         "recalled": [],
+                     *         "below_min_score": 0,
                      *         "standing": [],
                      *         "facts": [],
                      *         "spent": {
