@@ -67,10 +67,10 @@ class _Words:
     def __init__(self, services: Services, query: str, ordered: Sequence[Candidate], numbers: set[int]) -> None:
         ids = {number: ordered[number].message_id for number in numbers}
         with services.database.reading(on_replica=True) as db:
-            messages = queries.fetch_messages(db, ordered[0].target.flow_id, list(ids.values()))
+            contents = queries.fetch_contents(db, ordered[0].target.flow_id, list(ids.values()))
         self._analyzer: Analyzer = analyzer(services.settings.keyword_language).of(query)
         self._texts = {
-            number: message_text(messages[id_].content)[:MAX_CHARS] for number, id_ in ids.items() if id_ in messages
+            number: message_text(contents[id_])[:MAX_CHARS] for number, id_ in ids.items() if id_ in contents
         }
         self._terms: dict[int, frozenset[str]] = {}
 
