@@ -1,12 +1,17 @@
-"""Measures the calibration of scores in stores of different sizes, and for questions of one word.
+"""Measures what a score means, and what a min_score keeps from a model: in small and large stores, by kind of request.
 
-    python bench/scores.py FILE [FILE ...] [--large MESSAGES] [--each QUESTIONS] [--json FILE] [--data-dir DIR]
+    python bench/scores.py FILE [FILE ...] [--each STORES] [--large MESSAGES] [--fit] [--json FILE] [--data-dir DIR]
 
-Each FILE is in LoCoMo's format or a list of chats with messages and questions. Each question is searched in five
-messages that include its answer, in its whole conversation, and in one large flow: all conversations of the files,
-filled up with generated ones to --large messages. Each is also searched in a store of that size without the answer
-("elsewhere"). It prints for each store: how many results of a score are right, the best score with and without an
-answer in the store, and the false alarms and misses of each min_score.
+Each FILE is in LoCoMo's format or a list of chats with messages and questions; the hand-written conversations of
+bench/ are measured too. Questions are searched in stores of 1, 3, 10 and 50 messages around the answering one, --each
+of a size and file, and in the whole conversation, as are single words that occur in one of its messages only. Each
+store is also asked for what it does not know: questions about another conversation of the file ("elsewhere") and about
+other files, small talk and general knowledge, and single words that it does not contain.
+
+For each min_score it prints how many of these requests still recall something, and how many right first results are
+lost; then how many results of a score are right, by store, also in one flow with --large messages: all conversations,
+filled up with generated ones. --fit fits the weights of Relevance (memorybase/search/scoring.py) anew, and changes
+nothing.
 """
 
 from __future__ import annotations
@@ -15,33 +20,60 @@ import argparse
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from itertools import count, pairwise
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import made
-from recalling import command, corpora
+from recalling import command, corpora, relevance
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
 from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
 from memorybase.keyword_index.analyzer import analyzer
 
-FEW = 5
-LARGE = "large"  # the flow with all conversations
+SIZES = (1, 3, 10, 50)
+WHOLE, LARGE = "conversation", "large"  # the flow with all conversations
+ANSWERED, ONE_WORD = "answered", "one word"
+ELSEWHERE, OTHER_FILES, SMALL_TALK, UNKNOWN_WORD = "elsewhere", "other files", "small talk", "unknown word"
+REQUESTS = {ELSEWHERE: 3, OTHER_FILES: 2, SMALL_TALK: 4, UNKNOWN_WORD: 1}  # of each store
+IN_WHOLE = 8  # times as many of each conversation, and questions and words that it answers
+MIN_SCORES = (0.0, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3)
 FILL_SEED = 1_000  # no other benchmark uses conversations by rule from this seed on
 SHORTEST_WORD = 5  # letters
+TALK = (
+    "hi", "hello", "Hey there!", "Good morning", "thanks", "Thank you very much!", "ok", "yes", "no", "bye", "nice",
+    "How are you?", "What's up?", "test", "lol", "hmm", "great", "go on", "Please continue.", "Sure, sounds good.",
+    "Ok, let's start.", "Can you help me?", "Who are you?", "Tell me a joke.", "What is the capital of France?",
+    "What time is it in Tokyo?", "Translate good night into Spanish.", "Write a haiku about autumn leaves.",
+    "How far is the moon?", "Who won the world cup in 1998?",
+)  # fmt: skip
+WORDS = (
+    "zeppelin", "quasar", "umbrella", "parliament", "cactus", "volcano", "accordion", "penguin", "glacier", "mustard",
+    "trombone", "submarine", "harpsichord", "marzipan", "falcon",
+)  # fmt: skip
 
 
-def few_messages(conversation: Conversation, question: Question) -> Conversation | None:
-    """Five messages around the answering one, as a conversation; None if several messages answer."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of a store with its results. `seen`: what Relevance reads of it."""
+
+    corpus: str
+    store: str
+    kind: str
+    scored: Scored
+    seen: relevance.Seen | None = field(default=None, compare=False)
+
+
+def small_store(conversation: Conversation, question: Question, size: int) -> Conversation | None:
+    """So many messages around the answering one, as a conversation; None if several messages answer."""
     messages = list(conversation.messages)
     indices = [index for index, message in enumerate(messages) if message["id"] in question.evidence]
-    if len(indices) != 1 or len(messages) < FEW:
+    if len(indices) != 1 or len(messages) < size:
         return None
-    first = min(max(0, indices[0] - FEW // 2), len(messages) - FEW)
-    name = f"few: {messages[indices[0]]['id']}"
-    kept = [{**message, "id": f"{name}: {message['id']}"} for message in messages[first : first + FEW]]
+    first = min(max(0, indices[0] - size // 2), len(messages) - size)
+    name = f"{size}: {messages[indices[0]]['id']}"
+    kept = [{**message, "id": f"{name}: {message['id']}"} for message in messages[first : first + size]]
     own = frozenset({f"{name}: {messages[indices[0]]['id']}"})
     run = {"session_id": name, "run_id": name, "messages": kept}
     return Conversation(conversation.corpus, name, [run], [replace(question, evidence=own)])
@@ -58,7 +90,7 @@ def one_word(conversation: Conversation) -> list[Question]:
     }
     messages_with = Counter(stem for words in words_by_id.values() for stem in set(words.values()))
     return [
-        Question(word, "one word", frozenset({id_}))
+        Question(word, ONE_WORD, frozenset({id_}))
         for id_, words in words_by_id.items()
         for word in sorted(words)
         if messages_with[words[word]] == 1 and len(word) >= SHORTEST_WORD and word.isalpha()
@@ -88,84 +120,147 @@ def load_large(loaded: Loaded, found: Sequence[Corpus], messages: int) -> None:
     loaded.load(Conversation(LARGE, LARGE, runs, []))
 
 
-def scored(loaded: Loaded, where: str, question: Question, evidence: frozenset[str], prefix: str = "") -> Scored:
-    path = f"/memories/{loaded.memories[where]}/search"
-    results = loaded.client.call("POST", path, json={"query": question.text})["results"]
-    names = {prefix + id_ for id_ in evidence}
-    ids = loaded.ids_of(where)
-    return Scored(frozenset(names), [(ids[hit["message_id"]], hit["score"]) for hit in results])
+class Asking:
+    """Asks the stores of a stack."""
+
+    def __init__(self, loaded: Loaded, found: Sequence[Corpus], *, explain: bool) -> None:
+        self._loaded, self._explain = loaded, explain
+        self._questions = [
+            (corpus.name, chat.name, question)
+            for corpus in found
+            for chat in corpus.conversations
+            for question in chat.questions
+        ]
+        self._rng = random.Random(1)
+        self.asked: list[Asked] = []
+
+    def sample(self, items: Sequence[Any], most: int) -> list[Any]:
+        return self._rng.sample(items, min(most, len(items)))
+
+    def ask(
+        self, corpus: str, store: str, kind: str, where: str, text: str, evidence: frozenset[str] = frozenset()
+    ) -> None:
+        path = f"/memories/{self._loaded.memories[where]}/search"
+        results = self._loaded.client.call("POST", path, json={"query": text, "explain": self._explain})["results"]
+        ids = self._loaded.ids_of(where)
+        scored = Scored(evidence, [(ids[hit["message_id"]], hit["score"]) for hit in results])
+        seen = relevance.seen(text, results, len(ids)) if self._explain and results else None
+        self.asked.append(Asked(corpus, store, kind, scored, seen))
+
+    def ask_what_is_unknown(
+        self, corpus: str, store: str, where: str, conversation: Conversation, times: int = 1
+    ) -> None:
+        """Requests that this store, a part of the conversation, does not answer."""
+        text = " ".join(str(message["content"]) for message in conversation.messages).casefold()
+        asked = self._questions
+        requests: Mapping[str, Sequence[str]] = {
+            ELSEWHERE: [each.text for file, chat, each in asked if file == corpus and chat != conversation.name],
+            OTHER_FILES: [each.text for file, _, each in asked if file != corpus],
+            SMALL_TALK: TALK,
+            UNKNOWN_WORD: [word for word in WORDS if word not in text],
+        }
+        for kind, texts in requests.items():
+            for each in self.sample(texts, times * REQUESTS[kind]):
+                self.ask(corpus, store, kind, where, each)
 
 
-def report(name: str, questions: Sequence[Scored]) -> dict[str, Any]:
-    answered = [question for question in questions if question.evidence]
-    elsewhere = [question for question in questions if not question.evidence]
-    found = {
-        "bands": [asdict(band) for band in bands(answered)],
-        "calibration_error": round(calibration_error(answered), 3),
-        "answered": best_scores(answered),
-        "elsewhere": best_scores(elsewhere),
-        "cuts": [asdict(cut) for cut in cuts(questions)],
-    }
-    print(f"{name}: {len(answered)} questions answered, {len(elsewhere)} elsewhere, error {found['calibration_error']}")
+def ask_small_stores(asking: Asking, loaded: Loaded, corpus: Corpus, size: int, each: int) -> None:
+    pairs = [(chat, question) for chat in corpus.conversations for question in chat.questions if question.evidence]
+    stores = ((chat, small_store(chat, question, size)) for chat, question in asking.sample(pairs, len(pairs)))
+    made_stores = {store.name: (chat, store) for chat, store in stores if store is not None}
+    for chat, store in list(made_stores.values())[:each]:
+        loaded.load(store)
+        (question,) = store.questions
+        label = f"{size} messages"
+        asking.ask(corpus.name, label, ANSWERED, store.name, question.text, question.evidence)
+        asking.ask_what_is_unknown(corpus.name, label, store.name, chat)
+
+
+def ask_whole(asking: Asking, loaded: Loaded, corpus: Corpus) -> None:
+    for chat in corpus.conversations:
+        loaded.load(chat)
+        answered = [question for question in chat.questions if question.evidence]
+        for kind, questions in ((ANSWERED, answered), (ONE_WORD, one_word(chat))):
+            for question in asking.sample(questions, IN_WHOLE * (4 if kind == ANSWERED else 1)):
+                asking.ask(corpus.name, WHOLE, kind, chat.name, question.text, question.evidence)
+        asking.ask_what_is_unknown(corpus.name, WHOLE, chat.name, chat, IN_WHOLE)
+
+
+def ask_large(asking: Asking, loaded: Loaded, found: Sequence[Corpus], messages: int, each: int) -> None:
+    load_large(loaded, found, messages)
+    pairs = [(corpus, question) for corpus in found for chat in corpus.conversations for question in chat.questions]
+    for corpus, question in asking.sample([pair for pair in pairs if pair[1].evidence], 5 * each):
+        evidence = frozenset(f"{LARGE}: {id_}" for id_ in question.evidence)
+        asking.ask(corpus.name, f"{messages} messages", ANSWERED, LARGE, question.text, evidence)
+    for text in (*TALK, *WORDS):
+        asking.ask("all", f"{messages} messages", SMALL_TALK if text in TALK else UNKNOWN_WORD, LARGE, text)
+
+
+def curve(name: str, asked: Sequence[Asked]) -> dict[str, Any]:
+    """What each min_score recalls of unanswerable requests, and loses of right first results."""
+    found = cuts([each.scored for each in asked], MIN_SCORES)
+    answered = sum(bool(each.scored.evidence) for each in asked)
+    print(f"  {name}: {len(asked) - answered} without an answer, {answered} with one")
+    for label, shares in (
+        ("still recalls", [cut.false_alarms for cut in found]),
+        ("lost", [cut.lost for cut in found]),
+    ):
+        cells = " ".join("     -" if share is None else f"{share:6.3f}" for share in shares)
+        print(f"    {label:14} {cells}")
+    return {"cuts": [asdict(cut) for cut in found]}
+
+
+def report(asked: Sequence[Asked]) -> dict[str, Any]:
+    print("min_score          " + " ".join(f"{at:6g}" for at in MIN_SCORES))
+    found = {"all": curve("all", asked)}
+    for key in ("store", "kind", "corpus"):
+        for name in dict.fromkeys(getattr(each, key) for each in asked):
+            found[f"{key}: {name}"] = curve(f"{key} {name}", [each for each in asked if getattr(each, key) == name])
+    for store in dict.fromkeys(each.store for each in asked):
+        answered = [each.scored for each in asked if each.store == store and each.scored.evidence]
+        found[f"results: {store}"] = right_by_score(store, answered)
+    return found
+
+
+def right_by_score(name: str, answered: Sequence[Scored]) -> dict[str, Any]:
+    error = round(calibration_error(answered), 3)
+    print(f"{name}: {len(answered)} questions answered, error {error}")
     for band in bands(answered):
         if band.results:
             print(f"  {band.low:.1f} to {band.high:.1f}: {band.right / band.results:.2f} of {band.results} right")
-    for label, best in (("answered", found["answered"]), ("elsewhere", found["elsewhere"])):
-        if best is not None:
-            print(f"  best score, {label}: p5 {best.p5:.2f}, p50 {best.p50:.2f}, p95 {best.p95:.2f}")
-    for cut in cuts(questions):
-        alarms = "-" if cut.false_alarms is None else f"{cut.false_alarms:.2f}"
-        print(f"  min_score {cut.min_score}: false alarms {alarms}, missed {cut.missed:.2f}")
-    return {key: asdict(value) if hasattr(value, "p50") else value for key, value in found.items()}
+    best = best_scores(answered)
+    return {"bands": [asdict(band) for band in bands(answered)], "calibration_error": error,
+            "best": None if best is None else asdict(best)}  # fmt: skip
 
 
 def measure(loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace) -> dict[str, Any]:
-    rng = random.Random(1)
-    asked = [(chat, question) for corpus in found for chat in corpus.conversations for question in chat.questions]
-    drawn = rng.sample([(chat, question) for chat, question in asked if question.evidence], chosen.each)
-    words = [(chat, question) for corpus in found for chat in corpus.conversations for question in one_word(chat)]
-    drawn_words = rng.sample(words, chosen.each)
-    few = [(few_messages(chat, question), question) for chat, question in drawn]
-    stores = [(store, question) for store, question in few if store is not None]
-    for store in {store.name: store for store, _ in stores}.values():
-        loaded.load(store)
-    for conversation in {chat.name: chat for chat, _ in (*drawn, *drawn_words)}.values():
-        loaded.load(conversation)
-    load_large(loaded, found, chosen.large)
-    none: frozenset[str] = frozenset()
-    others = [store for store, _ in stores[1:]] + [stores[0][0]]
-    return {
-        "5 messages": report(
-            "5 messages",
-            [scored(loaded, store.name, question, store.questions[0].evidence) for store, question in stores]
-            + [scored(loaded, other.name, question, none) for other, (_, question) in zip(others, stores, strict=True)],
-        ),
-        "conversation": report(
-            "conversation",
-            [scored(loaded, chat.name, question, question.evidence) for chat, question in drawn]
-            + [
-                scored(loaded, other.name, question, none)
-                for (chat, question), (other, _) in pairwise(drawn)
-                if other.name != chat.name
-            ],
-        ),
-        "one word": report(
-            "one word",
-            [scored(loaded, chat.name, question, question.evidence) for chat, question in drawn_words],
-        ),
-        f"{chosen.large} messages": report(
-            f"{chosen.large} messages",
-            [scored(loaded, LARGE, question, question.evidence, f"{LARGE}: ") for _, question in drawn],
-        ),
-    }
+    asking = Asking(loaded, found, explain=chosen.fit)
+    for corpus in found:
+        for size in SIZES:
+            ask_small_stores(asking, loaded, corpus, size, chosen.each)
+        ask_whole(asking, loaded, corpus)
+    if chosen.large:
+        ask_large(asking, loaded, found, chosen.large, chosen.each)
+    found_report = report(asking.asked)
+    if chosen.fit:
+        seen = [
+            (each.seen, bool(each.scored.evidence), f"{each.corpus} {each.store}")
+            for each in asking.asked
+            if each.seen is not None and (not each.scored.evidence or each.scored.first_is_right)
+        ]
+        found_report["relevance"] = relevance.fit(seen)
+        print(f"Relevance: {found_report['relevance']}")
+    return found_report
 
 
 def main() -> None:
     arguments = command.parser(__doc__)
-    arguments.add_argument("--large", type=int, default=100_000, help="messages of the large flow")
-    arguments.add_argument("--each", type=int, default=200, help="questions asked of each store")
+    arguments.add_argument("--large", type=int, default=0, help="messages of the large flow; 0: none")
+    arguments.add_argument("--each", type=int, default=30, help="small stores of each size and file")
+    arguments.add_argument("--fit", action="store_true", help="fit the weights of Relevance")
     chosen = arguments.parse_args()
-    found = [corpora.read(file) for file in chosen.data]
+    by_hand = Corpus("made by hand", [corpora.chat("made by hand", document) for document in made.by_hand()])
+    found = [*(corpora.read(file) for file in chosen.data), by_hand]
     command.run(chosen, lambda client, _: measure(Loaded(client), found, chosen))
 
 

@@ -39,6 +39,8 @@ _SCHEMAS: dict[str, Schema] = {
             "weights": said("`default`, or `tuned` for the memory base's own.", TEXT),
             "weight_set": said("The name of the set of weights.", TEXT),
             "recency": said("The factor for the age of the message.", nullable(_NUMBER)),
+            "relevance": said("The factor for how much the store knows of what is asked.", nullable(_NUMBER)),
+            "own_score": said("The score before the result changed places with another.", _NUMBER),
             "reranker": said("The score of the reranker, if one is set.", _NUMBER),
             "dense": said("In mode `dense`: the cosine before the correction for length.", nullable(_NUMBER)),
             "chunk": said("Number of the chunk that matched best.", nullable({"type": "integer"})),

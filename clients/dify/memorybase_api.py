@@ -59,9 +59,14 @@ class Memory:
         """Raises Unavailable or Refused if no flow can be listed."""
         self._call("GET", "/flows?size=1")
 
-    def search(self, flow: str, query: str, *, top_k: int, end_user: str, session: str | None) -> list[Json]:
+    def search(
+        self, flow: str, query: str, *, top_k: int, min_score: float, end_user: str, session: str | None
+    ) -> list[Json]:
         """The best messages of one end user. A flow of which nothing was stored yet has none."""
-        body = {"flow_id": flow, "query": query, "top_k": top_k, "end_user_id": end_user}
+        body = {
+            "flow_id": flow, "query": query, "top_k": top_k, "end_user_id": end_user,
+            "min_score": min_score, "fold_alike": True,
+        }  # fmt: skip
         if session is not None:
             body["session_id"] = session
         try:

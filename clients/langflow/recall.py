@@ -19,6 +19,7 @@ Json = dict[str, Any]
 DEADLINE_SECONDS = 2.0  # of a search; the flow then goes on without it
 QUERY_CHARS = 2_000
 DEFAULT_TOP_K = 5
+MIN_SCORE = 0.05  # below it hits seldom answer: the server's default for contexts
 OF_END_USER, OF_SESSION, OF_FLOW = "End user", "Session", "Flow"
 AWAY = "The memory could not be searched. Answer without it."
 NOTHING = "Nothing was found in the memory."
@@ -205,8 +206,8 @@ class MemorybaseRecall(Component):
         FloatInput(
             name="min_score",
             display_name="Minimum score",
-            info="Leave out messages with a lower score, from 0 to 1.",
-            value=0.0,
+            info="Leave out messages with a lower score, from 0 to 1. 0 leaves none out.",
+            value=MIN_SCORE,
             advanced=True,
         ),
         MessageTextInput(
@@ -269,9 +270,10 @@ class MemorybaseRecall(Component):
         return Recalled(memories, found)
 
     def _body(self, place: Place, query: str) -> Json:
-        body: Json = {"flow_id": place.flow, "query": query, "top_k": int(self.top_k or DEFAULT_TOP_K)}
-        if self.min_score:
-            body["min_score"] = float(self.min_score)
+        body: Json = {
+            "flow_id": place.flow, "query": query, "top_k": int(self.top_k or DEFAULT_TOP_K),
+            "min_score": float(self.min_score or 0), "fold_alike": True,
+        }  # fmt: skip
         if place.end_user and self.scope != OF_FLOW:
             body["end_user_id"] = place.end_user
         if self.scope == OF_SESSION or (self.scope != OF_FLOW and not place.end_user):

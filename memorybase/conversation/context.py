@@ -52,8 +52,8 @@ from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import memory_bases, sessions
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
+from memorybase.search import bands, search
 from memorybase.search import request as search_request
-from memorybase.search import search
 from memorybase.search.packing import Memory, Packer
 from memorybase.search.parts import PartWeights
 from memorybase.search.request import Mode, SearchRequest
@@ -72,6 +72,7 @@ RECALL_HEADING = (
 )
 
 TURNS_AROUND = 2  # on either side of a hit; they are added last
+FURTHER_HITS = 0.2  # of the default min_score: of the hits beside one that fits
 FURTHER_TOKENS = 1_000  # the report says what this larger budget would add
 
 Scope = Literal["session", "flow"]
@@ -82,10 +83,11 @@ Searched = Literal["end_user", "session", "flow"]
 class RecallOptions:
     """How memories are recalled.
 
-    share   of the budget, reserved for memories; 0 recalls nothing
-    top_k   messages at most; None: as many as fit, and the turns around them
-    scope   where to search if there is no end user; None: the flow if it has none at all, else the session
-    facts   add what a model derived from messages, in up to half of the share
+    share      of the budget, reserved for memories; 0 recalls nothing
+    top_k      messages at most; None: as many as fit, and the turns around them
+    min_score  of a message; None: only what is not weak (bands.min_score_of), 0: whatever fits into the budget
+    scope      where to search if there is no end user; None: the flow if it has none at all, else the session
+    facts      add what a model derived from messages, in up to half of the share
 
     The others are those of a search.
     """
@@ -169,10 +171,12 @@ class RecalledFact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextReport(Report):
     """The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
-    larger one would add. `facts` were derived by a model, best first. `searched`: whose messages memories were sought
-    in; null without a search."""
+    larger one would add. `facts` were derived by a model, best first. `below_min_score`: how many messages the search
+    found and the recall left out, because their score is too low. `searched`: whose messages memories were sought in;
+    null without a search."""
 
     recalled: tuple[Recalled, ...]
+    below_min_score: int
     standing: tuple[StandingUse, ...]
     facts: tuple[RecalledFact, ...]
     spent: Spent
@@ -196,7 +200,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
         found = _recall(services, user_id, request, end_user_id, history)
     given = _within(past, standing, found, request, budget)
     more = _within(past, standing, found, request, budget + FURTHER_TOKENS)
-    memory, view = given.memory, _with_report(given, budget, _further(given, more), place)
+    memory, view = given.memory, _with_report(given, found, budget, _further(given, more), place)
     if memory.expired is not None:
         _request_summary(services, past.key, memory.expired)
     if request.use_memory and request.run_id is not None and request.node_id is not None:
@@ -279,7 +283,7 @@ def _further(given: _Given, more: _Given) -> Further:
     )
 
 
-def _with_report(given: _Given, budget: int, further: Further, place: _Place) -> View:
+def _with_report(given: _Given, found: _Found, budget: int, further: Further, place: _Place) -> View:
     view = given.memory.view
     report = {field.name: getattr(view.report, field.name) for field in fields(view.report)}
     recalled = tuple(Recalled(message_id=str(each.turn.message_id), score=each.turn.score) for each in given.memories)
@@ -287,7 +291,8 @@ def _with_report(given: _Given, budget: int, further: Further, place: _Place) ->
         RecalledFact(fact_id=hit.fact_id, score=hit.score, source_message_ids=tuple(hit.source_message_ids))
         for hit in given.facts.hits
     )
-    report |= {"recalled": recalled, "standing": given.standing.uses(), "facts": facts}
+    report |= {"recalled": recalled, "below_min_score": found.below_min_score}
+    report |= {"standing": given.standing.uses(), "facts": facts}
     report |= {"searched": place.searched, "warnings": place.warnings}
     return replace(view, report=ContextReport(**report, spent=_spent(view, budget), further=further))
 
@@ -449,6 +454,7 @@ class _Found:
     excluded: frozenset[UUID] = frozenset()
     facts: tuple[FactHit, ...] = ()
     degraded: tuple[str, ...] = ()
+    below_min_score: int = 0
 
     def facts_within(self, share: int) -> ShownFacts:
         """The facts that fit into half of the share: messages, which are verbatim, get the larger part."""
@@ -484,23 +490,33 @@ def _recall(
         with services.database.reading() as db:
             in_run = frozenset(sessions.ids_of_run(db, request.run_id))
     query = _search_request(services, request, end_user_id, in_run | {UUID(message_id) for message_id in kept})
-    degraded: tuple[str, ...] = ()
+    search_request.check(services.settings, replace(query, min_score=request.recall.min_score))
+    mode, degraded = request.recall.mode, tuple[str, ...]()
     charge_search(services, user_id)
     try:
-        hits = _search(services, user_id, query, mode=request.recall.mode)
+        found = _search(services, user_id, query, mode=mode)
     except errors.DatabaseUnavailable:
         raise
     except errors.EnvironmentFailure as error:
         log.warning("recall_degraded", error_code=error.code)
-        degraded = (RECALL,)  # keyword search needs neither the vector store nor a model
-        hits = _search(services, user_id, query, mode="keyword")
+        mode, degraded = "keyword", (RECALL,)  # keyword search needs neither the vector store nor a model
+        found = _search(services, user_id, query, mode=mode)
+    hits = _fitting(found, mode, request.recall.min_score)
     text_analyzer = analyzer(services.settings.keyword_language).of(request.query or "")
     around = None
-    if request.recall.top_k is None and request.recall.min_score is None:
+    if request.recall.top_k is None and not request.recall.min_score:
         around = partial(search.turns_around, services, request.flow_id, hits, query)
     packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
     facts = _facts(services, request, end_user_id) if request.recall.facts else ()
-    return _Found(request.counter, packer, in_run, facts, degraded)
+    return _Found(request.counter, packer, in_run, facts, degraded, below_min_score=len(found) - len(hits))
+
+
+def _fitting(found: Sequence[Hit], mode: Mode, min_score: float | None) -> list[Hit]:
+    """The hits that may be recalled. By default one must fit; then further ones may answer a part of the question."""
+    least = bands.min_score_of(mode, min_score)
+    if min_score is None and any(hit.score >= least for hit in found):
+        least *= FURTHER_HITS
+    return [hit for hit in found if hit.score >= least]
 
 
 def _facts(services: Services, request: ContextRequest, end_user_id: str | None) -> tuple[FactHit, ...]:
@@ -531,7 +547,6 @@ def _search_request(
         top_k=services.settings.max_top_k if request.recall.top_k is None else request.recall.top_k,
         session_id=request.session_id if within_session else None,
         end_user_id=end_user_id,
-        min_score=request.recall.min_score,
         neighbors=TURNS_AROUND,
         exclude_message_ids=sorted(excluded)[: search_request.MAX_EXCLUDED],
         memory_base_ids=request.memory_base_ids,
@@ -541,6 +556,7 @@ def _search_request(
         since=request.recall.since,
         until=request.recall.until,
         corrections=request.recall.corrections,
+        fold_alike=True,
         passages=False,
     )
 

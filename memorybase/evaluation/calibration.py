@@ -25,6 +25,10 @@ class Scored:
     def best(self) -> float:
         return self.results[0][1] if self.results else 0.0
 
+    @property
+    def first_is_right(self) -> bool:
+        return bool(self.results) and self.results[0][0] in self.evidence
+
 
 @dataclass(frozen=True, slots=True)
 class Band:
@@ -51,12 +55,14 @@ class Cut:
     """The effect of a min_score.
 
     `false_alarms`: the share of unanswerable questions that still have a result. `missed`: the share of answerable
-    questions without an answering message left. None without such questions.
+    questions without an answering message left. `lost`: the share of right first results that are left out. None
+    without such questions.
     """
 
     min_score: float
     false_alarms: float | None
     missed: float | None
+    lost: float | None
 
 
 def bands(scored: Sequence[Scored]) -> list[Band]:
@@ -90,15 +96,22 @@ def best_scores(scored: Sequence[Scored]) -> BestScores | None:
     return BestScores(len(scored), float(low), float(middle), float(high))
 
 
-def cuts(scored: Sequence[Scored]) -> list[Cut]:
+def cuts(scored: Sequence[Scored], min_scores: Sequence[float] = MIN_SCORES) -> list[Cut]:
     unanswered = [question.best if question.results else -1.0 for question in scored if not question.evidence]
     right = [
         max((score for name, score in question.results if name in question.evidence), default=-1.0)
         for question in scored
         if question.evidence
     ]
+    first = [question.best for question in scored if question.first_is_right]
     return [
-        Cut(at, _share([best >= at for best in unanswered]), _share([best < at for best in right])) for at in MIN_SCORES
+        Cut(
+            at,
+            _share([best >= at for best in unanswered]),
+            _share([best < at for best in right]),
+            _share([best < at for best in first]),
+        )
+        for at in min_scores
     ]
 
 

@@ -230,11 +230,16 @@ def _calibrated(
     def candidates(line: Floats) -> tuple[Floats, Floats]:
         """The logits of the candidates, and their derivatives by the slope and the bias."""
         scaled = line[0] * sums
+        highest = np.maximum(np.maximum.reduceat(scaled, starts), scoring.NO_ANSWER)
         log_sums = np.logaddexp(np.logaddexp.reduceat(scaled, starts), scoring.NO_ANSWER)
         shares = np.exp(scaled - np.repeat(log_sums, sizes))
-        means = np.repeat(np.add.reduceat(shares * sums, starts), sizes)
+        means = np.add.reduceat(shares * sums, starts)
+        # As the score itself: many candidates with equal sums compete like MOST_ALIKE.
+        most = highest + math.log(scoring.MOST_ALIKE)
+        means = np.where(log_sums > most, np.where(highest > scoring.NO_ANSWER, highest / line[0], 0.0), means)
+        log_sums = np.minimum(log_sums, most)
         logits = scaled + line[1] - scoring.COMPETITION * np.repeat(log_sums, sizes)
-        return logits, np.stack([sums - scoring.COMPETITION * means, np.ones(len(sums))], axis=1)
+        return logits, np.stack([sums - scoring.COMPETITION * np.repeat(means, sizes), np.ones(len(sums))], axis=1)
 
     center, spread = (np.zeros(2), np.full(2, np.inf))
     if toward is not None:

@@ -39,6 +39,7 @@ from memorybase.read_models import sessions
 from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import request as search_request
 from memorybase.search import search as answer
+from memorybase.search.bands import MIN_SCORE
 from memorybase.services import Services
 
 Json = dict[str, Any]
@@ -79,10 +80,12 @@ class FlowMemory(Protocol):
 
     def context(self, request: Json) -> Json:
         """The view of history, summary and memories. `request`: session_id, token_budget, preset and optionally query,
-        run_id, node_id, end_user_id."""
+        run_id, node_id, end_user_id and `recall`, the options of the recall."""
 
-    def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
-        """Messages of the flow's memory bases, best first."""
+    def search(
+        self, query: str, *, top_k: int, session_id: str | None = None, min_score: float = MIN_SCORE
+    ) -> list[Json]:
+        """Messages of the flow's memory bases, best first, each text once."""
 
     def put_chat_memory(self, node_id: str, fields: Json) -> Json:
         """Create or configure the memory of a Chat Memory node."""
@@ -152,9 +155,18 @@ class OverHttp:
         with _domain_errors():
             return _sent(self.client.build_context(flow_id=self.flow, **request))
 
-    def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
+    def search(
+        self, query: str, *, top_k: int, session_id: str | None = None, min_score: float = MIN_SCORE
+    ) -> list[Json]:
         with _domain_errors():
-            answer = self.client.search_flow(flow_id=self.flow, query=query, top_k=top_k, session_id=session_id)
+            answer = self.client.search_flow(
+                flow_id=self.flow,
+                query=query,
+                top_k=top_k,
+                session_id=session_id,
+                min_score=min_score,
+                fold_alike=True,
+            )
         return [_sent(hit) for hit in answer.results]
 
     def put_chat_memory(self, node_id: str, fields: Json) -> Json:
@@ -242,12 +254,25 @@ class InProcess:
         return read_history(conversation, history_request, mode="node", node_id=request["node_id"]).view.as_dict()
 
     def context(self, request: Json) -> Json:
-        resolved = {"preset": PRESETS[request["preset"]], "run_id": self._row("run", request.get("run_id"))}
+        resolved = {
+            "preset": PRESETS[request["preset"]],
+            "run_id": self._row("run", request.get("run_id")),
+            "recall": context.RecallOptions(**request.get("recall", {})),
+        }
         context_request = context.ContextRequest(flow_id=self._flow_id, **request | resolved)
         return context.build_context(self.services, self.user_id, context_request).as_dict()
 
-    def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
-        request = search_request.SearchRequest(query=query, flow_id=self._flow_id, top_k=top_k, session_id=session_id)
+    def search(
+        self, query: str, *, top_k: int, session_id: str | None = None, min_score: float = MIN_SCORE
+    ) -> list[Json]:
+        request = search_request.SearchRequest(
+            query=query,
+            flow_id=self._flow_id,
+            top_k=top_k,
+            session_id=session_id,
+            min_score=min_score,
+            fold_alike=True,
+        )
         return [_json(hit) for hit in answer.search(self.services, self.user_id, request).results]
 
     def put_chat_memory(self, node_id: str, fields: Json) -> Json:

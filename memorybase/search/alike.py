@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
+from uuid import UUID
 
 from memorybase.messages import message_text
 from memorybase.search import queries
@@ -24,19 +26,24 @@ def normalized(text: str) -> str:
 def fold(services: Services, candidates: Sequence[Candidate], top_k: int) -> list[Candidate]:
     """The top_k of one flow's candidates (best first, each message once), each with how many others are like it."""
     compared = candidates[:COMPARED]
-    if not compared:
-        return []
+    shapes = Counter(_shape(candidate) for candidate in compared)
+    ids = [candidate.message_id for candidate in compared if shapes[_shape(candidate)] > 1]
+    if not ids:
+        return list(compared[:top_k])
     with services.database.reading(on_replica=True) as db:
-        messages = queries.fetch_messages(
-            db, compared[0].target.flow_id, [candidate.message_id for candidate in compared]
-        )
-    best: dict[str, Candidate] = {}
+        contents = queries.fetch_contents(db, compared[0].target.flow_id, ids)
+    best: dict[str | UUID, Candidate] = {}
     for candidate in compared:
-        message = messages.get(candidate.message_id)
-        if message is None:  # deleted since its verification
-            continue
-        text = normalized(message_text(message.content)) or str(message.id)
-        first = best.setdefault(text, candidate)
+        # Without a text that is like no other: or it was deleted since its verification.
+        text = normalized(message_text(contents.get(candidate.message_id)))
+        key = text or candidate.message_id
+        first = best.setdefault(key, candidate)
         if first is not candidate:
-            best[text] = first._replace(alike=first.alike + 1)
+            best[key] = first._replace(alike=first.alike + 1)
     return list(best.values())[:top_k]
+
+
+def _shape(candidate: Candidate) -> tuple[int, int, float] | None:
+    """What messages with the same text have in common, as far as it is known without the text."""
+    facts = candidate.facts
+    return None if facts is None else (facts.terms, facts.first_person, round(candidate.coverage, 6))

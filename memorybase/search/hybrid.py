@@ -13,7 +13,7 @@ from memorybase.keyword_index import queries as postings
 from memorybase.queries import token_vectors
 from memorybase.queries.token_vectors import TokensAt
 from memorybase.search import keyword_search, late_interaction, pins, queries, scoring, signals
-from memorybase.search.keyword_search import QueryTerms
+from memorybase.search.keyword_search import Floats, QueryTerms
 from memorybase.search.queries import Facts, Target
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest, passes
@@ -148,7 +148,8 @@ def score(
         dense = np.array([scoring.DENSE_UNKNOWN if found.score < 0 else found.score for found, _ in pairs])
         described = signals.Candidates(facts, turns, dense)
         stored = _tokens_at(db, target, late_interaction.positions_needed(described)) if tokens else {}
-    columns = signals.columns(question, terms, described)
+    covered = terms.coverage(described.positions)
+    columns = signals.columns(question, terms, described, covered)
     weights = scoring.WITHOUT_TOKENS
     if tokens is not None:
         weights = scoring.WITH_TOKENS
@@ -161,14 +162,37 @@ def score(
     if request.weights is not None:
         weights = request.weights.applied(weights)
     scores, bias = weights.scores(columns)
+    relevance = _relevance(request, question, terms, weights.name, columns, scores)
     fused: list[Candidate] = []
     for index, (candidate, message) in enumerate(pairs):
         recency = _recency(half_life, message.timestamp, now)
-        total = round(float(scores[index]) * recency, SCORE_DIGITS)
+        total = round(float(scores[index]) * relevance * recency, SCORE_DIGITS)
         if total >= (request.min_score or 0):
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
-            fused.append(candidate._replace(score=total, values=values, bias=bias, weights=weights, recency=recency))
+            fused.append(
+                candidate._replace(
+                    score=total, values=values, bias=bias, weights=weights, recency=recency, relevance=relevance,
+                    coverage=float(covered[index] * (1 - columns["repeats"][index])),
+                )
+            )  # fmt: skip
     return fused
+
+
+def _relevance(
+    request: SearchRequest,
+    question: Question,
+    terms: QueryTerms,
+    weight_set: str,
+    columns: Mapping[str, Floats],
+    scores: Floats,
+) -> float:
+    """The factor of all scores of a search. Words alone do not tell: without vectors it is 1, except for small talk."""
+    if question.is_small_talk:
+        return scoring.LEAST_RELEVANCE
+    if request.mode == "keyword":
+        return 1.0
+    words = len(question.terms) + len(question.names)
+    return scoring.RELEVANCE[weight_set].of(columns, scores, words, terms.collected.documents)
 
 
 def _tokens_at(db: OrmSession, target: Target, positions: Collection[int]) -> dict[int, TokensAt]:

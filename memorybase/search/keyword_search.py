@@ -123,6 +123,10 @@ class QueryTerms:
             total += _saturated(term, times, K1)
         return total / self.best_possible
 
+    def occurrences(self, positions: Positions) -> Floats:
+        """How many words at each position are the question's."""
+        return sum((term.times_at(positions) for term in self.terms), np.zeros(len(positions)))
+
     def coverage(self, positions: Positions) -> Floats:
         """The share of the question's terms that occur at each position, weighted by rarity: 0 to 1."""
         total = sum(term.rarity for term in self.terms)

@@ -9,14 +9,11 @@ from memorybase.search.request import SearchRequest
 from memorybase.search.stored_candidates import Candidate
 
 PINNED_CANDIDATES = 64  # pinned messages, the last captured first, that a search scores whatever else it finds
-# In mode dense, where a score is a cosine: unrelated sentences seldom reach it, related ones usually do.
-DENSE_LIMIT = 0.3
 
 
 def leads(request: SearchRequest, score: float, *, pinned: bool) -> bool:
     """Whether a message comes before all that are not pinned."""
-    limit = DENSE_LIMIT if request.mode == "dense" else bands.FAIR.low
-    return pinned and score >= max(limit, request.min_score or 0)
+    return pinned and score >= max(bands.min_score_of(request.mode), request.min_score or 0)
 
 
 def ordered(request: SearchRequest, candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -357,6 +357,12 @@ def fetch_messages(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict
     return {message.id: message for message in messages if message.flow_id == flow_id}
 
 
+def fetch_contents(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Any]:
+    """What these messages of the flow say, without those that are muted; cheaper than whole messages."""
+    rows = db.execute(_contents(), {"ids": ids})
+    return {id_: content for id_, of_flow, content in rows if of_flow == flow_id}
+
+
 def neighbours(db: OrmSession, flow_id: UUID, positions: Collection[tuple[str, int]], *, count: int) -> list[Neighbour]:
     """The `count` turns with text before and after each (session id, seq), in seq order, each once."""
     found: dict[UUID, Neighbour] = {}
@@ -443,6 +449,13 @@ def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
 @lru_cache
 def _messages() -> sa.Select[Message]:
     return sa.select(Message).where(Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false())
+
+
+@lru_cache
+def _contents() -> sa.Select[Any]:
+    return sa.select(Message.id, Message.flow_id, Message.content).where(
+        Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false()
+    )
 
 
 @lru_cache

@@ -41,6 +41,10 @@ _ASKS_TIME = re.compile(
     r"^\W*(?:(?:by|from|since|until|till) )?when\b|\b(?:what|which) (?:date|year|month|day|weekday|time)\b|\bhow long\b"
 )
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|often|old|long)\b")
+_IS_QUESTION = re.compile(
+    r"^\W*(?:what|when|where|which|whom?|whose|why|how|is|are|was|were|do|does|did|have|has|had|can|could|should|would"
+    r"|will)\b|[?\u061f\uff1f]\W*$"
+)
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|we|our)\b")
 _ASKS_OTHER_SIDE = re.compile(
     r"\b(?:did|have|had|were) you\b"
@@ -76,6 +80,16 @@ _ASKS_ORDER = re.compile(
 )
 _WORDS = re.compile(r"[\w\u0900-\u0df3'\u2019-]+")  # Indic vowel signs are no word characters
 
+# What is said without asking for anything, in the languages of keyword search.
+_SMALL_TALK = frozenset(
+    "hi hello hey hiya yo thanks thank thx ty ok okay yes yeah yep nope bye goodbye good morning evening afternoon "
+    "night great nice cool fine sure perfect awesome wow hm hmm lol haha please welcome sorry alright go continue "
+    "lot much "
+    "hallo danke ja nein bitte guten morgen abend tschüss bonjour salut merci oui non au revoir hola gracias sí "
+    "buenos buenas adiós ciao grazie buongiorno sì olá obrigado obrigada sim bom hoi dank bedankt nee cześć "
+    "dziękuję tak nie merhaba teşekkürler evet привет спасибо да нет 你好 谢谢 नमस्ते مرحبا شكرا".split()
+)
+
 MOST_KEYWORDS = 3
 MOST_DECLINED = 50  # words whose other forms are looked up as names; a question is shorter
 
@@ -97,6 +111,8 @@ class Question:
     asks_help: bool  # with something now, so that standing wishes matter; not about what was said before
     in_first_person: bool  # true outside English, where the signal is unknown
     is_keywords: bool  # up to three words, each a term or a name: no sentence says what is asked
+    is_small_talk: bool  # "hi", "thanks a lot": nothing is asked
+    is_question: bool  # by its first word in English, or its mark
     periods: tuple[Period, ...]
     asks_first: bool = False  # of several events
     asks_latest: bool = False
@@ -139,6 +155,8 @@ def parse(query: str, *, language: str, speakers: Collection[str], now: datetime
         asks_help=bool(_ASKS_HELP.search(folded)) and not asks_other_side and not _ASKS_TO_RECALL.search(folded),
         in_first_person=bool(_FIRST_PERSON.search(folded)),
         is_keywords=_is_keywords(query, own),
+        is_small_talk=_is_small_talk(query, own),
+        is_question=bool(_IS_QUESTION.search(query.casefold())),
         periods=periods,
         asks_first=not periods and bool(_ASKS_FIRST.search(folded)),
         asks_latest=not periods and bool(_ASKS_LATEST.search(folded)),
@@ -177,6 +195,8 @@ def _foreign(
         asks_help=False,
         in_first_person=True,
         is_keywords=_is_keywords(query, own),
+        is_small_talk=_is_small_talk(query, own),
+        is_question=bool(_IS_QUESTION.search(query.casefold())),
         periods=periods,
         asks_first=not periods and "asks_first" in asks,
         asks_latest=not periods and "asks_latest" in asks,
@@ -186,6 +206,11 @@ def _foreign(
 
 def _is_keywords(query: str, own: keywords.Analyzer) -> bool:
     return 0 < len(own.asked_words(query)) == len(own.words(query)) <= MOST_KEYWORDS
+
+
+def _is_small_talk(query: str, own: keywords.Analyzer) -> bool:
+    kept = own.kept(own.words(query))
+    return bool(kept) and _SMALL_TALK.issuperset(kept)
 
 
 def _without_name_terms(asked: Asked, query: str, own: keywords.Analyzer, names: Collection[str]) -> Asked:

@@ -10,6 +10,7 @@ is so short.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,6 +42,7 @@ SIGNALS: Mapping[str, str] = {
     "opening": "the question asks for the order of topics: a user's message early in its session",
     "first_person": "log of the number of words such as I and my, if the question has none",
     "capitals": "capitalized words inside a sentence, most of them names: up to three, as a share",
+    "repeats": "the message only asks the question again: 1",
 }
 
 # One good candidate alone is likelier to be the answer than one among many as good. So each sum loses most of the
@@ -48,9 +50,8 @@ SIGNALS: Mapping[str, str] = {
 # wins if all others are weak.
 COMPETITION = 0.85
 NO_ANSWER = 8.0
-
-# Of the results below this score, two to four in a hundred are right (`make bench-scores`).
-WEAK_SCORE = 0.1
+# What many messages say is not improbable for that: they count as at most so many.
+MOST_ALIKE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Weights:
 
 # Of `first`, `latest` and `opening`: too few questions ask for them to fit a weight (`make bench-corrections`).
 SEQUENCE = 2.0
+# A repetition of the question has all of its words, and answers nothing: it loses about as much as they give.
+REPETITION = -12.0
 
 # In mode keyword, and where a generation has no token vectors.
 WITHOUT_TOKENS = Weights(
@@ -99,6 +102,7 @@ WITHOUT_TOKENS = Weights(
         "opening": SEQUENCE,
         "first_person": 0.3,
         "capitals": 0.75,
+        "repeats": REPETITION,
     },
 )
 WITH_TOKENS = Weights(
@@ -125,6 +129,7 @@ WITH_TOKENS = Weights(
         "opening": SEQUENCE,
         "first_person": 0.24,
         "capitals": 0.62,
+        "repeats": REPETITION,
     },
 )
 # For a message without a vector (mode keyword, or not embedded yet): the usual cosine.
@@ -136,8 +141,43 @@ SETS: Mapping[str, Weights] = {weights.name: weights for weights in (WITH_TOKENS
 
 
 def log_sum(sums: Floats) -> float:
-    """The log of the summed exponentials of one search's candidates and of "no answer"."""
-    return float(np.logaddexp.reduce(np.append(sums, NO_ANSWER)))
+    """The log of the summed exponentials of one search's candidates and of "no answer", within MOST_ALIKE."""
+    all_sums = np.append(sums, NO_ANSWER)
+    return float(min(np.logaddexp.reduce(all_sums), all_sums.max() + np.log(MOST_ALIKE)))
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Whether the store knows anything of what is asked: the logistic function of what a search's candidates show.
+
+    The weights are those of the highest cosine, of `two_before` and `nearby` of the best candidate, and of the log of
+    the number of the flow's messages: among many, some are close by chance. `no_words` is added if the question has
+    stop words alone.
+    """
+
+    bias: float
+    no_words: float
+    dense: float
+    two_before: float
+    nearby: float
+    messages: float
+
+    def of(self, columns: Mapping[str, Floats], scores: Floats, words: int, messages: int) -> float:
+        best = int(np.argmax(scores))
+        logit = self.bias + self.messages * math.log1p(messages) + (0.0 if words else self.no_words)
+        logit += self.dense * float(np.max(columns["dense"] * (1 - columns["repeats"])))
+        logit += self.nearby * float(columns["nearby"][best])
+        if self.two_before:
+            logit += self.two_before * float(columns["two_before"][best])
+        return max(LEAST_RELEVANCE, 1 / (1 + math.exp(-logit)))
+
+
+# Fitted with `make bench-scores FIT=1`, by the name of the set of weights.
+RELEVANCE: Mapping[str, Relevance] = {
+    WITH_TOKENS.name: Relevance(bias=-4.8, no_words=-4.0, dense=9.8, two_before=6.5, nearby=7.6, messages=-0.72),
+    WITHOUT_TOKENS.name: Relevance(bias=-2.5, no_words=-3.2, dense=14.2, two_before=0.0, nearby=8.1, messages=-0.64),
+}
+LEAST_RELEVANCE = 0.01  # also of small talk, which asks for nothing: scores keep their order
 
 
 @lru_cache(maxsize=256)

@@ -24,6 +24,7 @@ from memorybase.queries.ownership import check_flow, not_found, require_memory_b
 from memorybase.quotas.charges import charge_search
 from memorybase.search import (
     alike,
+    echoes,
     hybrid,
     pins,
     queries,
@@ -213,17 +214,21 @@ def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Targ
 
 
 def _top(services: Services, candidates: Iterable[Candidate], request: SearchRequest) -> list[Candidate]:
-    """The top_k candidates, each message once; alike ones folded if the request says so."""
+    """The top_k candidates, each message once; repetitions below what they repeat, and alike ones folded if the request
+    says so."""
     spreads = request.mode != "dense" and query_parser.asks_order(request.query, services.settings.keyword_language)
+    enough = max(request.top_k, echoes.COMPARED)
     best: dict[UUID, Candidate] = {}
     for candidate in pins.ordered(request, candidates):
         best.setdefault(candidate.message_id, candidate)
-        if len(best) == request.top_k and not request.fold_alike and not spreads:
+        if len(best) == enough and not request.fold_alike and not spreads:
             break
     found = list(best.values())
+    if request.mode != "dense":
+        found = echoes.originals_first(services, request.query, found)
     if spreads:
         found = spread.over_sessions(found, len(found) if request.fold_alike else request.top_k)
-    return alike.fold(services, found, request.top_k) if request.fold_alike else found
+    return alike.fold(services, found, request.top_k) if request.fold_alike else found[: request.top_k]
 
 
 def turns_around(
@@ -318,8 +323,11 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
         "weights": "tuned" if candidate.weights.tuned else "default",
         "weight_set": candidate.weights.name,
         "recency": candidate.recency,
+        "relevance": round(candidate.relevance, SCORE_DIGITS),
         **match,
     }
+    if candidate.own_score is not None:
+        parts["own_score"] = candidate.own_score
     return parts if candidate.reranked is None else {"reranker": round(candidate.reranked, SCORE_DIGITS), **parts}
 
 

@@ -21,6 +21,9 @@ from memorybase.search.query_parser import Question
 SHORT = 40  # terms; people's turns are below it, and most of a user's requests
 MOST_CAPITALS = 3
 OPENING = 32  # turns: a topic is mostly opened in the first of a session
+OWN_TERMS = 1  # that a repeated question may have, unless the question is keywords
+REPEATED = 0.5  # the share of the question's words, by rarity, that a repetition has at least
+SAME_TEXT = 0.97  # cosine
 PRECEDING_STEPS = (-2, -1)  # the question that a candidate answers is often among these turns
 
 
@@ -75,18 +78,19 @@ def positions_around(facts: Sequence[Facts]) -> set[int]:
     return {message.position + step for message in facts for step in STEP_WEIGHTS if message.seq + step > 0}
 
 
-def columns(question: Question, terms: QueryTerms, candidates: Candidates) -> dict[str, Floats]:
-    """Every signal, with one value for each candidate."""
+def columns(question: Question, terms: QueryTerms, candidates: Candidates, covered: Floats) -> dict[str, Floats]:
+    """Every signal, with one value for each candidate. `covered`: the share of the question's words in each."""
     facts, lengths, traits, dense = candidates.facts, candidates.lengths, candidates.traits, candidates.dense
     neighbor_weights = {step: candidates.neighbor_weight(step) for step in STEP_WEIGHTS if step}
     excess = long(lengths)
-    coverage = terms.coverage(candidates.positions) ** 3
+    coverage = covered**3
+    repeats = _repeats(question, terms, covered, candidates)
     unasked = np.zeros(len(facts))
     lateness = _lateness(facts) if question.asks_first or question.asks_latest else unasked
     return {
         "dense": dense,
         "nearby": terms.scores_with_neighbors(candidates.positions, neighbor_weights),
-        "topic": _best_in_session(dense, facts),
+        "topic": _best_in_session(dense * (1 - repeats), facts),
         "reply": _preceding(terms, candidates) * neighbor_weights[-1] * _ended_in_question(candidates.neighbors(-1)),
         "coverage": coverage * (1 - shortness(lengths)),
         "keywords": coverage * question.is_keywords,
@@ -102,6 +106,7 @@ def columns(question: Question, terms: QueryTerms, candidates: Candidates) -> di
         "latest": lateness * question.asks_latest,
         "opening": _opening(facts) if question.asks_order else unasked,
         "capitals": np.minimum([message.capitals for message in facts], MOST_CAPITALS) / MOST_CAPITALS,
+        "repeats": repeats,
     }
 
 
@@ -114,6 +119,19 @@ def shortness(lengths: Floats) -> Floats:
 def long(lengths: Floats) -> Floats:
     """0 up to 40 terms, then the log of length / 40."""
     values: Floats = np.log(np.maximum(lengths, SHORT) / SHORT)
+    return values
+
+
+def _repeats(question: Question, terms: QueryTerms, covered: Floats, candidates: Candidates) -> Floats:
+    """1 for a message that only asks the question again, perhaps in other words."""
+    own_terms = candidates.lengths - terms.occurrences(candidates.positions) - len(question.names)
+    asks = _has_trait(candidates.traits, Traits.ENDS_IN_QUESTION)
+    # What has a value of the kind that the question asks for is no repetition: "Does the plan allow 40 connections?"
+    for wanted, trait in ((question.asks_number, Traits.TELLS_NUMBER), (question.asks_time, Traits.TELLS_TIME)):
+        asks *= 1 - wanted * _has_trait(candidates.traits, trait)
+    is_question = (covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))
+    is_same = question.is_question & (candidates.dense >= SAME_TEXT) & (own_terms <= 0)
+    values: Floats = np.maximum(asks * is_question, is_same)
     return values
 
 

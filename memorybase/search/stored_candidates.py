@@ -53,9 +53,12 @@ class Candidate(NamedTuple):
     weights: Weights | None = None
     bias: float = 0.0
     recency: float = 1.0
+    relevance: float = 1.0  # of the whole search
     reranked: float | None = None  # the reranker's score, if there is one
     cosine: float | None = None  # in mode dense, before the correction for length
     alike: int = 0  # other candidates with the same text that are folded into it
+    coverage: float = 0.0  # the share of the question's words that the message has; 0 if it repeats the question
+    own_score: float | None = None  # before it changed places with another candidate
 
     @property
     def chunk_id(self) -> str:

@@ -16,11 +16,11 @@ from memorybase.conversation.context import ContextRequest, RecallOptions
 from memorybase.conversation.session_memory.presets import PRESETS
 from memorybase.ids import flow_id
 from memorybase.messages import ROLES
+from memorybase.search.bands import MIN_SCORE, min_score_of
 from memorybase.search.parts import MAX_FACTOR, PARTS, PartWeights
 from memorybase.search.request import MODES, SearchRequest
 
 DEFAULT_K, MAX_K = 10, 50
-DEFAULT_MIN = 0.05
 DEFAULT_BUDGET, MAX_BUDGET = 600, 100_000
 NO_SESSION = "playground: no session"  # has no history; a context needs a session
 DAYS = (1, 7, 30, 365)
@@ -33,7 +33,7 @@ class Setting:
 
     mode: str = "hybrid"
     k: int = DEFAULT_K
-    min_score: float = DEFAULT_MIN
+    min_score: float = MIN_SCORE
     half_life: float | None = None
     corrections: bool | None = None
     weights: PartWeights = field(default_factory=PartWeights)
@@ -43,7 +43,7 @@ class Setting:
         values: dict[str, Any] = {
             "mode": self.mode if self.mode != "hybrid" else None,
             "k": self.k if self.k != DEFAULT_K else None,
-            "min": f"{self.min_score:g}" if self.min_score != DEFAULT_MIN else None,
+            "min": f"{self.min_score:g}" if self.min_score != min_score_of(self.mode) else None,
             "recent": None if self.half_life is None else f"{self.half_life:g}",
             "corrections": _flag(self.corrections) or None,
         }
@@ -170,10 +170,12 @@ def _setting(query: QueryParams, prefix: str, default: Setting) -> Setting:
     factors = {
         part: _number(query, f"{prefix}w.{part}", getattr(default.weights, part), 0, MAX_FACTOR) for part in PARTS
     }
+    mode = _one_of(query, f"{prefix}mode", MODES, default=default.mode)
+    min_score = default.min_score if mode == default.mode else min_score_of(mode)
     return Setting(
-        mode=_one_of(query, f"{prefix}mode", MODES, default=default.mode),
+        mode=mode,
         k=int(_number(query, f"{prefix}k", default.k, 1, MAX_K)),
-        min_score=_number(query, f"{prefix}min", default.min_score, 0, 1),
+        min_score=_number(query, f"{prefix}min", min_score, 0, 1),
         half_life=None if recent == "" else _number({f"{prefix}recent": recent}, f"{prefix}recent", 0, 0, 36_500),
         corrections=None if corrections == "" else corrections == "1",
         weights=PartWeights(**factors),

@@ -22,6 +22,7 @@ NEIGHBOR_CHARS = 160
 NO_TEXT = "(no text)"
 
 # The axis of every walk, in logits: a score of 0.5 is at 0.
+LITTLE_KNOWN = 0.9  # relevance; above it a step would tell nothing
 LOW, HIGH = -24.0, 6.0
 COSINE = Band("cosine", 0.0)  # in mode dense: not comparable with the bands
 
@@ -141,12 +142,15 @@ def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step
             text = f"Shares {', '.join(f'“{word}”' for word in words[:4])}"
         steps.append(Step(part, text, signed(share), *_span(at, at + share), against=share < 0))
         at += share
+    if parts.get("relevance", 1) < LITTLE_KNOWN:
+        text = "Little here is about what was asked"
+        steps.append(Step("age", text, f"\N{MULTIPLICATION SIGN}{parts['relevance']:.2f}"))
     if (parts.get("recency") or 1) != 1:
         steps.append(Step("age", "Is older: part of the score fades", f"\N{MULTIPLICATION SIGN}{parts['recency']:.2f}"))
     if "reranker" in parts:
         steps.append(Step("age", "The reranker's score replaces it", f"{parts['reranker']:.2f}"))
-    if parts.get("own_score", score) < score:
-        text = "Its own score: that of the message which it corrects replaces it"
+    if parts.get("own_score", score) != score:
+        text = "Its own score, before it moved to another place"
         steps.append(Step("age", text, rounded(parts["own_score"])))
     return [*steps, Step("score", "Score", rounded(score))]
 

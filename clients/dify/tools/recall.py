@@ -11,6 +11,7 @@ from dify_plugin.entities.tool import ToolInvokeMessage
 from memorybase_api import CallFailed, Memory
 
 DEFAULT_TOP_K = 5
+MIN_SCORE = 0.05  # below it hits seldom answer: the server's default for contexts
 NOTHING = "Nothing was found in the memory."
 
 
@@ -24,11 +25,13 @@ class RecallTool(Tool):
             error = context
         elif query:
             in_conversation = tool_parameters.get("scope") == "conversation"
+            min_score = tool_parameters.get("min_score")
             try:
                 found = Memory.of(self.runtime.credentials).search(
                     context.flow,
                     query,
                     top_k=int(tool_parameters.get("top_k") or DEFAULT_TOP_K),
+                    min_score=MIN_SCORE if min_score is None else float(min_score),
                     end_user=context.user,
                     session=context.session if in_conversation else None,
                 )

@@ -109,7 +109,10 @@ class DeleteMemory:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recall:
-    """Puts the session's history, summary and memories relevant to the query under `into`, as messages."""
+    """Puts the session's history, summary and memories relevant to the query under `into`, as messages.
+
+    `min_score` of a memory: by default the server's; 0 leaves none out.
+    """
 
     memory: FlowMemory
     node_id: str
@@ -117,11 +120,14 @@ class Recall:
     into: str = "context"
     token_budget: int = 2_000
     preset: str = "token_buffer"
+    min_score: float | None = None
 
     def __call__(self, state: State, config: RunnableConfig) -> Json:
         call = NodeCall.of(config)
         query = Variables(state, call).text(self.query, "query")
         request = {**context_request(self.node_id, call, self.token_budget, self.preset), "query": query}
+        if self.min_score is not None:
+            request["recall"] = {"min_score": self.min_score}
         return {
             self.into: self.memory.outbox.read(
                 "context", list[BaseMessage](), lambda: to_messages(self.memory.context(request))

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,10 +14,11 @@ import pytest
 from harness.clients import connected, http_answer, losing_answers, scripted
 from harness.served import Served, serve_api
 from harness.waiting import wait_until
-from memorybase_client import errors, models
+from memorybase_client import AgentMemory, errors, models
 
 from memorybase.settings import Settings
 
+PATIENCE = 60.0  # seconds that a read of an agent's memory may take
 KINDS = ("sync", "async")
 CHAT = "/flows/support/chat-memories/llm"
 JOB = {
@@ -85,6 +87,20 @@ def failed(status: str, code: str, *, retryable: bool, **headers: str) -> bytes:
 
 def found(body: Any, **options: Any) -> bytes:
     return http_answer("200 OK", json.dumps(body).encode(), **options)
+
+
+def test_an_agents_memory_recalls_only_what_fits_and_each_text_once(served: Served, tmp_path: Path) -> None:
+    opened = AgentMemory(
+        "harbour", url=served.url, key=served.api.secret, outbox=tmp_path / "outbox", timeout_seconds=PATIENCE
+    )
+    with opened as memory:
+        for session_id, text in (("a", "Berth 12 is free"), ("b", "berth 12 is free!"), ("c", "Bring a rope")):
+            memory.capture(session_id, said(text))
+        memory.flush()
+        recalled = memory.recall("Which berth is free?") or []
+        assert [(hit.content.casefold().strip("!"), hit.alike) for hit in recalled] == [("berth 12 is free", 1)]
+        assert [memory.recall(query) for query in ("hi", "Thank you very much!", "zeppelin")] == [[], [], []]
+        assert len(memory.recall("hi", min_score=0) or []) == 2
 
 
 @pytest.mark.usefixtures("worker")

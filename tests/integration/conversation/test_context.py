@@ -236,7 +236,10 @@ def many(world: World, count: int = 60, *, words: int = 30) -> None:
 def test_in_a_new_session_memories_get_the_whole_budget(world: World, base: UUID, budget: int) -> None:
     many(world)
 
-    view = context(world, "new", end_user_id="eve", query="What are my cats called?", token_budget=budget)
+    everything = RecallOptions(min_score=0)
+    view = context(
+        world, "new", end_user_id="eve", query="What are my cats called?", token_budget=budget, recall=everything
+    )
 
     assert base
     assert kinds(view) == ["recall"]
@@ -244,6 +247,31 @@ def test_in_a_new_session_memories_get_the_whole_budget(world: World, base: UUID
     spent = account(view).spent
     assert (spent.summary, spent.history, spent.recall + spent.unused) == (0, 0, budget)
     assert spent.recall == view.report.tokens_after
+
+
+def test_only_what_fits_is_recalled_and_the_report_counts_the_rest(world: World, base: UUID) -> None:
+    asked = {"end_user_id": "eve", "token_budget": 500}
+
+    for query in ("hi", "Thanks a lot!", "zeppelin"):
+        view = context(world, "new", query=query, **asked)
+        everything = context(world, "new", query=query, **asked, recall=RecallOptions(min_score=0))
+        assert (kinds(view), account(view).below_min_score) == ([], 2), query
+        assert (kinds(everything), account(everything).below_min_score) == (["recall"], 0), query
+
+    found = context(world, "new", query="What is my cat called?", **asked)
+    assert base
+    assert "My cat is Minka." in recalled(found)
+    with pytest.raises(InvalidRequest, match="min_score must be from 0 to 1"):
+        context(world, "new", query="cat", **asked, recall=RecallOptions(min_score=1.5))
+
+
+def test_many_messages_that_fit_equally_well_are_all_recalled(world: World, base: UUID) -> None:
+    many(world, words=3)
+
+    view = context(world, "new", end_user_id="eve", query="What are my cats called?", token_budget=4_000)
+
+    assert base
+    assert len(account(view).recalled) > 50
 
 
 def test_memories_get_their_share_and_history_gets_the_rest(world: World, base: UUID) -> None:

@@ -92,6 +92,8 @@ class TestSearchMemory:
         assert found(after=week) == ["The fence is green.", "The fence is old."]
         assert found(before=week) == ["Is the fence green?"]
         assert len(memory.call("search_memory", query="fence", top_k=1)["results"]) == 1
+        assert memory.call("search_memory", query="thanks")["results"] == [], "nothing fits"
+        assert len(memory.call("search_memory", query="thanks", min_score=0)["results"]) == 3
 
     def test_a_hit_has_its_neighbours_and_says_whether_it_is_pending(self, api: Api, memory: McpClient) -> None:
         api.capture("one", "The fence is green.", "three")
@@ -114,7 +116,7 @@ class TestSearchMemory:
         padding = "Nothing of interest happened on that day. " * 200
         api.capture(f"{padding} The fence is green. {padding}")
 
-        hit = memory.call("search_memory", query="green fence")["results"][0]
+        hit = memory.call("search_memory", query="green fence", min_score=0)["results"][0]
 
         assert "The fence is green." in hit["content"]
         assert len(hit["content"]) < 4_100

@@ -20,8 +20,9 @@ from memorybase.memory_bases import regenerate
 from memorybase.models import Posting, Speaker
 from memorybase.search import hybrid, keyword_search
 from memorybase.search import search as answer
+from memorybase.search.bands import MIN_SCORE
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import SIGNALS, WEAK_SCORE
+from memorybase.search.scoring import SIGNALS
 from memorybase.search.search import Hit
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
@@ -244,7 +245,7 @@ class TestSignals:
         assert hit.parts is not None
         assert hit.parts["signals"].keys() == SIGNALS.keys()
         total = hit.parts["bias"] + sum(each["share"] for each in hit.parts["signals"].values())
-        assert hit.score == pytest.approx(1 / (1 + 2.718281828459045**-total), abs=1e-4)
+        assert hit.score == pytest.approx(hit.parts["relevance"] / (1 + 2.718281828459045**-total), abs=1e-4)
         assert (signal(hit, "speaker"), signal(hit, "number"), signal(hit, "time"), signal(hit, "wish")) == (1, 1, 0, 0)
         assert 0 < hit.score < 1
 
@@ -330,9 +331,9 @@ class TestKeywords:
     ) -> None:
         best, *others = search(world, base, query)
         assert best.content == self.SAID[expected]
-        assert best.score > 3 * WEAK_SCORE
+        assert best.score > 3 * MIN_SCORE
         assert all(hit.score < best.score / 3 for hit in others), "the turns around it only have the words nearby"
 
     @each_row("query", ["zeppelin", "purple zeppelin"])
     def test_words_that_no_message_has_find_only_weak_results(self, world: World, base: UUID, query: str) -> None:
-        assert all(hit.score < WEAK_SCORE for hit in search(world, base, query))
+        assert all(hit.score < MIN_SCORE for hit in search(world, base, query))

@@ -27,8 +27,10 @@ from packaging.version import Version
 import memorybase
 from api import failures
 from memorybase import errors
+from memorybase.search.bands import MIN_SCORE
 
-PROJECT = Path(__file__).parents[3] / "clients" / "python"
+ROOT = Path(__file__).parents[3]
+PROJECT = ROOT / "clients" / "python"
 RELEASED = Path(__file__).parents[1] / "api" / "released"
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = {
@@ -137,6 +139,25 @@ def test_every_error_of_the_server_has_its_class(subtests: pytest.Subtests) -> N
 def test_the_version_is_the_servers() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     assert project["version"] == memorybase_client.__version__ == memorybase.__version__
+
+
+COPIES_OF_MIN_SCORE = {
+    "clients/python/src/memorybase_client/_async/agent_memory.py": r"^MIN_SCORE = (\S+)",
+    "clients/typescript/src/ai/index.ts": r"^export const MIN_SCORE = (\S+);",
+    "clients/n8n/nodes/shared/recall.ts": r"^export const MIN_SCORE = (\S+);",
+    "clients/langflow/recall.py": r"^MIN_SCORE = (\S+)",
+    "clients/dify/tools/recall.py": r"^MIN_SCORE = (\S+)",
+    "clients/dify/tools/recall.yaml": r"- name: min_score\n(?:    .*\n)*?    default: (\S+)",
+    "memorybase/integrations/coding_agents/hook.py": r"^MIN_SCORE = (\S+)",
+}
+
+
+def test_what_recalls_for_a_model_has_the_servers_minimum_score() -> None:
+    found = {}
+    for file, pattern in COPIES_OF_MIN_SCORE.items():
+        copies = re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+        found[file] = [float(copy) for copy in copies]
+    assert found == {file: [MIN_SCORE] for file in COPIES_OF_MIN_SCORE}
 
 
 def test_the_server_which_contains_the_client_has_its_requirements() -> None:

@@ -103,9 +103,7 @@ class TestShown:
     def test_a_walk_names_the_own_score_of_a_message_that_was_raised(self) -> None:
         parts = {"signals": {"dense": {"value": 1.0, "share": 5.0}}, "bias": -4.0, "own_score": 0.31}
         *_, own, score = shown.walk(parts, 0.75, [])
-        assert (own.text, own.amount) == (
-            "Its own score: that of the message which it corrects replaces it", "0.31",
-        )  # fmt: skip
+        assert (own.text, own.amount) == ("Its own score, before it moved to another place", "0.31")
         assert score.amount == "0.75"
         assert "Its own score" not in str(shown.walk(parts, 0.31, []))
 

@@ -10,7 +10,7 @@ import type {
 import { Api, deadline } from '../shared/api';
 import type { Outcome } from '../shared/api';
 import { failOnErrorProperty, flowOf, flowProperty, isTool, sessionOf, sessionProperties, textParameter } from '../shared/parameters';
-import { quoted, search } from '../shared/recall';
+import { MIN_SCORE, quoted, search } from '../shared/recall';
 import type { Memory, Scope } from '../shared/recall';
 
 const SEARCH_MS = 5_000;
@@ -83,7 +83,18 @@ export class MemorybaseRecall implements INodeType {
         type: 'collection',
         placeholder: 'Add Option',
         default: {},
-        options: [failOnErrorProperty, flowProperty],
+        options: [
+          failOnErrorProperty,
+          flowProperty,
+          {
+            displayName: 'Minimum Score',
+            name: 'minScore',
+            type: 'number',
+            typeOptions: { minValue: 0, maxValue: 1, numberPrecision: 2 },
+            default: MIN_SCORE,
+            description: 'Messages with a lower score are left out; 0 leaves none out',
+          },
+        ],
       },
     ],
   };
@@ -117,8 +128,9 @@ async function recall(context: IExecuteFunctions, itemIndex: number): Promise<Ou
     });
   }
   const topK = Number(context.getNodeParameter('topK', itemIndex, 5));
+  const minScore = Number(context.getNodeParameter('options.minScore', itemIndex, MIN_SCORE));
   const api = await Api.of(context, itemIndex);
-  const found = await search(api, flow, { query, topK, scope, signal: deadline(context, SEARCH_MS) });
+  const found = await search(api, flow, { query, topK, minScore, scope, signal: deadline(context, SEARCH_MS) });
   if (found.ok) return found;
   context.logger.warn(`memorybase: the memory could not be searched. ${found.message}`, { flowId: flow.id });
   if (context.getNodeParameter('options.failOnError', itemIndex, false) === true) {

@@ -5,6 +5,8 @@ import type { Api, Flow, Outcome } from './api';
 
 const MOST_QUERY_CHARS = 8_000;
 const MOST_EXCLUDED = 1_000;
+/** Below it hits seldom answer: the server's default for contexts. */
+export const MIN_SCORE = 0.05;
 
 /** Where to search: one session, the sessions of one end user, or with neither the whole flow. */
 export interface Scope {
@@ -15,6 +17,7 @@ export interface Scope {
 export interface Search {
   query: string;
   topK: number;
+  minScore?: number;
   scope: Scope;
   /** Ids of messages that the model sees already. */
   exclude?: string[];
@@ -32,7 +35,13 @@ export interface Memory extends IDataObject {
 
 /** The best messages. A flow of which nothing was stored yet has none. */
 export async function search(api: Api, flow: Flow, wanted: Search): Promise<Outcome<Memory[]>> {
-  const body: IDataObject = { flow_id: flow.id, query: wanted.query.slice(0, MOST_QUERY_CHARS), top_k: wanted.topK };
+  const body: IDataObject = {
+    flow_id: flow.id,
+    query: wanted.query.slice(0, MOST_QUERY_CHARS),
+    top_k: wanted.topK,
+    min_score: wanted.minScore ?? MIN_SCORE,
+    fold_alike: true,
+  };
   if (wanted.scope.sessionId !== undefined) body.session_id = wanted.scope.sessionId;
   if (wanted.scope.endUserId !== undefined) body.end_user_id = wanted.scope.endUserId;
   if (wanted.exclude !== undefined) body.exclude_message_ids = wanted.exclude.slice(-MOST_EXCLUDED);

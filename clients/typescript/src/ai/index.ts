@@ -20,6 +20,8 @@ import { memoriesOf, withMemories } from "./recall.js";
 import { watched } from "./stream.js";
 
 export const TOKEN_BUDGET = 1_000;
+/** Below it hits seldom answer: the server's default for contexts. */
+export const MIN_SCORE = 0.05;
 export const DEADLINE_SECONDS = 2;
 export const BACK_OFF_SECONDS = 10;
 
@@ -42,7 +44,7 @@ export interface MemoryOptions {
   scope?: "session" | "flow" | undefined;
   /** Maximum tokens of the memories, estimated; 0 recalls nothing. */
   tokenBudget?: number | undefined;
-  /** Minimum score of a memory, from 0 to 1. */
+  /** Minimum score of a memory, from 0 to 1; by default MIN_SCORE, and 0 leaves none out. */
   minScore?: number | undefined;
   /** Whether to capture what is said; by default true. */
   capture?: boolean | undefined;
@@ -155,7 +157,7 @@ class Memory {
   }
 
   async #recalled({ call, prompt, turn }: Seen, signal: AbortSignal): Promise<string | undefined> {
-    const { client, flowId, tokenBudget = TOKEN_BUDGET, minScore, scope } = this.#options;
+    const { client, flowId, tokenBudget = TOKEN_BUDGET, minScore = MIN_SCORE, scope } = this.#options;
     const query = questionOf(prompt).trim().slice(0, LONGEST_QUERY).trim();
     if (!query || tokenBudget <= 0) {
       return undefined;
@@ -170,7 +172,7 @@ class Memory {
       : scope === "flow"
         ? {}
         : { session_id: call.sessionId };
-    const fields = { flow_id: flowId, query, top_k: TOP_K, min_score: minScore, ...where };
+    const fields = { flow_id: flowId, query, top_k: TOP_K, min_score: minScore, fold_alike: true, ...where };
     const { results } = await client.searchFlow(fields, { signal });
     const text = memoriesOf(results, prompt, tokenBudget);
     this.#remember(runId, text);

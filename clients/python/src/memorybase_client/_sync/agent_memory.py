@@ -26,6 +26,7 @@ TIMEOUT_SECONDS = 2.0
 SETTLE_SECONDS = 1.0
 AWAY_SECONDS = 5.0  # without another attempt, after one that failed
 MAX_QUERY_CHARS = 8_000  # the server's default
+MIN_SCORE = 0.05  # of a recall: below it hits seldom answer; the server's default for contexts
 
 
 class AgentMemory:
@@ -98,8 +99,8 @@ class AgentMemory:
         min_score: float | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> list[models.Hit] | None:
-        """Messages of the flow that fit the query, best first; only those with this metadata, if it is given. None if
-        memorybase is away."""
+        """Messages of the flow that fit the query, best first, each text once; only those with this metadata, if it is
+        given. Without `min_score` none below MIN_SCORE; 0 keeps all. None if memorybase is away."""
         if not query.strip():
             return []
         self._settle()
@@ -111,8 +112,9 @@ class AgentMemory:
                 top_k=top_k,
                 session_id=session_id,
                 end_user_id=end_user_id or self.end_user_id,
-                min_score=min_score,
+                min_score=MIN_SCORE if min_score is None else min_score,
                 metadata=metadata,
+                fold_alike=True,
             )
             return answer.results
 

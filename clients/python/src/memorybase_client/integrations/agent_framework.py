@@ -94,11 +94,13 @@ class MemorybaseContextProvider(ContextProvider):
         *,
         top_k: int = TOP_K,
         end_user_id: str | None = None,
+        min_score: float | None = None,
     ) -> None:
         super().__init__(source_id)
         self._memory = memory
         self._top_k = top_k
         self._end_user_id = end_user_id
+        self._min_score = min_score
 
     async def before_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
@@ -116,6 +118,7 @@ class MemorybaseContextProvider(ContextProvider):
             session_id=storable_id(session_id),
             top_k=self._top_k,
             end_user_id=self._end_user_id,
+            min_score=self._min_score,
         )
         if hits:
             context.extend_instructions(self.source_id, quoted(hits))

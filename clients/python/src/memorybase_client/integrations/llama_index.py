@@ -62,6 +62,7 @@ class MemorybaseMemory(BaseMemory):
     end_user_id: str | None = None
     limit: int = LATEST
     top_k: int = 0
+    min_score: float | None = None
 
     _own: deque[_Own] = PrivateAttr(default_factory=lambda: deque(maxlen=LATEST))
     _view: list[ChatMessage] | None = PrivateAttr(default=None)  # what set() has set, and what was put since
@@ -149,8 +150,9 @@ class MemorybaseMemory(BaseMemory):
         if not query or self.top_k <= 0:
             return []
         hits = earlier_hits(
-            self.memory, query, session_id=self._session, top_k=self.top_k, end_user_id=self.end_user_id
-        )
+            self.memory, query,
+            session_id=self._session, top_k=self.top_k, end_user_id=self.end_user_id, min_score=self.min_score,
+        )  # fmt: skip
         text = quoted(hits or [])
         return [ChatMessage(role="system", content=text)] if text else []
 
@@ -170,6 +172,7 @@ class MemorybaseMemoryBlock(BaseMemoryBlock[str]):
     memory: AgentMemory = Field(exclude=True)
     end_user_id: str | None = None
     top_k: int = TOP_K
+    min_score: float | None = None
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         query = next((each.content for each in reversed(messages or ()) if each.role.value == "user"), None)
@@ -177,8 +180,9 @@ class MemorybaseMemoryBlock(BaseMemoryBlock[str]):
             return ""
         session_id = storable_id(str(block_kwargs.get("session_id") or "-"))
         hits = await asyncio.to_thread(
-            earlier_hits, self.memory, query, session_id=session_id, top_k=self.top_k, end_user_id=self.end_user_id
-        )
+            earlier_hits, self.memory, query,
+            session_id=session_id, top_k=self.top_k, end_user_id=self.end_user_id, min_score=self.min_score,
+        )  # fmt: skip
         return quoted(hits or [])
 
     async def _aput(self, messages: list[ChatMessage]) -> None:

@@ -76,6 +76,7 @@ class ContextReport(BaseModel):
     over_budget: bool
     counter: str
     degraded: list[str]
+    below_min_score: int = 0
     spent: Spent
     further: Further
 

@@ -15,6 +15,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from memorybase_client import errors
+from memorybase_client._async.agent_memory import MIN_SCORE
 from memorybase_client.mcp import answers
 from memorybase_client.mcp.answers import (
     BuiltContext,
@@ -77,12 +78,15 @@ async def search_memory(
     before: Annotated[datetime | None, Field(description="Only messages up to this time.")] = None,
     role: Annotated[Role | None, Field(description="Only messages of this role.")] = None,
     neighbors: Annotated[int, Field(ge=0, le=5, description="Messages to show on either side of a hit.")] = 1,
+    min_score: Annotated[
+        float, Field(ge=0, le=1, description="Minimum score of a hit; 0 shows weak ones.")
+    ] = MIN_SCORE,
 ) -> Found:
     """Search the messages of earlier conversations, best first. Use it before you say that you do not know something
     that may have been said before."""
     hits = await _search(
         scope_of(call), query, top_k=top_k, session_id=session_id, roles=None if role is None else [role],
-        since=after, until=before, neighbors=neighbors,
+        since=after, until=before, neighbors=neighbors, min_score=min_score, fold_alike=True,
     )  # fmt: skip
     return Found(results=[answers.hit(found) for found in hits])
 

@@ -1,0 +1,80 @@
+"""Messages that say nothing of their own rank below what they repeat: earlier questions, and answers that quote."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from harness.world import World
+
+from memorybase.search import search as answer
+from memorybase.search.bands import MIN_SCORE
+from memorybase.search.request import SearchRequest
+from memorybase.search.search import Hit
+
+FACT = "My boat Aurora lies at berth 12."
+QUESTION = "Where does my boat Aurora lie?"
+
+
+@pytest.fixture
+def world(sqlite_world: World) -> World:
+    """On SQLite only: no statement of these tests is new."""
+    return sqlite_world
+
+
+def flow_of(world: World, *said: str) -> UUID:
+    """A memory base of messages "role: text", each in a session of its own."""
+    base = world.new_base(threshold=1)
+    for number, each in enumerate(said):
+        role, text = each.split(": ", 1)
+        world.say(f"s{number}", {"role": role, "content": text})
+    world.settle()
+    return base
+
+
+def search(world: World, base: UUID, query: str, **wanted: Any) -> list[Hit]:
+    request = SearchRequest(memory_base_id=base, query=query, explain=True, **wanted)
+    return answer.search(world.services, world.user_id, request).results
+
+
+def test_a_question_that_was_asked_before_is_weak_and_lowers_nothing(world: World) -> None:
+    alone = flow_of(world, f"user: {FACT}", "user: It needs fuel.")
+    asked = flow_of(world, f"user: {FACT}", "user: It needs fuel.", f"user: {QUESTION}", "user: where does Aurora lie?")
+    for mode in ("hybrid", "keyword"):
+        (best, *_), (found, *others) = (search(world, base, QUESTION, mode=mode) for base in (alone, asked))
+        assert found.content == best.content == FACT, mode
+        assert found.score > 0.8 * best.score, mode
+        assert all(hit.score < MIN_SCORE for hit in others if hit.content.endswith("?")), mode
+
+
+def test_what_has_the_same_words_but_states_something_is_no_repetition(world: World) -> None:
+    base = flow_of(
+        world, "user: I am allergic to peanuts.", "user: Does the plan allow 40 connections?", "user: Hello."
+    )
+    for query, content in (
+        ("allergic peanuts", "I am allergic to peanuts."),
+        ("How many connections does the plan allow?", "Does the plan allow 40 connections?"),
+    ):
+        best, *_ = search(world, base, query)
+        assert (best.content, best.score > MIN_SCORE) == (content, True)
+
+
+def test_an_answer_ranks_below_the_message_that_it_repeats(world: World) -> None:
+    told = "assistant: You told me: my boat Aurora lies at berth 12. Where does my boat Aurora lie? At berth 12."
+    base = flow_of(world, f"user: {FACT}", told, "user: Berths are let from May on.")
+    for top_k in (1, 10):
+        first, *others = search(world, base, QUESTION, top_k=top_k)
+        assert first.content == FACT
+        if others:
+            assert others[0].content == told.removeprefix("assistant: ")
+            assert first.parts is not None
+            assert first.parts["own_score"] == others[0].score < first.score, "they changed places"
+
+
+def test_an_answer_that_was_first_or_says_it_alone_keeps_its_place(world: World) -> None:
+    known = "assistant: The boat Aurora lies at berth 12, next to the crane."
+    base = flow_of(world, known, "user: The boat Aurora lies at berth 12.", "user: The crane is red.")
+    hits = search(world, base, "Where is the boat Aurora and the crane?")
+    assert hits[0].content == known.removeprefix("assistant: ")
+    assert all(hit.parts is not None and "own_score" not in hit.parts for hit in hits)
