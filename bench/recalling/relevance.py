@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from memorybase.evaluation.fitting import minimum
 from memorybase.search import query_parser
 
 NAMES = ("bias", "no_words", "dense", "two_before", "nearby", "messages")
@@ -37,8 +38,6 @@ def seen(query: str, results: Sequence[Mapping[str, Any]], messages: int) -> See
 def fit(searches: Sequence[tuple[Seen, bool, str]]) -> dict[str, float]:
     """The weights, from searches with whether the store knows the answer, and their group: groups count alike, and so
     do those with and without an answer."""
-    from scipy.optimize import minimize
-
     used = [each for each in searches if not each[0].is_small_talk]
     values = np.array([each.values for each, _, _ in used])
     known = np.array([is_known for _, is_known, _ in used], dtype=np.float64)
@@ -56,6 +55,11 @@ def fit(searches: Sequence[tuple[Seen, bool, str]]) -> dict[str, float]:
         slope = scaled.T @ (weight * (1 / (1 + np.exp(-logits)) - known))
         return float(total), slope + 2 * PENALTY * np.append(0.0, weights[1:])
 
-    found = minimize(loss, np.zeros(len(NAMES)), jac=True).x / deviation
+    def curvature(weights: Any) -> Any:
+        chance = 1 / (1 + np.exp(-(scaled @ weights)))
+        spread = scaled.T @ ((weight * chance * (1 - chance))[:, None] * scaled)
+        return spread + 2 * PENALTY * np.diag([0.0, *[1.0] * (len(NAMES) - 1)])
+
+    found = minimum(loss, curvature, np.zeros(len(NAMES))) / deviation
     found[0] -= found[1:] @ mean[1:]
     return {name: round(float(each), 2) for name, each in zip(NAMES, found, strict=True)}

@@ -25,7 +25,8 @@ PENALTY = 1e-3  # on the squared weights of signals divided by their standard de
 # How far calibration may move from a prior: standard deviations of the slope, in proportion, and of the bias.
 SLOPE_DEVIATION = 0.5
 BIAS_DEVIATION = 1.0
-SCALES = math.exp(-3), math.exp(3)  # bounds of the factor between a prior's weights and a softmax's
+EXPONENTS = -5.0, 5.0  # bounds of the logarithm of a factor
+GOLDEN = (math.sqrt(5) - 1) / 2
 MOST_STEPS = 200
 TOLERANCE = 1e-12  # of the loss: a step that gains less is the last
 
@@ -96,7 +97,7 @@ def fit(
     def curvature(weights: Floats) -> Floats:
         return lists.curvature(weights) + 2 * penalty * np.eye(len(weights))
 
-    weights = _minimum(loss, curvature, center) / deviation
+    weights = minimum(loss, curvature, center) / deviation
     if not calibrated:
         return Fit(weights, 0.0)
     slope, bias = _calibrated(questions, weights, shares, None if prior is None else (1 / scale, prior.bias))
@@ -144,7 +145,7 @@ class _Lists:
         return logs - np.log(np.add.reduceat(np.exp(logs), self.starts))[self.question]
 
 
-def _minimum(
+def minimum(
     loss: Callable[[Floats], tuple[float, Floats]], curvature: Callable[[Floats], Floats], start: Floats
 ) -> Floats:
     """The minimum of a smooth function of few variables by Newton's method; `curvature` is positive definite."""
@@ -166,18 +167,18 @@ def _minimum(
     return at
 
 
+def _lowest(function: Callable[[float], float]) -> float:
+    """Where a function of one variable is lowest between EXPONENTS, by golden-section search."""
+    low, high = EXPONENTS
+    while high - low > 1e-6:
+        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        low, high = (low, right) if function(left) < function(right) else (left, high)
+    return (low + high) / 2
+
+
 def _scale(lists: _Lists, weights: Floats) -> float:
     """The factor with which these weights fit best: a softmax and a chance need sums of different size."""
-
-    def loss(factor: Floats) -> tuple[float, Floats]:
-        value, slope = lists.loss(factor[0] * weights)
-        return value, np.array([slope @ weights])
-
-    def curvature(factor: Floats) -> Floats:
-        return np.array([[weights @ lists.curvature(factor[0] * weights) @ weights + TINY]])
-
-    least, most = SCALES
-    return float(np.clip(_minimum(loss, curvature, np.ones(1))[0], least, most))
+    return math.exp(_lowest(lambda exponent: lists.loss(math.exp(exponent) * weights)[0]))
 
 
 def cross_validate(questions: Sequence[JudgedCandidates], shares: Mapping[str, float] | None = None) -> list[list[str]]:
@@ -227,39 +228,46 @@ def _calibrated(
     counts = np.repeat([of for _, of in weighted], sizes)
     hits = np.concatenate([question.hits for question, _ in weighted])
 
-    def candidates(line: Floats) -> tuple[Floats, Floats]:
-        """The logits of the candidates, and their derivatives by the slope and the bias."""
-        scaled = line[0] * sums
+    def logits(slope: float) -> Floats:
+        """Of the candidates, without the bias."""
+        scaled = slope * sums
         highest = np.maximum(np.maximum.reduceat(scaled, starts), scoring.NO_ANSWER)
         log_sums = np.logaddexp(np.logaddexp.reduceat(scaled, starts), scoring.NO_ANSWER)
-        shares = np.exp(scaled - np.repeat(log_sums, sizes))
-        means = np.add.reduceat(shares * sums, starts)
-        # As the score itself: many candidates with equal sums compete like MOST_ALIKE.
-        most = highest + math.log(scoring.MOST_ALIKE)
-        means = np.where(log_sums > most, np.where(highest > scoring.NO_ANSWER, highest / line[0], 0.0), means)
-        log_sums = np.minimum(log_sums, most)
-        logits = scaled + line[1] - scoring.COMPETITION * np.repeat(log_sums, sizes)
-        return logits, np.stack([sums - scoring.COMPETITION * np.repeat(means, sizes), np.ones(len(sums))], axis=1)
+        log_sums = np.minimum(log_sums, highest + math.log(scoring.MOST_ALIKE))
+        competing: Floats = scaled - scoring.COMPETITION * np.repeat(log_sums, sizes)
+        return competing
 
-    center, spread = (np.zeros(2), np.full(2, np.inf))
+    center, pull = (1.0, 0.0), np.zeros(2)
     if toward is not None:
-        center, spread = np.array(toward), np.array([SLOPE_DEVIATION * toward[0], BIAS_DEVIATION])
-    pull = 1 / spread**2 / len(questions)
+        center = toward
+        pull = 1 / np.array([SLOPE_DEVIATION * toward[0], BIAS_DEVIATION]) ** 2 / len(questions)
 
-    def loss(line: Floats) -> tuple[float, Floats]:
-        logits, derivatives = candidates(line)
-        value = counts @ (np.logaddexp(0, logits) - hits * logits) + pull @ (line - center) ** 2 / 2
-        slope = (counts * (_logistic(logits) - hits)) @ derivatives + pull * (line - center)
-        return float(value), slope
+    def bias_of(slope: float) -> Floats:
+        """The best bias; the loss is convex in it."""
+        known = logits(slope)
 
-    def curvature(line: Floats) -> Floats:
-        logits, derivatives = candidates(line)  # without their own curvature (Gauss-Newton), so that it is positive
-        chance = _logistic(logits)
-        spread_out: Floats = derivatives.T @ ((counts * chance * (1 - chance))[:, None] * derivatives)
-        return spread_out + np.diag(pull + TINY)
+        def loss(bias: Floats) -> tuple[float, Floats]:
+            value = counts @ (np.logaddexp(0, known + bias) - hits * (known + bias))
+            away = bias - center[1]
+            fall = counts @ (_logistic(known + bias) - hits) + pull[1] * away
+            return float(value + pull[1] * away[0] ** 2 / 2), fall
 
-    slope, bias = _minimum(loss, curvature, np.array((1.0, 0.0) if toward is None else toward))
-    return float(slope), float(bias)
+        def curvature(bias: Floats) -> Floats:
+            chance = _logistic(known + bias)
+            return np.array([[counts @ (chance * (1 - chance)) + pull[1] + TINY]])
+
+        return minimum(loss, curvature, np.array([center[1]]))
+
+    def total(exponent: float) -> float:
+        slope = center[0] * math.exp(exponent)
+        bias = bias_of(slope)
+        found = logits(slope) + bias
+        value = counts @ (np.logaddexp(0, found) - hits * found)
+        return float(value + pull @ (np.array([slope, bias[0]]) - center) ** 2 / 2)
+
+    # The number of alike candidates that count has a bound, so the loss has edges along the slope.
+    slope = center[0] * math.exp(_lowest(total))
+    return slope, float(bias_of(slope)[0])
 
 
 def _logistic(logits: Floats) -> Floats:

@@ -3425,8 +3425,9 @@ export interface components {
         /**
          * ContextReport
          * @description The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
-         *     larger one would add. `facts` were derived by a model, best first. `searched`: whose messages memories were sought
-         *     in; null without a search.
+         *     larger one would add. `facts` were derived by a model, best first. `below_min_score`: how many messages the search
+         *     found and the recall left out, because their score is too low. `searched`: whose messages memories were sought in;
+         *     null without a search.
          */
         ContextReport: {
             /**
@@ -3483,6 +3484,11 @@ export interface components {
              * @description The memories in the view, in its order.
              */
             recalled: components["schemas"]["Recalled"][];
+            /**
+             * Below Min Score
+             * @description How many messages the search found that are not recalled because of `min_score`.
+             */
+            below_min_score: number;
             /**
              * Standing
              * @description The standing statements in the view, in its order.
@@ -12124,6 +12130,10 @@ export interface components {
             weight_set?: string;
             /** @description The factor for the age of the message. */
             recency?: number | null;
+            /** @description The factor for how much the store knows of what is asked. */
+            relevance?: number | null;
+            /** @description The score before the result changed places with another. */
+            own_score?: number;
             /** @description The score of the reranker, if one is set. */
             reranker?: number;
             /** @description In mode `dense`: the cosine before the correction for length. */
@@ -17482,7 +17492,8 @@ export interface operations {
                      *             "latest": 2,
                      *             "opening": 2,
                      *             "first_person": 0.24,
-                     *             "capitals": 0.62
+                     *             "capitals": 0.62,
+                     *             "repeats": -12
                      *           }
                      *         },
                      *         "without_token_vectors": {
@@ -17505,7 +17516,8 @@ export interface operations {
                      *             "latest": 2,
                      *             "opening": 2,
                      *             "first_person": 0.3,
-                     *             "capitals": 0.75
+                     *             "capitals": 0.75,
+                     *             "repeats": -12
                      *           }
                      *         }
                      *       },
@@ -17604,7 +17616,8 @@ export interface operations {
                      *             "latest": 2,
                      *             "opening": 2,
                      *             "first_person": 0.24,
-                     *             "capitals": 0.62
+                     *             "capitals": 0.62,
+                     *             "repeats": -12
                      *           }
                      *         },
                      *         "without_token_vectors": {
@@ -17627,7 +17640,8 @@ export interface operations {
                      *             "latest": 2,
                      *             "opening": 2,
                      *             "first_person": 0.3,
-                     *             "capitals": 0.75
+                     *             "capitals": 0.75,
+                     *             "repeats": -12
                      *           }
                      *         }
                      *       },
@@ -19524,7 +19538,7 @@ export interface operations {
                      *           "session_id": "ben-2",
                      *           "node_id": "answer",
                      *           "kind": "recall",
-                     *           "score": 0.583,
+                     *           "score": 0.58,
                      *           "query": "Where is my boat?",
                      *           "at": "2026-01-15T09:30:00Z"
                      *         }
@@ -20891,6 +20905,7 @@ export interface operations {
                      *             "degraded": [],
                      *             "summary": null,
                      *             "recalled": [],
+                     *             "below_min_score": 0,
                      *             "standing": [],
                      *             "facts": [],
                      *             "spent": {
@@ -20975,7 +20990,7 @@ export interface operations {
                      *             "at": "2026-01-15T09:30:00Z",
                      *             "query": "Where is my boat?",
                      *             "verdict": "fits",
-                     *             "best_score": 0.583,
+                     *             "best_score": 0.58,
                      *             "tokens": {
                      *               "recall": 61,
                      *               "history": 0,
@@ -20988,7 +21003,7 @@ export interface operations {
                      *             "memories": [
                      *               {
                      *                 "message_id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
-                     *                 "score": 0.583,
+                     *                 "score": 0.58,
                      *                 "edited": false,
                      *                 "message": {
                      *                   "id": "a2d91663-9882-5a4d-bc93-0264fad7470b",
@@ -22048,7 +22063,7 @@ export interface operations {
                      *           "snippet_start": 0,
                      *           "snippet_end": 40,
                      *           "timestamp": "2026-01-15T09:30:00Z",
-                     *           "score": 0.479,
+                     *           "score": 0.474,
                      *           "pending": false,
                      *           "metadata": {
                      *             "topic": "allergies"
@@ -22139,6 +22154,10 @@ export interface operations {
                      *                 "value": 0,
                      *                 "share": 0
                      *               },
+                     *               "repeats": {
+                     *                 "value": 0,
+                     *                 "share": 0
+                     *               },
                      *               "two_before": {
                      *                 "value": 0.601,
                      *                 "share": 3.009
@@ -22152,6 +22171,7 @@ export interface operations {
                      *             "weights": "default",
                      *             "weight_set": "with_token_vectors",
                      *             "recency": 1,
+                     *             "relevance": 0.99,
                      *             "chunk": 0,
                      *             "source": "store"
                      *           },
@@ -24828,6 +24848,7 @@ export interface operations {
                      *         "degraded": [],
                      *         "summary": null,
                      *         "recalled": [],
+                     *         "below_min_score": 0,
                      *         "standing": [],
                      *         "facts": [],
                      *         "spent": {

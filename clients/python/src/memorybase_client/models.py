@@ -466,8 +466,9 @@ class ContextConfig(TypedDict):
 
 class ContextReport(Answer):
     """The report of a view, its memories and its standing statements in order, how its budget was spent, and what
-    a larger one would add. `facts` were derived by a model, best first. `searched`: whose messages memories
-    were sought in; null without a search.
+    a larger one would add. `facts` were derived by a model, best first. `below_min_score`: how many messages
+    the search found and the recall left out, because their score is too low. `searched`: whose messages
+    memories were sought in; null without a search.
     """
 
     kept: list[str]
@@ -492,6 +493,8 @@ class ContextReport(Answer):
     """What the summary of the view covers; null without one."""
     recalled: list[Recalled]
     """The memories in the view, in its order."""
+    below_min_score: int | None = None
+    """How many messages the search found that are not recalled because of `min_score`."""
     standing: list[StandingUse] = Field(default_factory=list)
     """The standing statements in the view, in its order."""
     facts: list[RecalledFact] = Field(default_factory=list)
@@ -2925,6 +2928,10 @@ class ScoreParts(Answer):
     """The name of the set of weights."""
     recency: float | None = None
     """The factor for the age of the message."""
+    relevance: float | None = None
+    """The factor for how much the store knows of what is asked."""
+    own_score: float | None = None
+    """The score before the result changed places with another."""
     reranker: float | None = None
     """The score of the reranker, if one is set."""
     dense: float | None = None
