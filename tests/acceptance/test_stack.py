@@ -158,7 +158,7 @@ class TestCommands:
         ]
         words = ("search", "a greyhound that steals", "--memory", "imported", "--url", warm.url, "--key", KEY)
         found = run_memorybase(*words)
-        assert "Biscuit" in found.stdout.splitlines()[1], found.stdout + found.stderr
+        assert "Biscuit" in found.stdout.splitlines()[2], found.stdout + found.stderr  # after the turn before
 
     def test_an_archive_of_another_system_is_ingested_and_searched(self, warm: EmbeddedStack, tmp_path: Path) -> None:
         archive = tmp_path / "export.zip"
