@@ -20,6 +20,7 @@ def test_a_capture_is_read_and_recalled_at_once(memory: AgentMemory) -> None:
     assert found is not None
     assert [message.content for message in found] == ["My boat lies at berth 12."]
     hits = memory.recall("Where is the boat?")
+    assert memory.recall("hi") == memory.recall("What is the capital of France?") == []
     assert hits is not None
     assert hits[0].content == "My boat lies at berth 12."
 
@@ -106,7 +107,7 @@ def test_a_refused_key_is_a_failure_with_its_reason(stack: Stack, flow: str, tmp
 def test_a_long_prompt_is_recalled_by_its_end(memory: AgentMemory) -> None:
     memory.capture("anna", BERTH)
     assert memory.messages("anna") is not None
-    hits = memory.recall("word " * 10_000 + "Where is the boat?")
+    hits = memory.recall("word " * 10_000 + "Where is the boat?", min_score=0)
     assert hits is not None
     assert [hit.content for hit in hits][:1] == ["My boat lies at berth 12."]
 

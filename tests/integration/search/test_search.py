@@ -27,6 +27,7 @@ from memorybase.embedding.source import DEFAULT_MODEL
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.models import Capture, LedgerEntry
 from memorybase.search import search as message_search
+from memorybase.search.bands import MIN_SCORE
 from memorybase.search.request import SearchRequest
 from memorybase.search.snippets import SNIPPET_CHARS
 from memorybase.sessions import edits
@@ -779,6 +780,8 @@ def test_search_works_with_a_real_store_and_model(world: Corpus, chroma_url: str
         assert ids(real.search("When must I pay?", memory_base_id=base_id, session_id="s")) == [invoice, cat]
         (hit,) = real.search("white wine", memory_base_id=base_id, top_k=1)
         assert (hit.message_id, hit.pending) == (wine, True)
+        for unknown in ("hi", "thank you", "Where is the boat?", "zeppelin"):
+            assert real.search(unknown, memory_base_id=base_id, mode="hybrid", min_score=MIN_SCORE) == [], unknown
         real.ingest(base_id, "tonight")
 
         def found() -> message_search.Hit:
