@@ -28,7 +28,7 @@ def alike(likeness: float) -> Callable[[str, str], float]:
 
 def corrections(query: str, messages: list[Said], likeness: float = 0.6) -> list[Correction]:
     sought = sought_by(query, ENGLISH)
-    return find(messages, stated(messages, query, sought, ENGLISH), query, alike(likeness))
+    return find(messages, stated(messages, query, sought, ENGLISH), query, alike(likeness), ENGLISH)
 
 
 @each_row(
