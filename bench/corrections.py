@@ -132,12 +132,12 @@ def measure_events(loaded: Loaded) -> dict[str, dict[str, float]]:
     }
 
 
-def measure_changes(loaded: Loaded, *, show: bool) -> dict[str, Any]:
+def measure_changes(loaded: Loaded, name: str, pairs: Sequence[changes.Pair], *, show: bool) -> dict[str, Any]:
     """How many pairs are marked: of the changes that should be, and of the traps that should not."""
-    counted: dict[str, Counter[str]] = {"changes": Counter(), "traps": Counter()}
+    counted = {each: dict.fromkeys(("pairs", "marked", "later_first"), 0) for each in ("changes", "traps")}
     others, took = 0, []
-    for number, pair in enumerate(changes.pairs()):
-        conversation = corpora.chat("changes", changes.conversation(f"pair{number}", pair))
+    for number, pair in enumerate(pairs):
+        conversation = corpora.chat("changes", changes.conversation(f"{name}{number}", pair))
         loaded.load(conversation)
         answer = loaded.client.search_memory_base(loaded.memories[conversation.name], query=pair.question, top_k=TOP)
         took.append(answer.took_ms)
@@ -149,11 +149,12 @@ def measure_changes(loaded: Loaded, *, show: bool) -> dict[str, Any]:
         order = [name for name, _ in hits if name in {"earlier", "later"}]
         others += len(marks - {("earlier", "later")})
         counts = counted["changes" if pair.changed else "traps"]
-        counts += Counter(pairs=1, marked=int(marked), first=int(order[:1] == ["later"]))
+        counts["pairs"] += 1
+        counts["marked"] += marked
+        counts["later_first"] += order[:1] == ["later"]
         if show and (marked != pair.changed or marks - {("earlier", "later")}):
             print(f"    {'missed' if pair.changed and not marked else 'wrong'}: {pair.kind}: {pair.later} {marks}")
-    return {**{name: dict(each) for name, each in counted.items()}, "others": others,
-            "took_ms_p50": round(float(np.median(took)), 1)}  # fmt: skip
+    return {**counted, "others": others, "took_ms_p50": round(float(np.median(took)), 1)}
 
 
 def report(client: Client, chosen: argparse.Namespace) -> dict[str, Any]:
@@ -164,8 +165,9 @@ def report(client: Client, chosen: argparse.Namespace) -> dict[str, Any]:
             loaded.load(conversation)
         figures[corpus.name] = measure(loaded, corpus, show=chosen.show)
         print(f"{corpus.name}: {figures[corpus.name]}", flush=True)
-    figures["changes"] = measure_changes(loaded, show=chosen.show)
-    print(f"changes: {figures['changes']}", flush=True)
+    for name, pairs in (("pairs", changes.pairs()), ("unseen-pairs", changes.unseen_pairs())):
+        figures[name] = measure_changes(loaded, name, pairs, show=chosen.show)
+        print(f"{name}: {figures[name]}", flush=True)
     if chosen.only_changes:
         return figures
     figures["events"] = measure_events(loaded)

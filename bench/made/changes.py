@@ -1,8 +1,8 @@
-"""Sixty pairs of messages of one user, written by hand: the later one says that something changed, or only seems to.
+"""Pairs of messages of one user, by hand: the later one says that something changed, or only seems to.
 
-In thirty pairs it did change; thirty are traps: about another thing or another person, supposed, asked, quoted, denied
-or planned. Each pair is a conversation of its own, between turns about other things, which also have numbers, names and
-words such as "now".
+In half of the pairs it did change. The others are traps: about another thing or another person, supposed, asked,
+quoted, denied or planned. Sixty pairs were at hand when the rules were written, 64 were written afterwards. Each is a
+conversation of its own, between turns about other things, which also have numbers, names and words such as "now".
 """
 
 from __future__ import annotations
@@ -90,6 +90,75 @@ planned | Where do I live? | I live in Leipzig, near the botanical garden. | We 
 planned | Which editor do I use? | I use Vim for everything. | I plan to switch from Vim to Helix some day.
 """  # noqa: E501 - a row is a pair
 
+_UNSEEN_CHANGES = """
+place | Where do we store the winter tyres? | The winter tyres are stored at Hellmann's workshop. | We've moved the winter tyres to my uncle's barn.
+place | Where is the backup kept? | The backup is kept on the NAS in the office. | We switched the backup over to a cloud bucket in Frankfurt.
+place | Which school does Lena go to? | Lena goes to the Montessori school. | Lena left the Montessori school, she goes to the Goethe school now.
+place | Where do I live? | I'm living in Porto at the moment. | I relocated to Lisbon in May.
+number | What is the door code? | The door code is 4471. | They changed the door code, it's 9023 now.
+number | How many chickens do we have? | We have 6 chickens. | The fox got two, we're down to 4 chickens.
+number | How many credits do I need for the degree? | I need 180 credits for the degree. | Correction, I need 210 credits for the degree.
+name | Who is our landlord? | Our landlord is Mr. Brandt. | The house was sold, our new landlord is Mrs. Yildiz.
+name | Which phone provider do I have? | My phone provider is Telnova. | I cancelled Telnova and went over to Mobiko.
+name | Who coaches the under-12 team? | Coach Petra trains the under-12 team. | Petra stopped, the under-12 team is trained by Arne now.
+time | When is my dentist appointment? | My dentist appointment is on 3 May at 10:15. | The dentist rescheduled my appointment to 9 May at 14:00.
+time | When does the shop close? | The shop closes at 18:00. | The shop has longer hours, it closes at 20:00 now.
+time | When is the thesis due? | The thesis is due on October 1. | I got an extension, the thesis is due on November 15.
+preference | What music do I work to? | I listen to jazz when I work. | I stopped listening to jazz when I work, it's ambient music now.
+preference | Which language should answers be in? | Please answer me in English. | From now on answer me in Dutch instead.
+preference | Do I take sugar in my tea? | I take two sugars in my tea. | I don't take sugar in my tea any more.
+job | What does my wife do? | My wife is a nurse at the clinic. | My wife quit nursing, she runs a bakery now.
+job | Where do I work? | I work for a small publisher in Bern. | I was hired by Swissrail and start on Monday.
+amount | How much do we pay for internet? | We pay 39 euros for internet. | Our internet got more expensive, we pay 45 euros for it now.
+amount | How far do I run? | I run 5 km on weekends. | I've worked up to 8 km on my weekend runs.
+place | Where do I keep the passport? | My passport is in the desk drawer. | I put the passport into the bank safe, it's no longer in the desk.
+place | Where does the book club meet? | The book club meets at Café Rosa. | The book club has moved to the community hall.
+number | How many pages does the report have? | The report has 48 pages. | We cut the report, it has 36 pages now.
+number | What is the port of the staging server? | The staging server runs on port 8080. | The staging server now listens on port 9443.
+name | Who is my doctor? | My doctor is Dr. Lang. | Dr. Lang retired, my doctor is Dr. Osei now.
+name | Which car do we drive? | We drive a Fiat Panda. | We traded in the Panda and drive a Skoda now.
+time | When do the kids finish school? | The kids finish school at 13:30. | Since the new term the kids finish school at 15:00.
+time | When is the release? | The release is planned for March 3. | The release slipped to March 17.
+preference | How do I want my steak? | I like my steak medium. | I like my steak rare these days.
+preference | Which newspaper do I read? | I read the Guardian every day. | I cancelled the Guardian, I read the Observer instead.
+job | What do I do for a living? | I'm a taxi driver. | I gave up taxi driving, I'm training as a paramedic now.
+amount | How much protein do I eat per day? | I eat 90 grams of protein per day. | I increased it to 120 grams of protein per day.
+"""  # noqa: E501 - a row is a pair
+_UNSEEN_TRAPS = """
+another thing | What is the door code of the studio? | The door code of the studio is 4471. | They changed the door code of the warehouse, it's 9023 now.
+another thing | When does the shop close? | The shop closes at 18:00. | The library closes at 20:00 now.
+another thing | How much do we pay for internet? | We pay 39 euros for internet. | Our electricity got more expensive, we pay 45 euros for it now.
+another thing | Where is the backup of the photos kept? | The backup of the photos is kept on the NAS. | We moved the backup of the invoices to a cloud bucket.
+another thing | When is my dentist appointment? | My dentist appointment is on 3 May at 10:15. | The eye doctor moved my appointment to 9 May at 14:00.
+another person | Which school does Lena go to? | Lena goes to the Montessori school. | Paul left the Montessori school, he goes to the Goethe school now.
+another person | How far do I run? | I run 5 km on weekends. | My colleague has worked up to 8 km on his weekend runs.
+another person | Do I take sugar in my tea? | I take two sugars in my tea. | My mother doesn't take sugar in her tea any more.
+another person | What does my wife do? | My wife is a nurse at the clinic. | My sister quit nursing, she runs a bakery now.
+supposed | Where do I live? | I'm living in Porto at the moment. | Imagine I moved to Lisbon now, how much would rent be?
+supposed | When is the thesis due? | The thesis is due on October 1. | If I got an extension, the thesis would be due on November 15.
+supposed | How many chickens do we have? | We have 6 chickens. | If the fox got two, we'd be down to 4 chickens.
+asked | When does the shop close? | The shop closes at 18:00. | Is it true that the shop closes at 20:00 now?
+asked | Who is our landlord? | Our landlord is Mr. Brandt. | Do you think our new landlord could be Mrs. Yildiz?
+quoted | What music do I work to? | I listen to jazz when I work. | The article begins: "I stopped listening to jazz when I work."
+quoted | Who coaches the under-12 team? | Coach Petra trains the under-12 team. | The newsletter said "the under-12 team is trained by Arne now", which is a mistake.
+denied | Which phone provider do I have? | My phone provider is Telnova. | I haven't left Telnova for Mobiko, the offer was bad.
+denied | How much do we pay for internet? | We pay 39 euros for internet. | Luckily they never raised our internet to 45 euros.
+planned | Where do we store the winter tyres? | The winter tyres are stored at Hellmann's workshop. | Next year we'll move the winter tyres to my uncle's barn.
+planned | What does my wife do? | My wife is a nurse at the clinic. | My wife dreams of quitting nursing and running a bakery.
+another thing | Where does the book club meet? | The book club meets at Café Rosa. | The chess club has moved to the community hall.
+another thing | How many pages does the annual report have? | The annual report has 48 pages. | We cut the quarterly report, it has 36 pages now.
+another thing | What is the port of the staging server? | The staging server runs on port 8080. | The production server now listens on port 9443.
+another person | Who is my doctor? | My doctor is Dr. Lang. | Felix changed doctors, he sees Dr. Osei now.
+another person | Which newspaper do I read? | I read the Guardian every day. | My father reads the Observer now instead of the Guardian.
+supposed | When is the release? | The release is planned for March 3. | If the tests fail, the release will slip to March 17.
+supposed | Which car do we drive? | We drive a Fiat Panda. | What if we traded in the Panda and drove a Skoda now?
+asked | How much protein do I eat per day? | I eat 90 grams of protein per day. | Would it be better if I increased it to 120 grams of protein per day?
+asked | When do the kids finish school? | The kids finish school at 13:30. | Do the kids finish school at 15:00 now?
+quoted | How do I want my steak? | I like my steak medium. | The cook told the guests: "I like my steak rare these days."
+denied | Where do I keep the passport? | My passport is in the desk drawer. | I haven't moved the passport to the bank safe.
+planned | What do I do for a living? | I'm a taxi driver. | I'd like to give up taxi driving and train as a paramedic.
+"""  # noqa: E501 - a row is a pair
+
 _BEFORE = (
     "I planted 20 tulips in the garden today.",
     "Remind me to buy new batteries for the torch.",
@@ -110,6 +179,11 @@ _AFTER = (
 def pairs() -> list[Pair]:
     """The changes, then the traps."""
     return [*_read(_CHANGES, changed=True), *_read(_TRAPS, changed=False)]
+
+
+def unseen_pairs() -> list[Pair]:
+    """The same, of those that were written after the rules."""
+    return [*_read(_UNSEEN_CHANGES, changed=True), *_read(_UNSEEN_TRAPS, changed=False)]
 
 
 def _read(table: str, *, changed: bool) -> Iterator[Pair]:

@@ -44,6 +44,7 @@ _PERSON = re.compile(
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|us|our)\b", re.IGNORECASE)
 _THIRD_PERSON = re.compile(r"\b(?:he|she)\b", re.IGNORECASE)
+_OWNER_ASKED = re.compile(r"(?<=\w )[A-Z]\w+(?=['\u2019]s)")
 _OTHER = re.compile(r"\b(?:my|our|the|his|her) (?:other|second) (\w+)", re.IGNORECASE)
 _OWNER = re.compile(r"\b(\w+)(?:['\u2019]s|s['\u2019]) (\w+)(?: (\w+))?")
 _OF = re.compile(r"\b(?:the|my|our|an?) (?:\w+ )?(\w+) of (?:(?:the|my|our|a) )?(\w+)", re.IGNORECASE)
@@ -51,8 +52,8 @@ _AT = re.compile(r"\b(?:the|my|our|an?) (\w+) (?:to|for|at|in|from) (?:(?:the|my
 _MODIFIED = re.compile(r"(?=\b(?:the|my|our) (\w+) (\w+))", re.IGNORECASE)
 # Words beside a thing that do not tell which one it is.
 _NEUTRAL = re.compile(
-    r"\d.*|\w+(?:ed|ing|ly)|new|old|current|latest|whole|same|first|last|final|total|own|next|best|main|overall|good"
-    r"|today|yesterday|week|month|year",
+    r"\d.*|\w+(?:ed|ing)|new|newly|recently|old|current|latest|whole|same|first|last|final|total|own|next"
+    r"|best|main|overall|good|today|yesterday|week|month|year",
     re.IGNORECASE,
 )
 # The words of a question that say which thing: after an article, possessive or preposition, and names.
@@ -93,7 +94,9 @@ def _sentence_start(text: str, at: int) -> int:
 def is_about_another(query: str, older: str, newer: str, terms: Terms) -> bool:
     """Whether the later sentence names another thing or person than the earlier one."""
     known = {*terms(older), *terms(query)}
-    return _is_of_another_person(older, query, newer, known, terms) or _is_another_thing(older, newer, known, terms)
+    if _is_of_another_person(older, query, newer, known, terms):
+        return True
+    return _is_another_thing(older, newer, known, set(terms(query)), terms)
 
 
 def _is_of_another_person(older: str, query: str, newer: str, known: Collection[str], terms: Terms) -> bool:
@@ -102,13 +105,17 @@ def _is_of_another_person(older: str, query: str, newer: str, known: Collection[
         owns = any(term in known for own in re.findall(r"\b(?:my|our) (\w+)", newer) for term in terms(own))
         if match[1].casefold() not in before and not owns:
             return True
-    if _FIRST_PERSON.search(newer) or not _THIRD_PERSON.search(newer):
-        return False
     subject = newer.split(maxsplit=1)[0]
-    return _tells(subject, terms) and not any(term in known for term in terms(subject))
+    if not subject[:1].isupper() or not _tells(subject, terms) or any(term in known for term in terms(subject)):
+        return False
+    is_third_person = _THIRD_PERSON.search(newer) and not _FIRST_PERSON.search(newer)
+    said = set(terms(newer))
+    return bool(is_third_person) or any(
+        term in terms(older) and term not in said for name in _OWNER_ASKED.findall(query) for term in terms(name)
+    )
 
 
-def _is_another_thing(older: str, newer: str, known: Collection[str], terms: Terms) -> bool:
+def _is_another_thing(older: str, newer: str, known: Collection[str], asked: Collection[str], terms: Terms) -> bool:
     """Another word at the place of one that tells things apart: the search project, the rent of the garage."""
 
     def known_word(word: str) -> bool:
@@ -125,7 +132,8 @@ def _is_another_thing(older: str, newer: str, known: Collection[str], terms: Ter
         for groups in pattern.findall(newer):
             thing, which = _stem(groups[head], terms), _stem(groups[mark], terms)
             other = before.get(thing)
-            if thing and other and other not in said and which not in known and _tells(groups[mark], terms):
+            is_asked = thing and other in asked and other not in said
+            if is_asked and which not in known and _tells(groups[mark], terms):
                 return True
     return False
 

@@ -17,14 +17,14 @@ from memorybase.search.corrections.statements import prose_sentences
 
 SENTENCE_CHARS = 160  # a longer one says more than one thing
 SENTENCES_PER_MESSAGE = 2
-SHARED = 2  # terms, if one of the sentences has no word of the question
+SHARED = 2  # terms, if none of them is of the question or a name
 LIKENESS = 0.45  # of both sentences
 ASKED = 0.35  # likeness of each sentence and the question
 
 _REPLACES = re.compile(
-    r"\b(?:now|no longer|any ?more|these days|from now on|instead|moved|switched|changed|replaced|renamed|swapped"
-    r"|bec(?:a|o)me|quit|left|sold|took over|taken over|stopped|g(?:a|i)ve(?:n)? up|promoted|new job"
-    r"|cancel+ed|dropped|went over to|relocated|hired)\b",
+    r"\b(?:now(?! (?:i want|i'm|let)\b)|no longer|any ?more|these days|from now on|instead|moved|relocated|switched"
+    r"|changed|replaced|renamed|swapped|bec(?:a|o)me|quit|left|sold|took over|taken over|went over to|stopped"
+    r"|(?<!never )g(?:a|i)ve(?:n)? up|promoted|hired|new job|cancel+ed|dropped)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z]\w+")
@@ -118,8 +118,8 @@ def may_replace(older: Sentence, newer: Sentence, asked: Asked) -> bool:
         return False
     if older.has_relation and newer.has_relation:
         return True
-    is_asked = not asked.terms.isdisjoint(older.terms) and not asked.terms.isdisjoint(newer.terms)
-    return is_asked or len(older.terms & newer.terms) >= SHARED or not older.names.isdisjoint(newer.terms)
+    shared = older.terms & newer.terms
+    return len(shared) >= SHARED or not shared.isdisjoint(asked.terms) or not shared.isdisjoint(older.names)
 
 
 def replaces(older: Sentence, newer: Sentence, alike: float, asked: Asked) -> bool:
@@ -128,9 +128,9 @@ def replaces(older: Sentence, newer: Sentence, alike: float, asked: Asked) -> bo
 
 
 def _written(text: str) -> Iterator[str]:
-    """The sentences of a message that are short enough, without what they quote."""
+    """The statements of a message that are short enough, without what they quote."""
     for sentence in prose_sentences(text):
-        if len(sentence) <= SENTENCE_CHARS and not sentence.rstrip().endswith(":"):
+        if len(sentence) <= SENTENCE_CHARS and not sentence.rstrip().endswith((":", "?")):
             yield plain(sentence)
 
 
