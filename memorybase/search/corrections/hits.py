@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 PEOPLE = "user"  # whose messages are compared: an assistant repeats what it is told
-# A later message further down is seldom about the same thing, even if both are alike; unless it tells a change.
+# A later value further down is seldom of the same thing, even if the sentences are alike.
 PLACES = 5
 
 NOTHING = Sought(frozenset())
@@ -120,7 +120,7 @@ def _ordered(marked: dict[UUID, Hit], hits: Sequence[Hit], found: Iterable[Corre
     order = [hit.message_id for hit in hits]
     for each in sorted(found, key=lambda each: (each.older, each.newer)):
         older, newer = hits[each.older].message_id, hits[each.newer].message_id
-        is_near = each.older < each.newer and (each.told or each.newer <= each.older + PLACES)
+        is_near = each.older < each.newer and (each.kind == "statement" or each.newer <= each.older + PLACES)
         moves = each.kind != "denial" and is_near and not marked[older].pinned
         if moves and order.index(newer) > order.index(older):
             order.remove(newer)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import permutations
 from typing import Literal, NamedTuple
@@ -99,7 +99,6 @@ class Correction:
     """The message `newer` says `now` where the message `older` said `was`; both are numbers of messages.
 
     kind "denial": one denies what the other claims, without values. kind "statement": `was` and `now` are sentences.
-    `told`: a word of the newer message tells the change.
     """
 
     older: int
@@ -107,7 +106,6 @@ class Correction:
     kind: Kind | Literal["statement", "denial"]
     was: str | None = None
     now: str | None = None
-    told: bool = field(default=False, compare=False)
 
 
 def sought_by(query: str, analyzer: Analyzer) -> Sought:
@@ -256,10 +254,10 @@ def _compared(older: Stated, newer: Stated, alike: float, known: set[str], asked
     match older.said, newer.said:
         case Statement(), Statement():
             changed = change(older.said, newer.said, alike, known)
-            return changed and Correction(older.message, newer.message, *changed, told=newer.said.tells_change)
+            return changed and Correction(older.message, newer.message, *changed)
         case Sentence(), Sentence() if replaces(older.said, newer.said, alike, asked):
             was, now = shortened(older.text), shortened(newer.text)
-            return Correction(older.message, newer.message, "statement", was, now, told=True)
+            return Correction(older.message, newer.message, "statement", was, now)
         case Claim(), Claim() if older.said.denies != newer.said.denies and alike >= DENIED:
             return Correction(older.message, newer.message, "denial")
     return None

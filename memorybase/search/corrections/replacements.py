@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.search.corrections.assertions import asserts, naming_terms, plain
-from memorybase.search.corrections.statements import prose_sentences
+from memorybase.search.corrections.statements import READ_CHARS, prose_sentences
 
 SENTENCE_CHARS = 160  # a longer one says more than one thing
 SENTENCES_PER_MESSAGE = 2
@@ -90,9 +90,13 @@ def sentences_to_compare(
     texts: Sequence[tuple[int, str]], query: str, analyzer: Analyzer
 ) -> list[tuple[int, Sentence]]:
     """Of messages with their numbers, the sentences of which a later one may replace an earlier one."""
+    telling = [number for number, text in texts if _REPLACES.search(text[:READ_CHARS])]
+    if not telling:
+        return []
     asked = Asked.of(query, analyzer)
     read = [(number, each) for number, text in texts for each in _written(text)]
-    changing = [(number, _sentence(each, asked, analyzer)) for number, each in read if _REPLACES.search(each)]
+    changing = [(number, _sentence(each, asked, analyzer)) for number, each in read
+                if number in telling and _REPLACES.search(each)]  # fmt: skip
     changing = [(number, each) for number, each in changing if each.tells_change]
     if not changing:
         return []

@@ -165,11 +165,15 @@ def test_a_context_names_the_later_message_of_a_recalled_one(world: World) -> No
     assert superseded.superseded_by in {each.message_id for each in memories}
 
 
-def test_a_later_message_that_tells_a_change_is_first_from_any_place(
-    world: World, base: UUID, monkeypatch: pytest.MonkeyPatch
+def test_a_later_sentence_without_a_value_is_first_from_any_place(
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    base = world.new_base(threshold=100)
+    newer = "I no longer drink coffee in the morning."
+    world.say("s", user("In the morning I drink coffee, I drink it in the morning."), user(newer))
     monkeypatch.setattr(corrected_hits, "PLACES", 0)
-    assert search(world, base, top_k=1)[0].content == NEWER
+    older, later = search(world, base, "What do I drink in the morning?", min_score=0.0)[::-1]
+    assert (later.content, later.score, older.superseded_by) == (newer, older.score, later.message_id)
 
 
 def recalled(world: World, **options: Any) -> str:
