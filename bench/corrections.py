@@ -12,6 +12,9 @@ each conversation as its own flow with a memory base over all turns, and asks ev
     NDCG@10        of all questions, without and with corrections
     ms             median of a search, and the median of the differences where statements were compared
 
+For pairs that change something, and for traps: how many later messages are named as superseding the earlier one, and
+how many come before it. A trap is wrong if it is named; `others` counts wrong pairs with the turns around.
+
 For events: NDCG@10 of questions for the first and the latest, without and with their signals. --show prints every
 correction, to be judged by a person.
 """
@@ -25,7 +28,7 @@ from typing import Any
 
 import made
 import numpy as np
-from made import in_time
+from made import changes, in_time
 from memorybase_client import Client
 from memorybase_client.models import CorrectionOf
 from recalling import command, corpora
@@ -129,14 +132,44 @@ def measure_events(loaded: Loaded) -> dict[str, dict[str, float]]:
     }
 
 
+def measure_changes(loaded: Loaded, name: str, pairs: Sequence[changes.Pair], *, show: bool) -> dict[str, Any]:
+    """How many pairs are marked: of the changes that should be, and of the traps that should not."""
+    counted = {each: dict.fromkeys(("pairs", "marked", "later_first"), 0) for each in ("changes", "traps")}
+    others, took = 0, []
+    for number, pair in enumerate(pairs):
+        conversation = corpora.chat("changes", changes.conversation(f"{name}{number}", pair))
+        loaded.load(conversation)
+        answer = loaded.client.search_memory_base(loaded.memories[conversation.name], query=pair.question, top_k=TOP)
+        took.append(answer.took_ms)
+        hits = [(loaded.own_id(conversation, str(hit.message_id)).partition(":")[2], hit) for hit in answer.results]
+        names = {str(hit.message_id): name for name, hit in hits}
+        marks = {(name, names.get(str(hit.corrected_by.message_id))) for name, hit in hits
+                 if hit.corrected_by and hit.corrected_by.kind != "denial"}  # fmt: skip
+        marked = ("earlier", "later") in marks
+        order = [name for name, _ in hits if name in {"earlier", "later"}]
+        others += len(marks - {("earlier", "later")})
+        counts = counted["changes" if pair.changed else "traps"]
+        counts["pairs"] += 1
+        counts["marked"] += marked
+        counts["later_first"] += order[:1] == ["later"]
+        if show and (marked != pair.changed or marks - {("earlier", "later")}):
+            print(f"    {'missed' if pair.changed and not marked else 'wrong'}: {pair.kind}: {pair.later} {marks}")
+    return {**counted, "others": others, "took_ms_p50": round(float(np.median(took)), 1)}
+
+
 def report(client: Client, chosen: argparse.Namespace) -> dict[str, Any]:
     loaded = Loaded(client)
     figures: dict[str, Any] = {}
-    for corpus in [*(corpora.read(file) for file in chosen.data), *made_corpora()]:
+    for corpus in [*(corpora.read(file) for file in chosen.data), *([] if chosen.only_changes else made_corpora())]:
         for conversation in corpus.conversations:
             loaded.load(conversation)
         figures[corpus.name] = measure(loaded, corpus, show=chosen.show)
         print(f"{corpus.name}: {figures[corpus.name]}", flush=True)
+    for name, pairs in (("pairs", changes.pairs()), ("unseen-pairs", changes.unseen_pairs())):
+        figures[name] = measure_changes(loaded, name, pairs, show=chosen.show)
+        print(f"{name}: {figures[name]}", flush=True)
+    if chosen.only_changes:
+        return figures
     figures["events"] = measure_events(loaded)
     print(f"events: {figures['events']}")
     return figures
@@ -145,6 +178,7 @@ def report(client: Client, chosen: argparse.Namespace) -> dict[str, Any]:
 def main() -> None:
     arguments = command.parser(__doc__, files="*")
     arguments.add_argument("--show", action="store_true", help="print every correction")
+    arguments.add_argument("--only-changes", action="store_true", help="of the made conversations, measure pairs alone")
     chosen = arguments.parse_args()
     command.run(chosen, lambda client, _settings: report(client, chosen))
 

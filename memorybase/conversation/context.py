@@ -153,10 +153,12 @@ class Further:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """A recalled memory. `score` is null for a message that is shown because it is beside a better one."""
+    """A recalled memory. `score` is null for a message that is shown because it is beside a better one.
+    `superseded_by`: the later message that holds in place of this one."""
 
     message_id: str
     score: float | None
+    superseded_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,7 +288,14 @@ def _further(given: _Given, more: _Given) -> Further:
 def _with_report(given: _Given, found: _Found, budget: int, further: Further, place: _Place) -> View:
     view = given.memory.view
     report = {field.name: getattr(view.report, field.name) for field in fields(view.report)}
-    recalled = tuple(Recalled(message_id=str(each.turn.message_id), score=each.turn.score) for each in given.memories)
+    recalled = tuple(
+        Recalled(
+            message_id=str(turn.message_id),
+            score=turn.score,
+            superseded_by=str(turn.superseded_by) if turn.superseded_by else None,
+        )
+        for turn in (each.turn for each in given.memories)
+    )
     facts = tuple(
         RecalledFact(fact_id=hit.fact_id, score=hit.score, source_message_ids=tuple(hit.source_message_ids))
         for hit in given.facts.hits

@@ -42,7 +42,7 @@ Around = Callable[[], Iterable[tuple[Hit, Sequence[Mapping[str, Any]]]]]
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A message that may be shown. `score`: a hit's; None for a neighboring turn. `matched`: the hit's snippet. `note`:
-    that a later message corrects it."""
+    that a later message corrects it, and `superseded_by` which one."""
 
     message_id: UUID
     session_id: str
@@ -53,6 +53,7 @@ class Turn:
     score: float | None = None
     matched: Span | None = None
     note: str = ""
+    superseded_by: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,8 @@ def _turn_of(hit: Hit) -> Turn:
     matched = Span(hit.snippet_start, hit.snippet_end)
     who = _name(hit.sender_name, hit.role)
     note = texts.for_model(hit.corrected_by)
-    return Turn(hit.message_id, hit.session_id, hit.seq, hit.timestamp, who, text, hit.score, matched, note)
+    sent = (hit.message_id, hit.session_id, hit.seq, hit.timestamp, who, text)
+    return Turn(*sent, hit.score, matched, note, hit.superseded_by)
 
 
 def _neighbor_turn(hit: Hit, turn: Mapping[str, Any]) -> Turn:

@@ -81,6 +81,7 @@ class Hit:
     pinned: bool = False
     corrects: CorrectionOf | None = None
     corrected_by: CorrectionOf | None = None
+    superseded_by: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3516,7 +3516,8 @@ export interface components {
         };
         /**
          * CorrectionOf
-         * @description The other message of a correction, with both values as they were written; a denial has none.
+         * @description The other message of a correction, with both values as they were written; a denial has none. Of kind "statement"
+         *     the values are both sentences.
          */
         CorrectionOf: {
             /**
@@ -3527,17 +3528,17 @@ export interface components {
             message_id: string;
             /**
              * Kind
-             * @description What the two messages differ in: a `date`, `time`, `percent`, `number` or `name`; or `denial`, if one denies what the other claims.
+             * @description What the two messages differ in: a `date`, `time`, `percent`, `number` or `name`; `statement`, if the later one says in other words that something changed; or `denial`, if one denies what the other claims.
              */
-            kind: ("date" | "time" | "percent" | "number" | "name") | "denial";
+            kind: ("date" | "time" | "percent" | "number" | "name") | ("statement" | "denial");
             /**
              * Was
-             * @description The value of the earlier message, as it was written; null for a denial.
+             * @description The value of the earlier message, as it was written, or its sentence for a `statement`; null for a denial.
              */
             was: string | null;
             /**
              * Now
-             * @description The value of the later message, as it was written; null for a denial.
+             * @description The value of the later message, as it was written, or its sentence for a `statement`; null for a denial.
              */
             now: string | null;
         };
@@ -5727,6 +5728,11 @@ export interface components {
             corrects?: components["schemas"]["CorrectionOf"] | null;
             /** @description A later message that says something else about what the query asks for. */
             corrected_by?: components["schemas"]["CorrectionOf"] | null;
+            /**
+             * Superseded By
+             * @description The later message that holds in place of this one: that of `corrected_by`, unless it is a denial; null for most results.
+             */
+            superseded_by?: string | null;
         };
         /**
          * HoldBody
@@ -9148,6 +9154,7 @@ export interface components {
         /**
          * Recalled
          * @description A recalled memory. `score` is null for a message that is shown because it is beside a better one.
+         *     `superseded_by`: the later message that holds in place of this one.
          */
         Recalled: {
             /**
@@ -9160,6 +9167,11 @@ export interface components {
              * @description Its score; null for a message that is shown beside a better one.
              */
             score: number | null;
+            /**
+             * Superseded By
+             * @description The later message that holds in place of this one; null for most.
+             */
+            superseded_by?: string | null;
         };
         /**
          * RecalledFact
@@ -22178,7 +22190,8 @@ export interface operations {
                      *           "alike": 0,
                      *           "pinned": false,
                      *           "corrects": null,
-                     *           "corrected_by": null
+                     *           "corrected_by": null,
+                     *           "superseded_by": null
                      *         }
                      *       ],
                      *       "took_ms": 3.2,
@@ -22255,7 +22268,8 @@ export interface operations {
                      *           "alike": 0,
                      *           "pinned": false,
                      *           "corrects": null,
-                     *           "corrected_by": null
+                     *           "corrected_by": null,
+                     *           "superseded_by": null
                      *         }
                      *       ],
                      *       "took_ms": 3.2,

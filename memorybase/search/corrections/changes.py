@@ -32,7 +32,7 @@ def change(older: Statement, newer: Statement, likeness: float, known: Collectio
         (was, now)
         for now in reversed(newer.values)
         for was in reversed(older.values)
-        if now.kind == was.kind and now.key not in known
+        if now.kind == was.kind and now.key not in known and now.asserted
     ]
     for was, now in pairs:
         if _is_connected(was, now, newer) and likeness >= (CHANGED if newer.tells_change else UNCHANGED):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 PEOPLE = "user"  # whose messages are compared: an assistant repeats what it is told
-# A later message further down is seldom about the same thing, even if the sentences are alike.
+# A later value further down is seldom of the same thing, even if the sentences are alike.
 PLACES = 5
 
 NOTHING = Sought(frozenset())
@@ -36,10 +36,11 @@ NOTHING = Sought(frozenset())
 
 @dataclass(frozen=True, slots=True)
 class CorrectionOf:
-    """The other message of a correction, with both values as they were written; a denial has none."""
+    """The other message of a correction, with both values as they were written; a denial has none. Of kind "statement"
+    the values are both sentences."""
 
     message_id: UUID
-    kind: Kind | Literal["denial"]
+    kind: Kind | Literal["statement", "denial"]
     was: str | None
     now: str | None
 
@@ -87,7 +88,7 @@ def _corrections(
     except (errors.EnvironmentFailure, errors.MessageFailure) as error:
         log.warning("corrections_skipped", error_code=error.code)
         return []
-    return pairs.find(messages, stated, request.query, likeness.of)
+    return pairs.find(messages, stated, request.query, likeness.of, text_analyzer)
 
 
 def _said(hit: Hit, number: int, end_user_id: str | None) -> Said:
@@ -103,7 +104,11 @@ def _marked(hits: Sequence[Hit], found: Iterable[Correction]) -> dict[UUID, Hit]
     for each in sorted(by_rank, key=lambda each: (hits[each.newer].timestamp, hits[each.newer].seq), reverse=True):
         older, newer = (marked[hits[number].message_id] for number in (each.older, each.newer))
         if older.corrected_by is None:
-            older = replace(older, corrected_by=CorrectionOf(newer.message_id, each.kind, each.was, each.now))
+            older = replace(
+                older,
+                corrected_by=CorrectionOf(newer.message_id, each.kind, each.was, each.now),
+                superseded_by=None if each.kind == "denial" else newer.message_id,
+            )
         if newer.corrects is None:
             newer = replace(newer, corrects=CorrectionOf(older.message_id, each.kind, each.was, each.now))
         marked |= {older.message_id: older, newer.message_id: newer}
@@ -115,7 +120,7 @@ def _ordered(marked: dict[UUID, Hit], hits: Sequence[Hit], found: Iterable[Corre
     order = [hit.message_id for hit in hits]
     for each in sorted(found, key=lambda each: (each.older, each.newer)):
         older, newer = hits[each.older].message_id, hits[each.newer].message_id
-        is_near = each.older < each.newer <= each.older + PLACES
+        is_near = each.older < each.newer and (each.kind == "statement" or each.newer <= each.older + PLACES)
         moves = each.kind != "denial" and is_near and not marked[older].pinned
         if moves and order.index(newer) > order.index(older):
             order.remove(newer)

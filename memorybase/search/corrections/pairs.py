@@ -16,9 +16,12 @@ from typing import Literal, NamedTuple
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.languages.definition import normal
+from memorybase.search.corrections import replacements
+from memorybase.search.corrections.assertions import is_about_another
 from memorybase.search.corrections.changes import change
 from memorybase.search.corrections.claims import Claim, asks_whether, claim_of
 from memorybase.search.corrections.foreign_values import same_days
+from memorybase.search.corrections.replacements import Asked, Sentence, replaces, sentences_to_compare, shortened
 from memorybase.search.corrections.statements import Statement, Value, statements
 from memorybase.search.corrections.values import Kind
 
@@ -52,6 +55,13 @@ _ASKS_OTHERWISE = re.compile(
 )
 
 
+# What is so now, rather than what happened.
+_ASKS_NOW = re.compile(
+    r"^(?!.*\b(?:did|was|were|had|ever)\b).*\b(?:what|which|who|whose|where|how|when)\b", re.IGNORECASE
+)
+_ASKS_WHETHER_NOW = re.compile(r"^\W*(?:do|does|am|is|are) (?!.*\bever\b)", re.IGNORECASE)
+
+
 class Said(NamedTuple):
     """A message as far as corrections need it; messages of different speakers are not compared."""
 
@@ -64,7 +74,7 @@ class Stated(NamedTuple):
     """What the message with this number states or claims."""
 
     message: int
-    said: Statement | Claim
+    said: Statement | Claim | Sentence
 
     @property
     def text(self) -> str:
@@ -77,22 +87,23 @@ class Sought:
 
     kinds: frozenset[Kind]  # of values
     whether: bool = False  # something was done
+    sentences: bool = False  # which a later one replaces, without a value
     counted: frozenset[str] = frozenset()  # "how many problems": terms, of which a number with a unit must have one
 
     def __bool__(self) -> bool:
-        return bool(self.kinds) or self.whether
+        return bool(self.kinds) or self.whether or self.sentences
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
     """The message `newer` says `now` where the message `older` said `was`; both are numbers of messages.
 
-    kind "denial": one denies what the other claims, without values.
+    kind "denial": one denies what the other claims, without values. kind "statement": `was` and `now` are sentences.
     """
 
     older: int
     newer: int
-    kind: Kind | Literal["denial"]
+    kind: Kind | Literal["statement", "denial"]
     was: str | None = None
     now: str | None = None
 
@@ -100,12 +111,18 @@ class Correction:
 def sought_by(query: str, analyzer: Analyzer) -> Sought:
     """What to compare for this question; nothing if it compares, or asks about the past or for advice."""
     if asks_whether(query, analyzer):
-        return Sought(frozenset(), whether=True)
+        return Sought(frozenset(), whether=True, sentences=_ASKS_WHETHER_NOW.search(query) is not None)
     own = analyzer.of(query)
     if own.known is not None:
         return _sought_in(own.known, query, own)
     counted = _COUNTED.search(query)
-    return Sought(_kinds(query), counted=frozenset(own.terms(counted[1]) if counted else ()))
+    is_sentence = _ASKS_NOW.search(query) is not None and not _asks_otherwise(query)
+    counted_terms = frozenset(own.terms(counted[1]) if counted else ())
+    return Sought(_kinds(query), sentences=is_sentence, counted=counted_terms)
+
+
+def _asks_otherwise(query: str) -> bool:
+    return _ASKS_OTHERWISE.search(query.casefold().replace("\u2019", "'")) is not None
 
 
 def _sought_in(language: Language, query: str, own: Analyzer) -> Sought:
@@ -156,6 +173,9 @@ def stated(messages: Sequence[Said], query: str, sought: Sought, analyzer: Analy
             relevant = list(_relevant(message.text, asked, sought, analyzer))
             relevant.sort(key=lambda each: (-len(each.terms & asked), not each.tells_change))
             found += [Stated(number, each) for each in relevant[:STATEMENTS_PER_MESSAGE]]
+    if sought.sentences and analyzer.of(query).known is None:
+        of_several = [(n, each.text) for n, each in enumerate(messages) if speakers.count(each.speaker) > 1]
+        found += [Stated(*each) for each in sentences_to_compare(of_several, query, analyzer)]
     return found if len({each.message for each in found}) > 1 else []
 
 
@@ -172,21 +192,50 @@ def _counts(value: Value, counted: frozenset[str]) -> bool:
     return not (counted and value.units) or not counted.isdisjoint(value.unit_stems)
 
 
-def find(messages: Sequence[Said], found: Sequence[Stated], query: str, likeness: Likeness) -> list[Correction]:
-    """The corrections among these sentences, of each pair of messages that of the most alike ones."""
-    near = [each for each in found if likeness(each.text, query) >= ASKED]
+def find(
+    messages: Sequence[Said], found: Sequence[Stated], query: str, likeness: Likeness, analyzer: Analyzer
+) -> list[Correction]:
+    """The corrections among these sentences, of each pair of messages that of the most alike ones; sentences with
+    values before those without."""
+    near = [each for each in found if _is_near(each.said, likeness(each.text, query))]
     known = [_said_before(message, messages, found) for message in messages]
-    best: dict[tuple[int, int], tuple[float, Correction]] = {}
+    asked = Asked.of(query, analyzer)
+    is_english = analyzer.known is None
+
+    def is_other(older: str, newer: str) -> bool:
+        return is_english and is_about_another(query, older, newer, analyzer.terms)
+
+    valued = {each.text: each.said for each in found if isinstance(each.said, Statement)}
+    best: dict[tuple[int, int], tuple[bool, float, Correction]] = {}
     for older, newer in permutations(near, 2):
         before, after = messages[older.message], messages[newer.message]
         if before.speaker != after.speaker or before.at >= after.at:
             continue
         alike = likeness(older.text, newer.text)
-        correction = _compared(older, newer, alike, known[older.message])
-        pair = (older.message, newer.message)
-        if correction is not None and (pair not in best or alike > best[pair][0]):
-            best[pair] = (alike, correction)
-    return [correction for _, correction in best.values()]
+        correction = _compared(older, newer, alike, known[older.message], asked)
+        if correction is None or (correction.kind != "denial" and is_other(older.text, newer.text)):
+            continue
+        if correction.kind == "statement" and _differ(valued.get(older.text), valued.get(newer.text)):
+            continue  # their values were compared
+        pair, rank = (older.message, newer.message), (correction.kind != "statement", alike)
+        if pair not in best or rank > best[pair][:2]:
+            best[pair] = (*rank, correction)
+    return [correction for _, _, correction in best.values()]
+
+
+def _differ(older: Statement | None, newer: Statement | None) -> bool:
+    """Whether both state a value of one kind, and not the same one. Of names only those inside of a sentence count."""
+    if older is None or newer is None:
+        return False
+    keys = {value.key for value in older.values}
+    kinds = {value.kind for value in older.values} - {"name"}
+    return any(value.kind in kinds and value.key not in keys for value in newer.values)
+
+
+def _is_near(said: Statement | Claim | Sentence, to_question: float) -> bool:
+    if isinstance(said, Sentence):
+        return said.has_relation or to_question >= replacements.ASKED
+    return to_question >= ASKED
 
 
 def _said_before(message: Said, messages: Sequence[Said], found: Sequence[Stated]) -> set[str]:
@@ -201,11 +250,14 @@ def _said_before(message: Said, messages: Sequence[Said], found: Sequence[Stated
     }
 
 
-def _compared(older: Stated, newer: Stated, alike: float, known: set[str]) -> Correction | None:
+def _compared(older: Stated, newer: Stated, alike: float, known: set[str], asked: Asked) -> Correction | None:
     match older.said, newer.said:
         case Statement(), Statement():
             changed = change(older.said, newer.said, alike, known)
-            return Correction(older.message, newer.message, *changed) if changed else None
+            return changed and Correction(older.message, newer.message, *changed)
+        case Sentence(), Sentence() if replaces(older.said, newer.said, alike, asked):
+            was, now = shortened(older.text), shortened(newer.text)
+            return Correction(older.message, newer.message, "statement", was, now)
         case Claim(), Claim() if older.said.denies != newer.said.denies and alike >= DENIED:
             return Correction(older.message, newer.message, "denial")
     return None

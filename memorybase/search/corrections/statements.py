@@ -14,6 +14,7 @@ from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.languages.definition import normal
 from memorybase.search.corrections import english_values, foreign_values
+from memorybase.search.corrections.assertions import asserts, plain
 from memorybase.search.corrections.values import Kind
 from memorybase.search.passages import Span, sentences
 
@@ -48,6 +49,7 @@ class Value(NamedTuple):
     shown: str
     units: tuple[tuple[str, str], ...]
     clause: frozenset[str]  # the terms of the clause around it
+    asserted: bool = True  # not supposed, asked, denied or only planned
 
     @property
     def unit_stems(self) -> frozenset[str]:
@@ -118,7 +120,7 @@ def _tells_change(sentence: str, language: Language | None) -> bool:
 
 def _values(sentence: str, own: Analyzer, kinds: Collection[Kind]) -> Iterator[Value]:
     language = own.known
-    text = sentence if language is None else normal(sentence)
+    text = plain(sentence) if language is None else normal(sentence)
     around = clauses(text, language)
     found = english_values.values(text) if language is None else foreign_values.values(text, language)
     for each in found:
@@ -129,7 +131,8 @@ def _values(sentence: str, own: Analyzer, kinds: Collection[Kind]) -> Iterator[V
                 unit = _UNIT if language is None else _FOREIGN_UNIT
                 units += _stems(unit.match(text, each.end), own)
             shown = text[each.start : each.end].strip()
-            yield Value(each.kind, each.key, shown, tuple(units), frozenset(own.terms(clause)))
+            asserted = language is not None or asserts(text, each.start)
+            yield Value(each.kind, each.key, shown, tuple(units), frozenset(own.terms(clause)), asserted)
 
 
 def _stems(words: re.Match[str] | None, analyzer: Analyzer) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from harness.rows import each_row
 from harness.world import World
 
 from memorybase import errors
-from memorybase.conversation import context
+from memorybase.conversation import View, context
 from memorybase.conversation.context import ContextRequest, RecallOptions
 from memorybase.search import search as answer
 from memorybase.search import spread
@@ -51,7 +51,7 @@ def base(world: World) -> UUID:
 def test_without_corrections_the_earlier_statement_is_first(world: World, base: UUID) -> None:
     hits = statements(search(world, base, corrections=False))
     assert [hit.content for hit in hits] == [OLDER, NEWER]
-    assert all(hit.corrects is None and hit.corrected_by is None for hit in hits)
+    assert all(hit.corrects is hit.corrected_by is hit.superseded_by is None for hit in hits)
 
 
 def test_the_later_statement_is_first_and_both_say_what_changed(world: World, base: UUID) -> None:
@@ -61,6 +61,7 @@ def test_the_later_statement_is_first_and_both_say_what_changed(world: World, ba
     assert newer.corrects is not None
     assert older.corrected_by is not None
     assert (newer.corrects.message_id, older.corrected_by.message_id) == (older.message_id, newer.message_id)
+    assert (newer.superseded_by, older.superseded_by) == (None, newer.message_id)
     for change in (newer.corrects, older.corrected_by):
         assert (change.kind, change.was, change.now) == ("number", "20 connections", "40 connections")
 
@@ -157,13 +158,34 @@ def test_a_context_says_what_was_corrected_unless_it_is_turned_off(world: World)
     assert f"{OLDER}\n" in without
 
 
+@pytest.mark.usefixtures("base")
+def test_a_context_names_the_later_message_of_a_recalled_one(world: World) -> None:
+    memories = view(world).report.recalled
+    (superseded,) = [each for each in memories if each.superseded_by]
+    assert superseded.superseded_by in {each.message_id for each in memories}
+
+
+def test_a_later_sentence_without_a_value_is_first_from_any_place(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = world.new_base(threshold=100)
+    newer = "I no longer drink coffee in the morning."
+    world.say("s", user("In the morning I drink coffee, I drink it in the morning."), user(newer))
+    monkeypatch.setattr(corrected_hits, "PLACES", 0)
+    older, later = search(world, base, "What do I drink in the morning?", min_score=0.0)[::-1]
+    assert (later.content, later.score, older.superseded_by) == (newer, older.score, later.message_id)
+
+
 def recalled(world: World, **options: Any) -> str:
+    return "\n".join([*(str(each["content"]) for each in view(world, **options).messages), ""])
+
+
+def view(world: World, **options: Any) -> View:
     request = ContextRequest(
         flow_id=world.flow_id, session_id="new", end_user_id="ada", query=QUERY, token_budget=1_000,
         recall=RecallOptions(**options),
     )  # fmt: skip
-    view = context.build_context(world.services, world.user_id, request)
-    return "\n".join([*(str(each["content"]) for each in view.messages), ""])
+    return context.build_context(world.services, world.user_id, request)
 
 
 class TestOrderInTime:

@@ -512,18 +512,20 @@ class ContextReport(Answer):
 
 
 class CorrectionOf(Answer):
-    """The other message of a correction, with both values as they were written; a denial has none."""
+    """The other message of a correction, with both values as they were written; a denial has none. Of kind
+    "statement" the values are both sentences.
+    """
 
     message_id: UUID
     """The message."""
-    kind: Literal["date", "time", "percent", "number", "name"] | str | Literal["denial"]
-    """What the two messages differ in: a `date`, `time`, `percent`, `number` or `name`; or `denial`, if one denies
-    what the other claims.
+    kind: Literal["date", "time", "percent", "number", "name"] | str | Literal["statement", "denial"]
+    """What the two messages differ in: a `date`, `time`, `percent`, `number` or `name`; `statement`, if the later
+    one says in other words that something changed; or `denial`, if one denies what the other claims.
     """
     was: str | None = None
-    """The value of the earlier message, as it was written; null for a denial."""
+    """The value of the earlier message, as it was written, or its sentence for a `statement`; null for a denial."""
     now: str | None = None
-    """The value of the later message, as it was written; null for a denial."""
+    """The value of the later message, as it was written, or its sentence for a `statement`; null for a denial."""
 
 
 class Covers(Answer):
@@ -1342,6 +1344,10 @@ class Hit(Answer):
     """An earlier message that says something else about what the query asks for: this result is the later one."""
     corrected_by: CorrectionOf | None = None
     """A later message that says something else about what the query asks for."""
+    superseded_by: UUID | None = None
+    """The later message that holds in place of this one: that of `corrected_by`, unless it is a denial; null for
+    most results.
+    """
 
 
 class HoldView(Answer):
@@ -2558,12 +2564,16 @@ class RecallBody(TypedDict):
 
 
 class Recalled(Answer):
-    """A recalled memory. `score` is null for a message that is shown because it is beside a better one."""
+    """A recalled memory. `score` is null for a message that is shown because it is beside a better one.
+    `superseded_by`: the later message that holds in place of this one.
+    """
 
     message_id: str
     """The message."""
     score: float | None = None
     """Its score; null for a message that is shown beside a better one."""
+    superseded_by: str | None = None
+    """The later message that holds in place of this one; null for most."""
 
 
 class RecalledFact(Answer):

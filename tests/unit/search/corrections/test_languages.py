@@ -287,7 +287,7 @@ def found(query: str, *texts: str, likeness: float = ALIKE) -> list[Correction]:
     messages = [Said("anna", (START + timedelta(days=day), day), text) for day, text in enumerate(texts)]
     sought = sought_by(query, analyzer(DETECT))
     stated = pairs.stated(messages, query, sought, own) if sought else []
-    return pairs.find(messages, stated, query, lambda _one, _other: likeness)
+    return pairs.find(messages, stated, query, lambda _one, _other: likeness, own)
 
 
 def test_every_language_has_statements() -> None:

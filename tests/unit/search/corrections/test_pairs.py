@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from datetime import UTC, datetime, timedelta
 
 from harness.rows import each_row
+from made import changes
 
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.search.corrections.pairs import Correction, Said, find, sought_by, stated
@@ -28,7 +29,7 @@ def alike(likeness: float) -> Callable[[str, str], float]:
 
 def corrections(query: str, messages: list[Said], likeness: float = 0.6) -> list[Correction]:
     sought = sought_by(query, ENGLISH)
-    return find(messages, stated(messages, query, sought, ENGLISH), query, alike(likeness))
+    return find(messages, stated(messages, query, sought, ENGLISH), query, alike(likeness), ENGLISH)
 
 
 @each_row(
@@ -139,6 +140,31 @@ def test_how_many_counts_only_what_it_names() -> None:
 def test_unlike_statements_and_those_unlike_the_question_correct_nothing() -> None:
     messages = said("The plan allows 20 connections.", "The plan allows 40 connections now.")
     assert not corrections("How many connections are there?", messages, likeness=0.3)
+
+
+class TestChanges:
+    def test_a_later_message_that_tells_a_change_supersedes_the_earlier_one_and_no_trap_does(self) -> None:
+        wrong = [
+            f"{pair.kind}: {pair.later}"
+            for pair in changes.pairs()
+            if bool(corrections(pair.question, said(pair.earlier, pair.later))) != pair.changed
+        ]
+        assert not wrong
+
+    def test_a_change_without_a_value_names_both_sentences(self) -> None:
+        older, newer = "I drink black coffee in the morning", "I no longer drink coffee, I have tea in the morning"
+        messages = said(f"{older}.", f"{newer}.")
+        found = corrections("What do I drink in the morning?", messages)
+        assert found == [Correction(0, 1, "statement", older, newer)]
+
+    def test_sentences_that_are_not_alike_are_no_change(self) -> None:
+        messages = said("I drink black coffee in the morning.", "I no longer drink coffee.")
+        assert not corrections("What do I drink in the morning?", messages, likeness=0.4)
+
+    def test_what_the_question_names_must_be_named_again(self) -> None:
+        messages = said("The kitchen lamp is red.", "The lamp is green now.")
+        assert corrections("Which colour is the lamp?", messages)
+        assert not corrections("Which colour is the kitchen lamp?", messages)
 
 
 class TestDenials:
