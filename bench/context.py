@@ -12,13 +12,15 @@ requests the context of every answerable question in a new session of that end u
     took       milliseconds of the call, median and 95th percentile
 
 For comparison, the naive way: the best messages by plain BM25, each truncated to its first 200 words, until the budget
-is full; a message that does not fit is skipped. Both count tokens alike. With --together all conversations of a file
+is full; a message that does not fit is skipped. Both count tokens alike. The budget is filled with whatever is nearest;
+--fitting leaves out what fits too little, as by default. With --together all conversations of a file
 belong to one end user. --every 4 asks every fourth question. --data-dir keeps the loaded data for the next run; data
 loaded with --together needs its own directory.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,12 +67,15 @@ class Measured:
         }
 
 
-def context(loaded: Loaded, conversation: Conversation, question: str, budget: int) -> tuple[ContextAnswer, list[str]]:
+def context(
+    loaded: Loaded, conversation: Conversation, question: str, budget: int, *, fitting: bool
+) -> tuple[ContextAnswer, list[str]]:
     """The response, and the conversation's ids of the messages that it quotes."""
     name = conversation.name
     answer = loaded.client.build_context(
-        flow_id=name, session_id=f"{name}:asking", end_user_id=name, token_budget=budget, query=question
-    )
+        flow_id=name, session_id=f"{name}:asking", end_user_id=name, token_budget=budget, query=question,
+        recall={} if fitting else {"min_score": 0},
+    )  # fmt: skip
     ids = [id_ for source in answer.sources for id_ in source.message_ids]
     return answer, [loaded.own_id(conversation, id_) for id_ in ids]
 
@@ -89,12 +94,12 @@ def questions_of(corpus: Corpus, every: int) -> Iterator[tuple[Conversation, lis
         yield conversation, [question for question in conversation.questions if question.evidence][::every]
 
 
-def measure_context(loaded: Loaded, corpus: Corpus, budget: int, every: int) -> Measured:
+def measure_context(loaded: Loaded, corpus: Corpus, budget: int, every: int, *, fitting: bool) -> Measured:
     measured = Measured()
     for conversation, questions in questions_of(corpus, every):
         for question in questions:
             began = time.perf_counter()
-            answer, ids = context(loaded, conversation, question.text, budget)
+            answer, ids = context(loaded, conversation, question.text, budget, fitting=fitting)
             took_ms = (time.perf_counter() - began) * 1_000
             measured.add(question, ids, answer.report.tokens_after / budget, took_ms)
     return measured
@@ -125,7 +130,8 @@ def _cost(message: Mapping[str, Any]) -> int:
     return ESTIMATE.count(empty.with_content(" ".join(words))) - ESTIMATE.count(empty)
 
 
-def measure(client: Client, loaded_corpora: Sequence[Corpus], budgets: Sequence[int], every: int) -> dict[str, Any]:
+def measure(client: Client, loaded_corpora: Sequence[Corpus], chosen: argparse.Namespace) -> dict[str, Any]:
+    budgets, every = chosen.budgets, chosen.every
     loaded = Loaded(client)
     for corpus in loaded_corpora:
         for conversation in corpus.conversations:
@@ -136,7 +142,8 @@ def measure(client: Client, loaded_corpora: Sequence[Corpus], budgets: Sequence[
         report[corpus.name] = {"conversations": len(corpus.conversations), "sha256": corpus.sha256}
         print(f"{corpus.name}\n  budget   brought  naive   used  naive   messages  naive   p50 ms  p95 ms")
         for budget in budgets:
-            ours, theirs = measure_context(loaded, corpus, budget, every).as_dict(), baseline[budget].as_dict()
+            ours = measure_context(loaded, corpus, budget, every, fitting=chosen.fitting).as_dict()
+            theirs = baseline[budget].as_dict()
             report[corpus.name][str(budget)] = {"context": ours, "naive": theirs}
             print(
                 f"  {budget:6}     {ours['brought']:.3f}  {theirs['brought']:.3f}  {ours['used']:.3f}  "
@@ -152,10 +159,11 @@ def main() -> None:
     arguments.add_argument("--budgets", type=int, nargs="+", default=BUDGETS)
     arguments.add_argument("--together", action="store_true", help="all conversations of a file belong to one end user")
     arguments.add_argument("--every", type=int, default=1, help="ask only every n-th question")
+    arguments.add_argument("--fitting", action="store_true", help="leave out what fits too little")
     chosen = arguments.parse_args()
     single = [corpora.read(file) for file in chosen.data]
     found = [together(corpus) for corpus in single] if chosen.together else single
-    command.run(chosen, lambda client, _: measure(client, found, chosen.budgets, chosen.every))
+    command.run(chosen, lambda client, _: measure(client, found, chosen))
 
 
 if __name__ == "__main__":

@@ -140,8 +140,8 @@ class Asking:
     def ask(
         self, corpus: str, store: str, kind: str, where: str, text: str, evidence: frozenset[str] = frozenset()
     ) -> None:
-        path = f"/memories/{self._loaded.memories[where]}/search"
-        results = self._loaded.client.call("POST", path, json={"query": text, "explain": self._explain})["results"]
+        answer = self._loaded.client.search_memory_base(self._loaded.memories[where], query=text, explain=self._explain)
+        results = answer.model_dump(mode="json")["results"]
         ids = self._loaded.ids_of(where)
         scored = Scored(evidence, [(ids[hit["message_id"]], hit["score"]) for hit in results])
         seen = relevance.seen(text, results, len(ids)) if self._explain and results else None

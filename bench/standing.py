@@ -127,7 +127,8 @@ def measure_contexts(
                 began = time.perf_counter()
                 answer = loaded.client.build_context(
                     flow_id=name, session_id=f"{name}:asking", end_user_id=name, token_budget=budget,
-                    query=question.text, recall={"mode": mode}, standing={"include": label == "with", "share": share},
+                    query=question.text, recall={"mode": mode, "min_score": 0},
+                    standing={"include": label == "with", "share": share},
                 )  # fmt: skip
                 each.took_ms.append((time.perf_counter() - began) * 1_000)
                 each.tokens.append(answer.report.spent.standing)
