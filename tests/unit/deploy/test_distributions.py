@@ -82,7 +82,7 @@ def test_the_wheel_has_the_version_and_the_commands(built: dict[str, Path]) -> N
     assert metadata["Version"] == __version__
     assert metadata["Requires-Python"] == ",".join(reversed(project["requires-python"].split(",")))
     assert metadata["License-Expression"] == "Apache-2.0"
-    assert "memorybase = memorybase.cli:main" in commands
+    assert "memorybase = memorybase.__main__:main" in commands
 
 
 def test_the_sdist_has_what_an_operator_needs_and_no_tests(built: dict[str, Path]) -> None:
