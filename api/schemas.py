@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from memorybase.conversation import Report, Source
-from memorybase.conversation.context import ContextReport
+from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.history.node_executions import (
     MAX_EXECUTIONS,
     MAX_INDEX,

@@ -26,6 +26,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import caveats, errors
 from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
+from memorybase.conversation.context_report import ContextReport, Further, Recalled, RecalledFact, Searched, Spent
 from memorybase.conversation.history.session_reader import Tail, precedes, tails
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
@@ -38,9 +39,8 @@ from memorybase.conversation.session_memory.presets import (
     session_memory,
 )
 from memorybase.conversation.session_memory.summaries import SummaryKey, is_requested, request_summary, stored_summary
-from memorybase.conversation.standing import Standing, StandingOptions, StandingPart, StandingUse
+from memorybase.conversation.standing import Standing, StandingOptions, StandingPart
 from memorybase.conversation.summarizers.llm import names
-from memorybase.conversation.view.build import Report
 from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import ESTIMATE
 from memorybase.facts import queries as fact_queries
@@ -76,7 +76,6 @@ FURTHER_HITS = 0.2  # of the default min_score: of the hits beside one that fits
 FURTHER_TOKENS = 1_000  # the report says what this larger budget would add
 
 Scope = Literal["session", "flow"]
-Searched = Literal["end_user", "session", "flow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,65 +125,6 @@ class ContextRequest:
     recall: RecallOptions = field(default_factory=RecallOptions)
     standing: StandingOptions = field(default_factory=StandingOptions)
     counter: TokenCounter = field(default_factory=default_counter)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """The tokens of the budget that each part of a context uses."""
-
-    summary: int
-    standing: int
-    recall: int
-    facts: int
-    history: int
-    unused: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Further:
-    """What a budget larger by `budget` tokens would add: messages that are new or longer, and their tokens."""
-
-    budget: int
-    history_messages: int
-    history_tokens: int
-    recall_messages: int
-    recall_tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
-    """A recalled memory. `score` is null for a message that is shown because it is beside a better one.
-    `superseded_by`: the later message that holds in place of this one."""
-
-    message_id: str
-    score: float | None
-    superseded_by: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecalledFact:
-    """A fact that a model derived from the messages `source_message_ids`."""
-
-    fact_id: UUID
-    score: float
-    source_message_ids: tuple[UUID, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextReport(Report):
-    """The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
-    larger one would add. `facts` were derived by a model, best first. `below_min_score`: how many messages the search
-    found and the recall left out, because their score is too low. `searched`: whose messages memories were sought in;
-    null without a search."""
-
-    recalled: tuple[Recalled, ...]
-    below_min_score: int
-    standing: tuple[StandingUse, ...]
-    facts: tuple[RecalledFact, ...]
-    spent: Spent
-    further: Further
-    searched: Searched | None
-    warnings: tuple[Caveat, ...]
 
 
 def build_context(services: Services, user_id: UUID, request: ContextRequest) -> View:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memorybase.conversation import View
-from memorybase.conversation.context import RECALL_HEADING, ContextReport
+from memorybase.conversation.context import RECALL_HEADING
+from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.view.build import Source
 from memorybase.messages import message_text
 from memorybase.search.alike import normalized

@@ -17769,13 +17769,6 @@ export interface operations {
                      *           "ingested": 2,
                      *           "delay_mean_seconds": 0.8,
                      *           "delay_max_seconds": 1.4
-                     *         },
-                     *         {
-                     *           "at": "2026-01-15T09:30:00Z",
-                     *           "captured": 2,
-                     *           "ingested": 2,
-                     *           "delay_mean_seconds": 0.8,
-                     *           "delay_max_seconds": 1.4
                      *         }
                      *       ]
                      *     }

@@ -11,7 +11,8 @@ from harness.world import World
 
 from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, WITHIN_SESSION
 from memorybase.conversation import Limits, View
-from memorybase.conversation.context import RECALL_HEADING, ContextReport, ContextRequest, RecallOptions, build_context
+from memorybase.conversation.context import RECALL_HEADING, ContextRequest, RecallOptions, build_context
+from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
 from memorybase.conversation.session_memory.summary_job import make_summary

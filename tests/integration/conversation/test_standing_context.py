@@ -9,7 +9,8 @@ from harness.rows import each_row
 from harness.world import World
 
 from memorybase.conversation import View
-from memorybase.conversation.context import ContextReport, ContextRequest, RecallOptions, build_context
+from memorybase.conversation.context import ContextRequest, RecallOptions, build_context
+from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
 from memorybase.conversation.standing import STANDING_HEADING, StandingOptions
