@@ -52,11 +52,13 @@ async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
     seen, found, outlook = await asyncio.gather(
         _or_none(visit, problems, visit.deadlines.part), _or_none(visit, overviews.overview, chosen), _outlook(visit)
     )
-    if found is not None and first_minute.begins(visit, found):
+    begins, is_open = found is not None and first_minute.begins(visit, found), first_minute.is_open(visit)
+    steps = await _or_none(visit, first_steps) if begins or is_open else None
+    if begins and steps is not None and not steps.captured:  # the overview may be of before the first run
         return first_minute.enter(visit)
-    steps = await _or_none(visit, first_steps) if first_minute.is_open(visit) else None
     values = await _overview_values(visit, found, chosen)
-    return visit.page("home.html", place="home", title="Home", seen=seen, steps=steps, version="", **outlook, **values)
+    return visit.page("home.html", place="home", title="Home", seen=seen, steps=steps if is_open else None, version="",
+                      **outlook, **values)  # fmt: skip
 
 
 @router.get("/home/problems")
