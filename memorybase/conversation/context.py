@@ -54,6 +54,7 @@ from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
 from memorybase.search import bands, search
 from memorybase.search import request as search_request
+from memorybase.search.nothing_found import why_nothing
 from memorybase.search.packing import Memory, Packer
 from memorybase.search.parts import PartWeights
 from memorybase.search.request import Mode, SearchRequest
@@ -242,7 +243,7 @@ def _with_report(given: _Given, found: _Found, budget: int, further: Further, pl
     )
     report |= {"recalled": recalled, "below_min_score": found.below_min_score}
     report |= {"standing": given.standing.uses(), "facts": facts}
-    report |= {"searched": place.searched, "warnings": place.warnings}
+    report |= {"searched": place.searched, "warnings": (*place.warnings, *found.warnings)}
     return replace(view, report=ContextReport(**report, spent=_spent(view, budget), further=further))
 
 
@@ -294,11 +295,9 @@ def _checked(services: Services, user_id: UUID, request: ContextRequest) -> _Pla
         alone = scope is None and end_user_id is None and sessions.has_end_users(db, request.flow_id)
         if scope is None:
             scope = "session" if alone else "flow"
-        searches = bool(request.query and request.use_memory and request.recall.share)
-        has_base = not searches or bool(memory_bases.base_ids_of_flow(db, request.flow_id))
+    searches = bool(request.query and request.use_memory and request.recall.share)
     warnings = [
         *([] if known else [caveats.UNKNOWN_SESSION]),
-        *([] if has_base else [caveats.NO_MEMORY_BASE]),
         *([caveats.WITHIN_SESSION] if alone and searches else []),
     ]
     searched: Searched | None = ("end_user" if end_user_id is not None else scope) if searches else None
@@ -404,6 +403,7 @@ class _Found:
     facts: tuple[FactHit, ...] = ()
     degraded: tuple[str, ...] = ()
     below_min_score: int = 0
+    warnings: tuple[Caveat, ...] = ()
 
     def facts_within(self, share: int) -> ShownFacts:
         """The facts that fit into half of the share: messages, which are verbatim, get the larger part."""
@@ -457,7 +457,8 @@ def _recall(
         around = partial(search.turns_around, services, request.flow_id, hits, query)
     packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
     facts = _facts(services, request, end_user_id) if request.recall.facts else ()
-    return _Found(request.counter, packer, in_run, facts, degraded, below_min_score=len(found) - len(hits))
+    warnings = () if found else tuple(why_nothing(services, replace(query, session_id=None)))
+    return _Found(request.counter, packer, in_run, facts, degraded, len(found) - len(hits), warnings)
 
 
 def _fitting(found: Sequence[Hit], mode: Mode, min_score: float | None) -> list[Hit]:
