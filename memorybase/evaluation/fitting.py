@@ -25,7 +25,7 @@ PENALTY = 1e-3  # on the squared weights of signals divided by their standard de
 # How far calibration may move from a prior: standard deviations of the slope, in proportion, and of the bias.
 SLOPE_DEVIATION = 0.5
 BIAS_DEVIATION = 1.0
-EXPONENTS = -5.0, 5.0  # bounds of the logarithm of a factor
+EXPONENTS = tuple(np.linspace(-5.0, 5.0, 41).tolist())  # logarithms of a factor to try first
 GOLDEN = (math.sqrt(5) - 1) / 2
 MOST_STEPS = 200
 TOLERANCE = 1e-12  # of the loss: a step that gains less is the last
@@ -168,8 +168,10 @@ def minimum(
 
 
 def _lowest(function: Callable[[float], float]) -> float:
-    """Where a function of one variable is lowest between EXPONENTS, by golden-section search."""
-    low, high = EXPONENTS
+    """Where a function of one variable is lowest among EXPONENTS and around it, by golden-section search."""
+    values = [function(exponent) for exponent in EXPONENTS]
+    middle = min(max(values.index(min(values)), 1), len(EXPONENTS) - 2)
+    low, high = EXPONENTS[middle - 1], EXPONENTS[middle + 1]
     while high - low > 1e-6:
         left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         low, high = (low, right) if function(left) < function(right) else (left, high)
@@ -242,32 +244,25 @@ def _calibrated(
         center = toward
         pull = 1 / np.array([SLOPE_DEVIATION * toward[0], BIAS_DEVIATION]) ** 2 / len(questions)
 
-    def bias_of(slope: float) -> Floats:
-        """The best bias; the loss is convex in it."""
+    def best(slope: float) -> tuple[float, float]:
+        """The loss of a slope with its best bias, and that bias. The loss is convex in the bias."""
         known = logits(slope)
 
         def loss(bias: Floats) -> tuple[float, Floats]:
-            value = counts @ (np.logaddexp(0, known + bias) - hits * (known + bias))
-            away = bias - center[1]
-            fall = counts @ (_logistic(known + bias) - hits) + pull[1] * away
-            return float(value + pull[1] * away[0] ** 2 / 2), fall
+            found, away = known + bias, bias - center[1]
+            value = counts @ (np.logaddexp(0, found) - hits * found) + pull[1] * away[0] ** 2 / 2
+            return float(value), counts @ (_logistic(found) - hits) + pull[1] * away
 
         def curvature(bias: Floats) -> Floats:
             chance = _logistic(known + bias)
             return np.array([[counts @ (chance * (1 - chance)) + pull[1] + TINY]])
 
-        return minimum(loss, curvature, np.array([center[1]]))
-
-    def total(exponent: float) -> float:
-        slope = center[0] * math.exp(exponent)
-        bias = bias_of(slope)
-        found = logits(slope) + bias
-        value = counts @ (np.logaddexp(0, found) - hits * found)
-        return float(value + pull @ (np.array([slope, bias[0]]) - center) ** 2 / 2)
+        bias = minimum(loss, curvature, np.array([center[1]]))
+        return loss(bias)[0] + float(pull[0]) * (slope - center[0]) ** 2 / 2, float(bias[0])
 
     # The number of alike candidates that count has a bound, so the loss has edges along the slope.
-    slope = center[0] * math.exp(_lowest(total))
-    return slope, float(bias_of(slope)[0])
+    slope = center[0] * math.exp(_lowest(lambda exponent: best(center[0] * math.exp(exponent))[0]))
+    return slope, best(slope)[1]
 
 
 def _logistic(logits: Floats) -> Floats:
