@@ -10,7 +10,7 @@ other files, small talk and general knowledge, and single words that it does not
 
 For each min_score it prints how many of these requests still recall something, and how many right first results are
 lost; then how many results of a score are right, by store, also in one flow with --large messages: all conversations,
-filled up with generated ones. --fit fits the weights of Relevance (memorybase/search/scoring.py) anew, and changes
+filled up with generated ones. --fit fits the weights of Relevance (memorybase/search/scoring.py) again, and changes
 nothing.
 """
 

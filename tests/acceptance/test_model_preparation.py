@@ -71,7 +71,7 @@ def test_ctrl_c_while_the_model_is_prepared_leaves_neither_a_process_nor_a_part_
     stack.changes = {"MEMORYBASE_MODEL_DIR": str(models)}
     try:
         stack.launch()
-        wait_until(lambda: list(models.glob("*.part-*")), EXPORT_SECONDS, "the export has begun")
+        wait_until(lambda: list(models.glob("*.part-*")), EXPORT_SECONDS, "the start of the export")
         os.kill(stack.pid, signal.SIGINT)
         assert stack.wait() == 0
         assert processes_of(stack.data) == []
