@@ -25,7 +25,7 @@ PENALTY = 1e-3  # on the squared weights of signals divided by their standard de
 # How far calibration may move from a prior: standard deviations of the slope, in proportion, and of the bias.
 SLOPE_DEVIATION = 0.5
 BIAS_DEVIATION = 1.0
-EXPONENTS = tuple(np.linspace(-5.0, 5.0, 41).tolist())  # logarithms of a factor to try first
+EXPONENTS = tuple(step / 4 for step in range(-20, 21))  # logarithms of a factor to try first
 GOLDEN = (math.sqrt(5) - 1) / 2
 MOST_STEPS = 200
 TOLERANCE = 1e-12  # of the loss: a step that gains less is the last
