@@ -249,6 +249,8 @@ def _quick(**settings: Any) -> Settings:
     quick: dict[str, Any] = {
         "drain_seconds": 0.0,
         "lease_seconds": 60.0,
+        # Tests pass this time by what is stored, and no pause of a busy machine reaches it.
+        "backoff_seconds": 60.0,
         "idle_after": 600,
         "allowed_embedding_models": ["other"],
     }

@@ -202,7 +202,7 @@ def test_while_the_summarizer_is_unavailable_reads_continue_and_the_job_retries(
     assert read(world).text.startswith("user: q1")
     assert (row(world).text, row(world).attempts) == (None, 1)
     assert world.sweep().summaries == 0  # the backoff is not over
-    pass_time(world, 60)
+    pass_time(world, 300)
     assert world.sweep().summaries == 1
     world.embedder.fail_with(None)
     work(world)

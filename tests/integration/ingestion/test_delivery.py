@@ -380,13 +380,15 @@ def test_an_unavailable_store_loses_nothing_and_counts_no_attempt(world: World) 
 
 
 def test_a_job_waits_longer_after_many_outages_but_not_for_ever(world: World) -> None:
+    quick_at_first = world.services.settings.model_copy(update={"backoff_seconds": 2.0})
+    world.services = dataclasses.replace(world.services, settings=quick_at_first)
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     with world.services.database.transaction() as db:
         db.execute(sa.update(IngestionJob).values(outages=40))
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert")
     world.drain()
-    world.pass_time(world.services.settings.backoff_seconds)  # enough after a first outage
+    world.pass_time(10)  # enough after a first outage
     assert world.sweep().notified == 0
     world.pass_time(world.services.settings.backoff_max_seconds)
     assert world.sweep().notified == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -26,9 +25,6 @@ RETRY, CANCEL = JobAction.RETRY, JobAction.CANCEL
 @pytest.fixture
 def bases(world: World) -> tuple[UUID, UUID]:
     """Two memory bases over one flow; an outage has postponed their jobs of the sessions a, b and c."""
-    # For longer than any pause of a busy machine.
-    patient = world.services.settings.model_copy(update={"backoff_seconds": 60.0})
-    world.services = replace(world.services, settings=patient)
     found = world.new_base(threshold=1), world.new_base(threshold=1)
     world.embedder.fail_with(errors.ModelUnavailable())
     for session_id in "abc":

@@ -322,7 +322,7 @@ def test_an_outage_of_the_store_is_shown_and_repeated(world: World) -> None:
     assert len(found.points) == 30, "the last map stays"
     world.vectors.away = False
     world.queue.clear()
-    world.pass_time(100)
+    world.pass_time(300)
     assert world.sweep().maps == 1
     world.queue.drain_maps(lambda each: compute(world, each))
     found = get(world, base)
