@@ -7,7 +7,8 @@ Each step is a module of this package. This one calls them in order and reports 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Rules, Summar
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.images import keep_newest_images
 from memorybase.conversation.view.limits import Limits, Used
+from memorybase.conversation.view.parts import accepted
 from memorybase.conversation.view.records import Kind, Record, Role, with_files
 from memorybase.conversation.view.rendering import Align, Format, align, message_ids, to_langchain, to_openai
 from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread
@@ -22,6 +24,7 @@ from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.tool_results import Clearing, clear_tool_results
 from memorybase.conversation.view.transcript import Prefixes, history_text
 from memorybase.conversation.view.turns import drop_unpaired_tool_messages
+from memorybase.messages import canonical
 
 # none: the whole log; parents: by parent_id; inferred: by inferred_parents; dify: by dify_thread.
 ThreadRule = Literal["none", "parents", "inferred", "dify"]
@@ -100,7 +103,8 @@ class SummaryUse:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What happened to the log. tokens_before: after thread and filters, before clearing and trimming. `summary`: what
-    the view's summary covers, if it has one."""
+    the view's summary covers, if it has one. `replaced_parts`: content parts, such as images outside user messages,
+    that models do not take: a line replaces each, and nothing a thought."""
 
     kept: tuple[str, ...]
     removed: tuple[Removed, ...]
@@ -111,6 +115,7 @@ class Report:
     counter: str
     flags: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    replaced_parts: int = 0
     summary: SummaryUse | None = None
 
 
@@ -155,6 +160,7 @@ class _Notes:
     removed: list[tuple[Record, str]] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     degraded: list[str] = field(default_factory=list)
+    replaced_parts: int = 0
 
     def remove(self, records: Iterable[Record], reason: str) -> None:
         self.removed += [(record, reason) for record in records]
@@ -195,7 +201,7 @@ def build_view(
     options = options or ViewOptions()
     notes = _Notes(flags=list(flags), degraded=list(degraded))
     costs = _Costs(counter)
-    chosen = _chosen(records, options, notes)
+    chosen, prompt_ids = _with_each_prompt_once(_chosen(records, options, notes), notes)
     chosen = _with_files(chosen, resolve, notes)
     before = [*(replace(record, kind="predefined") for record in predefined), *chosen]
     shaped = _shaped(before, len(predefined), options, costs)
@@ -205,24 +211,34 @@ def build_view(
     fitted = fit(shaped[len(pinned) :], rules, summary, shown)
     notes.removed += fitted.removed
     notes.flags += fitted.flags
-    sent = _with_inserts([*pinned, *fitted.records], inserts)
+    sent = _with_inserts([*pinned, *_prompts_first(fitted.records, prompt_ids)], inserts)
     aligned = align(sent, options.align)
     notes.removed += aligned.removed
     unaligned = {id(record) for record, _ in aligned.removed}
     sent = [record for record in sent if id(record) not in unaligned]
-    unshaped = {record.id: record for record in chosen}
+    unshaped: dict[str, list[Record]] = defaultdict(list)  # a message with tool results is several records
+    for record in chosen:
+        unshaped[record.id].append(record)
     return _rendered(
         aligned.records,
         options,
         costs,
         notes,
-        kept=tuple(record.id for record in sent if record.kind == "history"),
+        kept=_kept(sent),
         tokens_before=costs.total(before),
         over=fitted.over,
         inserted=costs.total(inserts),
-        overflow=tuple(unshaped[record.id] for record in fitted.overflow),
+        overflow=tuple(
+            each for one in dict.fromkeys(record.id for record in fitted.overflow) for each in unshaped[one]
+        ),
         summary=summary_use(summary, sent),
     )
+
+
+def _kept(sent: Sequence[Record]) -> tuple[str, ...]:
+    """The ids of the history in the order of the log, each once: a message with tool results is several records."""
+    history = sorted((record for record in sent if record.kind == "history"), key=lambda record: record.seq)
+    return tuple(dict.fromkeys(record.id for record in history))
 
 
 def summary_use(summary: Summary | None, sent: Sequence[Record]) -> SummaryUse | None:
@@ -235,9 +251,8 @@ def summary_use(summary: Summary | None, sent: Sequence[Record]) -> SummaryUse |
 
 def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
     """The records after thread and filters; unless pruned as Dify does, without what no model accepts."""
-    in_thread = _on_thread(records, options, notes)
     chosen: list[Record] = []
-    for record in in_thread:
+    for record in _with_accepted_parts(_on_thread(records, options, notes), notes):
         reason = _removal_reason(record, options)
         if reason is None:
             chosen.append(record)
@@ -250,6 +265,13 @@ def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> l
     if paired.stripped:
         notes.flags.append("tool_calls_stripped")
     return paired.records
+
+
+def _with_accepted_parts(records: Iterable[Record], notes: _Notes) -> Iterator[Record]:
+    for record in records:
+        read, lost = accepted(record)
+        notes.replaced_parts += lost
+        yield from read
 
 
 def _on_thread(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
@@ -286,6 +308,28 @@ def _removal_reason(record: Record, options: ViewOptions) -> str | None:
     if options.drop_empty and record.is_empty:
         return "empty"
     return None
+
+
+def _with_each_prompt_once(records: list[Record], notes: _Notes) -> tuple[list[Record], set[str]]:
+    """Of a system prompt that was captured with several runs only the newest, behind the newest question, so that it
+    stays as long as its turn does; and the ids of such prompts."""
+    by_text: dict[bytes, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.role == "system":
+            by_text[canonical(record.content)].append(record)
+    repeated = [same for same in by_text.values() if len(same) > 1]
+    if not repeated:
+        return records, set()
+    notes.remove((record for same in repeated for record in same[:-1]), "repeated")
+    moved = {id(record) for same in repeated for record in same}
+    others = [record for record in records if id(record) not in moved]
+    asked = max((index for index, record in enumerate(others) if record.role == "user"), default=-1)
+    prompts = [same[-1] for same in repeated]
+    return [*others[: asked + 1], *prompts, *others[asked + 1 :]], {record.id for record in prompts}
+
+
+def _prompts_first(records: Sequence[Record], prompt_ids: set[str]) -> list[Record]:
+    return sorted(records, key=lambda record: 0 if record.kind == "predefined" else 1 if record.id in prompt_ids else 2)
 
 
 def _with_files(records: Sequence[Record], resolve: FileResolver, notes: _Notes) -> list[Record]:
@@ -360,6 +404,7 @@ def _rendered(
         counter=costs.counter.name,
         flags=tuple(dict.fromkeys(notes.flags)),
         degraded=tuple(dict.fromkeys(notes.degraded)),
+        replaced_parts=notes.replaced_parts,
         summary=summary,
     )
     render = to_langchain if options.format == "langchain" else to_openai

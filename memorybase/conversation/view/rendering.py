@@ -1,4 +1,5 @@
-"""Turns records into messages for a model: aligned as its provider demands, in OpenAI's or LangChain's shape."""
+"""Turns records into messages for a model: in the order that all providers demand, aligned as some do, in OpenAI's or
+LangChain's shape."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from memorybase.conversation.view.records import Kind, Record, call_ids, call_parts, parts_of
+from memorybase.conversation.view.arrangement import arrange
+from memorybase.conversation.view.records import Kind, Record, call_parts, parts_of
+from memorybase.conversation.view.turns import exchanges_of
 
 Align = Literal["none", "user_first", "strict"]
 Format = Literal["openai", "langchain", "text"]
@@ -24,21 +27,21 @@ class Aligned:
 
 
 def align(records: Sequence[Record], how: Align) -> Aligned:
-    """user_first: removes assistant and tool messages before the first user message of the history. strict: also
-    removes empty messages and an unanswered tool call at the end, and merges neighbors of the same role."""
-    if how == "none":
-        return Aligned(list(records), [])
-    early = _before_first_user(records)
-    left = _without(records, early)
+    """none: only puts tool calls and results in order. user_first: also removes assistant and tool messages before the
+    first user message of the history. strict: also removes empty messages and unanswered tool calls at the end, and
+    merges neighbors of the same role."""
+    early = [] if how == "none" else _before_first_user(records)
     removed = [(record, "before_first_user") for record in early]
-    if how == "user_first":
-        return Aligned(left, removed)
-    empty = [record for record in left if record.is_empty]
-    removed += [(record, "empty") for record in empty]
-    left = _without(left, empty)
-    unanswered = _unanswered_end(left)
-    removed += [(record, "tool_call_without_result") for record in unanswered]
-    return Aligned(_merged(_without(left, unanswered)), removed)
+    left = _without(records, early)
+    if how == "strict":
+        empty = [record for record in left if record.is_empty]
+        unanswered = _unanswered_end(_without(left, empty))
+        removed += [(record, "empty") for record in empty]
+        removed += [(record, "tool_call_without_result") for record in unanswered]
+        left = _without(left, [*empty, *unanswered])
+    arranged = arrange(left)
+    removed += arranged.removed
+    return Aligned(_merged(arranged.records) if how == "strict" else arranged.records, removed)
 
 
 def message_ids(record: Record) -> tuple[str, ...]:
@@ -107,13 +110,9 @@ def _before_first_user(records: Sequence[Record]) -> list[Record]:
 
 
 def _unanswered_end(records: Sequence[Record]) -> list[Record]:
-    """The call at the end that still lacks results, with the results it has."""
-    for index in range(len(records) - 1, -1, -1):
-        if records[index].role == "tool":
-            continue
-        answered = {record.tool_call_id or "" for record in records[index + 1 :]}
-        return list(records[index:]) if call_ids(records[index]) - answered else []
-    return []
+    """The calls that the end of the log leaves without results, with the results that they have."""
+    open_calls = [exchange for exchange in exchanges_of(records) if not exchange.is_answered]
+    return [records[index] for exchange in open_calls for index in exchange.members]
 
 
 def _merged(records: Sequence[Record]) -> list[Record]:

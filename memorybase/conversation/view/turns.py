@@ -5,10 +5,11 @@ The members of a group are indices into the list of records, in order. Results m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from memorybase.conversation.view.records import Record, call_ids, content_says
+from memorybase.conversation.view.records import Record, content_says
 
 Group = tuple[int, ...]
 
@@ -49,61 +50,107 @@ def open_question(records: Sequence[Record]) -> int | None:
 
 
 def drop_unpaired_tool_messages(records: Sequence[Record]) -> Paired:
-    """Remove results without a call and calls that lack results; a call at the end may still get them."""
+    """Remove results without a call and calls that lack results; calls at the end may still get them."""
     grouped = _grouped(records)
     last = len(records) - 1
-    broken = [number for number in grouped.waiting if grouped.groups[number][-1] != last]
+    broken = [each for each in grouped.exchanges if not each.is_answered and each.members[-1] != last]
     if not grouped.orphans and not broken:
         return Paired(list(records), [], stripped=False)
     paired: list[Record | None] = list(records)
-    removed = [(grouped.groups[number][0], "tool_result_without_call") for number in grouped.orphans]
+    removed = [(index, "tool_result_without_call") for index in grouped.orphans]
     for index, _ in removed:
         paired[index] = None
     stripped = False
-    for number in broken:
-        members = grouped.groups[number]
-        paired[members[0]] = call = _without_unanswered(records, members)
-        stripped = stripped or call is not None
-        if call is None:
-            removed.append((members[0], "tool_call_without_result"))
-    left = [record for record in paired if record is not None]
-    return Paired(left, [(records[index], reason) for index, reason in sorted(removed)], stripped=stripped)
+    for exchange in broken:
+        answered = set(exchange.answers.values())
+        for index in exchange.calling:
+            calls = [call for place, call in enumerate(records[index].tool_calls) if (index, place) in answered]
+            paired[index] = left = _with_calls(records[index], calls)
+            if left is None:
+                removed.append((index, "tool_call_without_result"))
+            elif len(calls) < len(records[index].tool_calls):
+                stripped = True
+    left_over = [record for record in paired if record is not None]
+    return Paired(left_over, [(records[index], reason) for index, reason in sorted(removed)], stripped=stripped)
+
+
+def exchanges_of(records: Sequence[Record]) -> list[Exchange]:
+    """The groups with tool calls, ordered by their first members."""
+    return _grouped(records).exchanges
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A group with tool calls. `calling` are the messages with the calls, more than one if calls of one moment were
+    stored apart; `answers` has for each result the call that it answers: a message, and the call's place in it."""
+
+    members: list[int]
+    calling: list[int] = field(default_factory=list)
+    answers: dict[int, tuple[int, int]] = field(default_factory=dict)
+    open_calls: int = 0
+
+    @property
+    def is_answered(self) -> bool:
+        return self.open_calls == 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Grouped:
-    """Groups, and the indices of those that are a result without a call, and of those that lack results."""
+    """Groups, those with tool calls, and the indices of results without a call."""
 
     groups: list[Group]
+    exchanges: list[Exchange]
     orphans: list[int]
-    waiting: list[int]
 
 
 def _grouped(records: Sequence[Record]) -> _Grouped:
-    groups: list[Group] = []
+    members: list[list[int]] = []
+    exchanges: list[Exchange] = []
     orphans: list[int] = []
-    group_of_call: dict[str, int] = {}  # a model may reuse the id of a call: then the newest call has it
-    unanswered: dict[int, set[str]] = {}
+    open_calls: dict[str, list[tuple[Exchange, tuple[int, int]]]] = {}
+    growing: Exchange | None = None  # a call without a result yet, and no question since: the next call belongs to it
     for index, record in enumerate(records):
         if record.role == "tool":
-            number = group_of_call.pop(record.tool_call_id or "", None)
-            if number is not None:
-                groups[number] = (*groups[number], index)
-                unanswered[number].discard(record.tool_call_id or "")
+            waiting = open_calls.get(record.tool_call_id or "")
+            if waiting:
+                exchange, call = waiting.pop(0)
+                exchange.members.append(index)
+                exchange.answers[index] = call
+                exchange.open_calls -= 1
+                growing = None if exchange is growing else growing
                 continue
-            orphans.append(len(groups))
+            orphans.append(index)
         elif record.tool_calls:
-            unanswered[len(groups)] = call_ids(record)
-            group_of_call.update(dict.fromkeys(unanswered[len(groups)], len(groups)))
-        groups.append((index,))
-    return _Grouped(groups, orphans, [number for number, ids in unanswered.items() if ids])
+            exchange = growing or Exchange([])
+            _open(open_calls, exchange, record, index)
+            exchange.members.append(index)
+            exchange.calling.append(index)
+            if growing is not None:
+                continue
+            growing = exchange
+            exchanges.append(exchange)
+            members.append(exchange.members)
+            continue
+        elif record.role == "user":
+            growing = None
+        members.append([index])
+    return _Grouped([tuple(each) for each in members], exchanges, orphans)
 
 
-def _without_unanswered(records: Sequence[Record], members: Group) -> Record | None:
-    """The record with only its answered tool calls; None if nothing is left."""
-    call = records[members[0]]
-    answered = {records[index].tool_call_id or "" for index in members[1:]}
-    calls = [each for each in call.tool_calls if str(each.get("id") or "") in answered]
-    if not calls and not content_says(call.content):
-        return None
-    return replace(call, tool_calls=calls)
+def _open(
+    open_calls: dict[str, list[tuple[Exchange, tuple[int, int]]]], exchange: Exchange, record: Record, index: int
+) -> None:
+    """A model may reuse the id of a call: then the newest calls have it, in their order."""
+    for place, call in enumerate(record.tool_calls):
+        waiting = open_calls.setdefault(str(call.get("id") or ""), [])
+        if waiting and waiting[0][0] is not exchange:
+            waiting.clear()
+        waiting.append((exchange, (index, place)))
+        exchange.open_calls += 1
+
+
+def _with_calls(record: Record, calls: Sequence[Mapping[str, Any]]) -> Record | None:
+    """The record with only these of its calls; None if nothing is left."""
+    if len(calls) == len(record.tool_calls):
+        return record
+    return replace(record, tool_calls=calls) if calls or content_says(record.content) else None
