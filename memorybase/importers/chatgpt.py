@@ -1,18 +1,23 @@
 """ChatGPT's export: conversations.json, a list of conversations, each a tree of messages.
 
-The whole tree is imported, with parents: the thread that was last open comes last, so that it is the one that a session
-continues. What a message says to a tool is a tool call, and its parent's result names it.
+The whole tree is imported, with parents. What a message says to a tool is a tool call; the results below it name it.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from memorybase.importers.records import Found, Json, Record, Report, as_list, as_object, as_text, given
+from memorybase.importers.trees import in_order, parents_of
 
 _STATUSES = {"in_progress": "stopped", "finished_partial_completion": "stopped"}
 _ROLES = ("user", "assistant", "system", "tool")
+# What the page shows as a link, between private-use characters: its kind, then its fields.
+_MARK = re.compile("\\s?\ue200([^\ue200-\ue202]*)((?:\ue202[^\ue200-\ue202]*)*)\ue201")
+_STRAY_MARKS = re.compile("[\ue200-\ue202]")
 # Of the model's work and the user's settings, not of the conversation.
 _NOT_SAID = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "app_pairing_content")
 
@@ -42,8 +47,8 @@ def _messages(where: str, session_id: str, conversation: Json, nodes: Json, repo
     )
     times: dict[str, Any] = {}
     runs: dict[str, str] = {}
-    parents = _parents(nodes)
-    for node_id in _in_order(nodes, parents, conversation.get("current_node")):
+    parents = parents_of({node_id: as_object(node).get("parent") for node_id, node in nodes.items()})
+    for node_id in in_order(parents, conversation.get("current_node")):
         node = as_object(nodes[node_id])
         parent = parents[node_id]
         message = as_object(node.get("message"))
@@ -51,7 +56,7 @@ def _messages(where: str, session_id: str, conversation: Json, nodes: Json, repo
         times[node_id] = message.get("create_time") or times.get(parent or "") or conversation.get("create_time")
         is_question = as_object(message.get("author")).get("role") == "user"
         runs[node_id] = node_id if is_question or parent is None else runs[parent]
-        body = _message(place, message, nodes, parent, report)
+        body = _message(place, message, _call_above(nodes, parents, parent), report)
         linked = {
             **(body or {}), "id": f"{session_id}:{node_id}", "timestamp": times[node_id],
             "parent_message_id": None if parent is None else f"{session_id}:{parent}",
@@ -59,47 +64,7 @@ def _messages(where: str, session_id: str, conversation: Json, nodes: Json, repo
         yield Found(place, session_id, linked, run=runs[node_id], session_metadata=metadata, dropped=body is None)
 
 
-def _parents(nodes: Mapping[str, Any]) -> dict[str, str | None]:
-    """The parent of each node. One that is missing, or below the node itself, is no parent."""
-    parents: dict[str, str | None] = {}
-    for node_id, node in nodes.items():
-        parent = as_object(node).get("parent")
-        parents[node_id] = parent if isinstance(parent, str) and parent in nodes else None
-    safe: set[str] = set()
-    for node_id in nodes:
-        path: set[str] = set()
-        at: str | None = node_id
-        while at is not None and at not in safe:
-            safe.add(at)
-            path.add(at)
-            above = parents[at]
-            if above is not None and above in path:
-                parents[at] = above = None
-            at = above
-    return parents
-
-
-def _in_order(nodes: Mapping[str, Any], parents: Mapping[str, str | None], current: Any) -> Iterator[str]:
-    """Every node after its parent; of the children of one node, that on the current thread last."""
-    children: dict[str | None, list[str]] = {}
-    for node_id, parent in parents.items():
-        children.setdefault(parent, []).append(node_id)
-    on_thread: set[str] = set()
-    above = current if isinstance(current, str) and current in nodes else None
-    while above is not None:
-        on_thread.add(above)
-        above = parents[above]
-    # A stack: what is pushed first comes last.
-    waiting = children.get(None, [])[::-1]
-    while waiting:
-        node_id = waiting.pop()
-        yield node_id
-        below = children.get(node_id, [])
-        waiting += [child for child in below if child in on_thread]
-        waiting += [child for child in reversed(below) if child not in on_thread]
-
-
-def _message(place: str, message: Json, nodes: Json, parent: str | None, report: Report) -> Json | None:
+def _message(place: str, message: Json, call_id: str | None, report: Report) -> Json | None:
     """The message without id, parent and time; None if the node holds nothing that was said."""
     author, content = as_object(message.get("author")), as_object(message.get("content"))
     metadata, kind = as_object(message.get("metadata")), content.get("content_type")
@@ -130,13 +95,23 @@ def _message(place: str, message: Json, nodes: Json, parent: str | None, report:
         calls = [{"id": message.get("id"), "type": "function", "function": call}]
         # The text is the content too: a message is found by its content, never by its calls.
         return {**body, "content": text, "tool_calls": calls, "is_output": False}
-    if role == "tool" and parent is not None and (called := _call_id(nodes[parent])):
-        body["tool_call_id"] = called
+    if role == "tool" and call_id is not None:
+        body["tool_call_id"] = call_id
     return {**body, "content": text}
 
 
-def _call_id(node: Any) -> str | None:
-    message = as_object(as_object(node).get("message"))
+def _call_above(nodes: Json, parents: Mapping[str, str | None], node_id: str | None) -> str | None:
+    """The id of the call that a result below this node answers; a tool may answer in several messages, one below the
+    other."""
+    while node_id is not None:
+        message = as_object(as_object(nodes[node_id]).get("message"))
+        if as_object(message.get("author")).get("role") != "tool":
+            return _call_id(message)
+        node_id = parents[node_id]
+    return None
+
+
+def _call_id(message: Json) -> str | None:
     is_said = as_text(message.get("recipient")) in {None, "all"}
     is_call = as_object(message.get("author")).get("role") == "assistant" and not is_said
     return as_text(message.get("id")) if is_call else None
@@ -149,7 +124,20 @@ def _text(content: Json) -> str:
     if not any(pieces):
         pieces = [as_text(as_object(thought).get("content")) for thought in as_list(content.get("thoughts"))]
         pieces += [as_text(content.get("content"))]
-    return "\n".join(piece for piece in pieces if piece)
+    return _STRAY_MARKS.sub("", _MARK.sub(_shown, "\n".join(piece for piece in pieces if piece)))
+
+
+def _shown(mark: re.Match[str]) -> str:
+    """The name that the page shows for an entity or a link; nothing for a citation."""
+    kind, (_, *fields) = mark[1], mark[2].split("\ue202")
+    name = fields[0] if fields and kind in {"url", "link_title"} else None
+    if kind == "entity" and fields:
+        try:
+            name = next(iter(json.loads(fields[0])[1:]), None)
+        except (ValueError, TypeError):
+            name = None
+    space = mark[0][0] if mark[0][0].isspace() else ""
+    return space + name if isinstance(name, str) else ""
 
 
 def _part_text(part: Any) -> str | None:

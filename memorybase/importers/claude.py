@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memorybase.importers.records import Found, Json, Record, Report, as_list, as_object, as_text, given
+from memorybase.importers.trees import in_order, parents_of
 
 _ROLES = {"human": "user", "assistant": "assistant"}
 
@@ -36,7 +37,7 @@ def _messages(where: str, session_id: str, conversation: Json, messages: list[An
     # Older exports name no parents. A message whose parent is not in the conversation begins a thread.
     ids = {message_id for message in messages if (message_id := as_text(as_object(message).get("uuid")))}
     has_parents = any(_parent(message) in ids for message in messages)
-    for index, message in enumerate(messages):
+    for index, message in _in_order(messages, conversation.get("current_leaf_message_uuid")):
         place = f"{where}.chat_messages[{index}]"
         message_id, sender = as_text(as_object(message).get("uuid")), as_object(message).get("sender")
         role = _ROLES.get(str(sender))
@@ -60,6 +61,15 @@ def _messages(where: str, session_id: str, conversation: Json, messages: list[An
             above = {"parent_message_id": body["id"]} if has_parents else {}
 
 
+def _in_order(messages: list[Any], leaf: Any) -> list[tuple[int, Any]]:
+    """The messages with their places; if the export says which thread was open, that one comes last."""
+    named = {as_text(as_object(message).get("uuid")) or f"#{index}": index for index, message in enumerate(messages)}
+    if leaf not in named or len(named) < len(messages):
+        return list(enumerate(messages))
+    parents = parents_of({name: _parent(messages[index]) for name, index in named.items()})
+    return [(named[name], messages[named[name]]) for name in in_order(parents, leaf)]
+
+
 def _parent(message: Any) -> str | None:
     return as_text(as_object(message).get("parent_message_uuid"))
 
@@ -67,7 +77,9 @@ def _parent(message: Any) -> str | None:
 def _pieces(place: str, message: Json, report: Report) -> list[Json]:
     """The message split at the results of its tools; nothing if it is empty."""
     blocks = as_list(message.get("content")) or [{"type": "text", "text": message.get("text")}]
-    files = [each for name in ("attachments", "files") for each in as_list(message.get(name)) if isinstance(each, dict)]
+    files = [
+        dict(each) for name in ("attachments", "files") for each in as_list(message.get(name)) if isinstance(each, dict)
+    ]
     pieces: list[Json] = []
     texts: list[str] = []
     calls: list[Json] = []
@@ -94,11 +106,15 @@ def _pieces(place: str, message: Json, report: Report) -> list[Json]:
             pieces.append(_result(block, unanswered))
         else:
             report.skip(f"{place}.content[{number}]", f"content of the type {str(kind)[:40]} is not imported")
+    if not texts and not pieces and not calls and (text := as_text(message.get("text"))):
+        texts.append(text)  # it is there beside blocks of types that are not known
     say()
     if files:
         if not pieces or pieces[0].get("role") == "tool":
             pieces.insert(0, {"content": ""})
-        pieces[0]["files"] = files
+        # A long paste is an attachment: its text is what the user said, and found as such.
+        said = [pieces[0]["content"], *(as_text(each.pop("extracted_content", None)) for each in files)]
+        pieces[0] |= {"content": "\n\n".join(text for text in said if text), "files": files}
     return pieces
 
 

@@ -44,7 +44,7 @@ def _in_order(records: Sequence[Record], exchange: Exchange) -> list[Record]:
     results: list[Record] = []
     moved: list[Record] = []
     for index, (caller, position) in exchange.answers.items():
-        result = records[index]
+        result = _whole(records[index], [records[each] for each in exchange.continued.get(index, ())])
         identity = ids[place[caller]][position]
         if result.tool_call_id != identity:
             result = replace(result, tool_call_id=identity)
@@ -54,6 +54,15 @@ def _in_order(records: Sequence[Record], exchange: Exchange) -> list[Record]:
             kept = replace(result, role="user", content=parts, tool_call_id=None, name=None)
             moved.append(replace(kept, message_ids=tuple(result.message_ids) or (result.id,)))
     return [_joined(calling, ids), *results, *moved]
+
+
+def _whole(result: Record, more: Sequence[Record]) -> Record:
+    """A call has one result: what its tool said in several messages."""
+    if not more:
+        return result
+    content = plain([part for each in (result, *more) for part in parts_of(each.content)])
+    ids = tuple(one for each in (result, *more) for one in each.message_ids or (each.id,))
+    return replace(result, content=content, message_ids=ids)
 
 
 def _distinct_ids(calling: Sequence[Record]) -> list[list[str]]:

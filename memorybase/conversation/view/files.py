@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from mimetypes import guess_type
 from pathlib import PurePosixPath
@@ -26,7 +25,8 @@ _POINTERS: dict[TransferMethod, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRef:
-    """A reference to a file; never its bytes. `pointer` is an id, or the URL of a remote one."""
+    """A reference to a file; never its bytes. `pointer` is an id, or the URL of a remote one; empty if none is known.
+    `text` is what somebody extracted from it."""
 
     type: FileType
     transfer_method: TransferMethod
@@ -35,6 +35,7 @@ class FileRef:
     content_type: str | None = None
     size: int | None = None
     belongs_to: Owner | None = None
+    text: str | None = None
 
     @classmethod
     def from_mapping(cls, raw: Mapping[str, Any], *, where: str = "files") -> Self:
@@ -53,10 +54,11 @@ class FileRef:
             type=_one_of(raw.get("type") or _type_of(content_type), FileType, f"{where}.type"),
             transfer_method=method,
             pointer=pointer,
-            name=next((name for key in ("file_name", "filename", "name") if (name := _text(raw.get(key)))), None),
+            name=_name(raw),
             content_type=content_type,
             size=size if type(size) is int else None,  # true is no size
             belongs_to=owner if owner in get_args(Owner) else None,
+            text=_text(raw.get("extracted_content")),
         )
 
     @classmethod
@@ -82,6 +84,7 @@ class FileRef:
             "content_type": self.content_type,
             "file_size": self.size,
             "belongs_to": self.belongs_to,
+            "extracted_content": self.text,
         }
         return {key: value for key, value in values.items() if value is not None}
 
@@ -90,18 +93,19 @@ class FileRef:
         """Its name, else the last part of its URL, else its id. Never a URL's query, which may hold a secret."""
         if self.name:
             return self.name
-        return url_label(self.pointer) if self.transfer_method == "remote_url" else self.pointer
+        return url_label(self.pointer) if self.transfer_method == "remote_url" else self.pointer or "file"
 
     @property
     def stub(self) -> str:
-        """The text that a model reads instead of a file that it cannot get."""
-        if self.type == "custom":
-            return f"[Unsupported file type: {self.label} ({self.type})]"
-        return f"[{self.type}: {self.label}]"
+        """What a model reads instead of a file that it cannot get: a line with its name, and the text in it."""
+        unsupported = self.type == "custom" and self.text is None
+        line = f"[Unsupported file type: {self.label} ({self.type})]" if unsupported else f"[{self.type}: {self.label}]"
+        return line if self.text is None else f"{line}\n{self.text}"
 
 
 def read_files(stored: Sequence[Any]) -> tuple[FileRef, ...]:
-    """The files of a stored message, of any shape, paths and URLs too; what is not a file is left out."""
+    """The files of a stored message, of any shape, paths and URLs too. Of an object that no runtime's names fit, its
+    name and type are known; what is neither is left out."""
     found: list[FileRef] = []
     for raw in stored:
         if isinstance(raw, str) and raw:
@@ -111,9 +115,29 @@ def read_files(stored: Sequence[Any]) -> tuple[FileRef, ...]:
             kind = _type_of(content_type)
             found.append(FileRef(type=kind, transfer_method=method, pointer=raw, name=name, content_type=content_type))
         elif isinstance(raw, Mapping):
-            with suppress(InvalidRequest):
+            try:
                 found.append(FileRef.from_mapping(raw))
+            except InvalidRequest:
+                found.append(_unknown(raw))
     return tuple(found)
+
+
+def _unknown(raw: Mapping[str, Any]) -> FileRef:
+    """A file of another maker's shape, such as an attachment of an export: nothing can resolve it."""
+    given = next(
+        (text for key in ("mime_type", "content_type", "file_type", "type") if (text := _text(raw.get(key)))), ""
+    )
+    name = _name(raw)
+    guessed = given if "/" in given else guess_type(name or "")[0]
+    kind: FileType = "image" if "image" in given else _type_of(guessed)
+    return FileRef(
+        type=kind, transfer_method="local_file", pointer="", name=name, content_type=guessed,
+        text=_text(raw.get("extracted_content")),
+    )  # fmt: skip
+
+
+def _name(raw: Mapping[str, Any]) -> str | None:
+    return next((name for key in ("file_name", "filename", "name", "title") if (name := _text(raw.get(key)))), None)
 
 
 # The content part for a file, or None if the file is deleted or the model cannot read it.

@@ -82,11 +82,13 @@ def exchanges_of(records: Sequence[Record]) -> list[Exchange]:
 @dataclass(slots=True)
 class Exchange:
     """A group with tool calls. `calling` are the messages with the calls, more than one if calls of one moment were
-    stored apart; `answers` has for each result the call that it answers: a message, and the call's place in it."""
+    stored apart; `answers` has for each result the call that it answers: a message, and the call's place in it;
+    `continued` the further parts of a result, such as the second message of a tool."""
 
     members: list[int]
     calling: list[int] = field(default_factory=list)
     answers: dict[int, tuple[int, int]] = field(default_factory=dict)
+    continued: dict[int, list[int]] = field(default_factory=dict)
     open_calls: int = 0
 
     @property
@@ -108,16 +110,24 @@ def _grouped(records: Sequence[Record]) -> _Grouped:
     exchanges: list[Exchange] = []
     orphans: list[int] = []
     open_calls: dict[str, list[tuple[Exchange, tuple[int, int]]]] = {}
+    answered: dict[str, tuple[Exchange, int]] = {}  # the exchange and the result of each id
     growing: Exchange | None = None  # a call without a result yet, and no question since: the next call belongs to it
     for index, record in enumerate(records):
         if record.role == "tool":
-            waiting = open_calls.get(record.tool_call_id or "")
+            identity = record.tool_call_id or ""
+            waiting = open_calls.get(identity)
             if waiting:
                 exchange, call = waiting.pop(0)
                 exchange.members.append(index)
                 exchange.answers[index] = call
                 exchange.open_calls -= 1
+                answered[identity] = exchange, index
                 growing = None if exchange is growing else growing
+                continue
+            if identity in answered and record.content != records[answered[identity][1]].content:
+                exchange, first = answered[identity]
+                exchange.members.append(index)
+                exchange.continued.setdefault(first, []).append(index)
                 continue
             orphans.append(index)
         elif record.tool_calls:

@@ -77,8 +77,9 @@ def test_a_reference_with_an_unknown_prefix_is_none() -> None:
     assert FileRef.from_ref("ftp:x") is None
 
 
-def test_stored_files_of_any_shape_are_read_and_invalid_ones_left_out() -> None:
-    stored = ["flow/cat.png", "https://x.org/a.mp3?key=1", {"url": "https://x.org/b"}, {"odd": 1}, 7, None, ""]
+def test_stored_files_of_any_shape_are_read_and_what_is_none_left_out() -> None:
+    paste = {"file_name": "paste.txt", "file_type": "txt", "extracted_content": "bloomery"}
+    stored = ["flow/cat.png", "https://x.org/a.mp3?key=1", {"url": "https://x.org/b"}, {"odd": 1}, paste, 7, None, ""]
 
     files = read_files(stored)
 
@@ -86,7 +87,10 @@ def test_stored_files_of_any_shape_are_read_and_invalid_ones_left_out() -> None:
         ("image", "local_file", "cat.png"),
         ("audio", "remote_url", "a.mp3"),
         ("document", "remote_url", "b"),
+        ("document", "local_file", "file"),
+        ("document", "local_file", "paste.txt"),
     ]
+    assert files[-1].stub == "[document: paste.txt]\nbloomery"
 
 
 def test_files_precede_the_text_and_a_missing_one_becomes_a_stub() -> None:

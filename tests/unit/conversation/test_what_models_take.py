@@ -99,6 +99,17 @@ def test_calls_with_one_id_keep_their_results(identity: str) -> None:
         }
 
 
+def test_a_result_in_several_messages_is_one() -> None:
+    seen = view(asked(), called("c"), result("c", "apples"), result("c", "pears"), result("c", "apples"), said())
+
+    assert refusals(seen.messages) == []
+    assert [(one["role"], one["content"]) for one in seen.messages[2:]] == [
+        ("tool", "apples\npears"), ("assistant", "Here."),
+    ]  # fmt: skip
+    assert seen.sources[2].message_ids == ("m3", "m4")
+    assert [(one.id, one.reason) for one in seen.report.removed] == [("m5", "tool_result_without_call")]
+
+
 def test_an_id_may_be_used_again_in_a_later_turn() -> None:
     messages = [asked(), called("c"), result("c", "apples"), said(), asked(), called("c"), result("c", "pears")]
 

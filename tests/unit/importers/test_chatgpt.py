@@ -81,6 +81,20 @@ class TestMessages:
         assert messages["result"]["tool_call_id"] == call["id"]
         assert (messages["result"]["name"], messages["result"]["content"]) == ("python", "0.75")
 
+    def test_a_tool_may_answer_in_several_messages(self) -> None:
+        call = chatgpt_node("call", "root", "assistant", "look", recipient="web")
+        results = chatgpt_node("r1", "call", "tool", "one"), chatgpt_node("r2", "r1", "tool", "two")
+        messages = messages_of(chatgpt_conversation(call, *results))
+        assert [messages[name]["tool_call_id"] for name in ("r1", "r2")] == ["call", "call"]
+
+    def test_marks_of_links_become_their_names(self) -> None:
+        said = (
+            'Read the review by \ue200entity\ue202["people","Dana Roth",0]\ue201 first '
+            "\ue200cite\ue202turn0search3\ue202turn0search8\ue201, then \ue200url\ue202the book\ue202https://x.org\ue201. \ue200odd"
+        )
+        (message,) = messages_of(chatgpt_conversation(chatgpt_node("a", "root", "assistant", said))).values()
+        assert message["content"] == "Read the review by Dana Roth first, then the book. odd"
+
     def test_an_image_is_a_file_and_the_model_is_metadata(self) -> None:
         messages = messages_of(chatgpt()[0])
         assert messages["q2"]["content"] == "And here?"

@@ -42,8 +42,22 @@ class TestMessages:
             "id": "m-4", "role": "user", "content": "Only text", "timestamp": "2024-05-01T10:00:00.000000Z",
         }  # fmt: skip
 
-    def test_an_attachment_is_a_file_with_its_text(self) -> None:
-        assert messages_of(claude()[0])["m-1"]["files"][0]["extracted_content"] == "clay soil"
+    def test_the_thread_that_was_open_comes_last(self) -> None:
+        def message(name: str, above: str) -> Json:
+            return claude_message(name, "human", {"type": "text", "text": name}, parent_message_uuid=above)
+
+        tree = [message("h1", "0"), message("b1", "h1"), message("h2", "b1"), message("b1r", "h1")]
+        opened = {**conversation(*tree), "current_leaf_message_uuid": "h2"}
+        assert list(messages_of(opened)) == ["h1", "b1r", "b1", "h2"]
+
+    def test_the_text_of_an_attachment_is_said(self) -> None:
+        message = messages_of(claude()[0])["m-1"]
+        assert message["content"].endswith("\n\nclay soil")
+        assert message["files"] == [{"file_name": "garden.txt"}]
+
+    def test_text_beside_blocks_of_unknown_types_is_imported(self) -> None:
+        said = claude_message("m", "human", {"type": "voice_note"}) | {"text": "Sow leeks."}
+        assert messages_of(conversation(said))["m"]["content"] == "Sow leeks."
 
     def test_an_attachment_without_words_is_a_message(self) -> None:
         (message,) = messages_of(conversation(claude_message("m", "human", files=[{"file_name": "a.png"}]))).values()
