@@ -137,7 +137,7 @@ def message_fingerprint(message: NewMessage) -> bytes:
 
 def message_bytes(message: NewMessage) -> int:
     """Bytes of the fields without a limit of their own, as JSON."""
-    return len(canonical([message.content, message.tool_calls, message.files, message.metadata]))
+    return len(canonical([message.content, message.tool_calls, message.tool_call_id, message.files, message.metadata]))
 
 
 def canonical(value: Any) -> bytes:
@@ -228,7 +228,7 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
         is_output=_is_output(fields.get("is_output"), role, field("is_output")),
         content=_content(fields.get("content"), tool_calls, field("content")),
         tool_calls=tool_calls,
-        tool_call_id=_optional_name(fields.get("tool_call_id"), field("tool_call_id")),
+        tool_call_id=_optional_text(fields.get("tool_call_id"), field("tool_call_id")),
         name=_optional_name(fields.get("name"), field("name")),
         sender_name=_optional_name(fields.get("sender_name"), field("sender_name")),
         parent_message_id=parent,
@@ -315,11 +315,15 @@ def read_time(value: Any, field: str) -> datetime | None:
     raise _invalid(field, "must be a time in ISO 8601 or seconds since 1970")
 
 
+def _optional_text(value: Any, field: str) -> str | None:
+    return None if value is None else str(_instance(value, str, "a string", field))
+
+
 def _optional_name(value: Any, field: str) -> str | None:
-    if value is None:
-        return None
-    _check_size(len(_instance(value, str, "a string", field)), NAME_LENGTH, "characters", field)
-    return str(value)
+    name = _optional_text(value, field)
+    if name is not None:
+        _check_size(len(name), NAME_LENGTH, "characters", field)
+    return name
 
 
 def _list(value: Any, field: str) -> list[Any]:

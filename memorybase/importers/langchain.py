@@ -1,5 +1,6 @@
 """LangChain's chat histories: the table of SQLChatMessageHistory or PostgresChatMessageHistory (id, session_id,
-message, created_at?), or the file of FileChatMessageHistory, a list of messages that is one session."""
+message, created_at?), or the file of FileChatMessageHistory, a list of messages that is one session. LangChain.js, and
+so n8n, writes type and fields into one object."""
 
 from __future__ import annotations
 
@@ -12,13 +13,14 @@ from memorybase.importers.records import Found, Json, Record, Report, as_object,
 # What the API accepts of LangChain's fields; the others have no content.
 _FIELDS = ("content", "tool_calls", "tool_call_id", "name", "status", "additional_kwargs", "response_metadata",
            "usage_metadata", "invalid_tool_calls", "artifact")  # fmt: skip
+_TYPES = frozenset({"human", "ai", "system", "tool", "function", "chat", "generic"})
 _CHAT_TYPES = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai", "system": "system"}
 
 
 def fits(record: Json) -> bool:
     """Whether this is a row of the table or a message of the file."""
     message = as_object(json_column(record["message"])) if "message" in record else record
-    return isinstance(message.get("type"), str) and isinstance(message.get("data"), dict)
+    return _parts_of(message) is not None
 
 
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
@@ -35,7 +37,8 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
         counts[session_id] += 1
         body = _message(as_object(message))
         if body is None:
-            report.lose(record.where, "a message must have type and data, as LangChain writes it", field="message")
+            text = "a message must have type and data, or type and content, as LangChain writes it"
+            report.lose(record.where, text, field="message")
             continue
         row_id = row.get("id") if is_row and row.get("id") is not None else counts[session_id]
         time = row.get("created_at") if is_row else None
@@ -43,14 +46,35 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
 
 
 def _message(message: Json) -> Json | None:
-    kind, data = message.get("type"), message.get("data")
-    if not isinstance(kind, str) or not isinstance(data, dict):
+    parts = _parts_of(message)
+    if parts is None:
         return None
+    kind, data = parts
     body: dict[str, Any] = {name: data[name] for name in _FIELDS if data.get(name) is not None}
     if kind == "function":  # the former name of a tool's result
         kind = "tool"
-    elif kind == "chat":
+    elif kind in {"chat", "generic"}:
         kind = _CHAT_TYPES.get(str(data.get("role")).lower(), f"chat message of {data.get('role')}")
     if body.get("tool_calls") and not body.get("content"):
         body["is_output"] = False
     return {**body, "type": kind}
+
+
+def _parts_of(message: Json) -> tuple[str, Json] | None:
+    """Type and fields; None if it is no message of LangChain."""
+    kind, data = message.get("type"), message.get("data")
+    if not isinstance(kind, str):
+        return None
+    if isinstance(data, dict):
+        fields = data
+    elif "content" in message and "role" not in message and _named(kind) in _TYPES:
+        fields = message
+    else:
+        return None
+    return _named(kind), fields
+
+
+def _named(kind: str) -> str:
+    """ChatMessageChunk is a chat message: streaming stores the joined chunks under their class's name."""
+    short = kind.removesuffix("Chunk").removesuffix("Message")
+    return short.lower() if short != kind else kind

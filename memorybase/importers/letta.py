@@ -48,14 +48,33 @@ def _messages(where: str, agent: str, document: Json, report: Report) -> Iterato
     answers: set[str] = set()  # ids of the calls that were answers
     for index, message in enumerate(map(as_object, as_list(document.get("messages")))):
         place = f"{where}.messages[{index}]"
-        body = _message(place, message, answers, report)
-        if body is None:
-            continue
         said = [message.get(name) for name in ("role", "created_at", "content", "text", "tool_calls", "tool_call_id")]
-        digest = _digest(said)
-        seen[digest] += 1
-        number = "" if seen[digest] == 1 else f"-{seen[digest]}"
-        yield Found(place, agent, {**body, "id": f"{agent}:{digest}{number}"}, flow=agent)
+        for part in _parts(message):
+            body = _message(place, part, answers, report)
+            if body is None:
+                continue
+            digest = _digest(said if part is message else [*said, part["tool_call_id"], part["content"]])
+            seen[digest] += 1
+            number = "" if seen[digest] == 1 else f"-{seen[digest]}"
+            yield Found(place, agent, {**body, "id": f"{agent}:{digest}{number}"}, flow=agent)
+
+
+def _parts(message: Json) -> list[Json]:
+    """The message, or a tool message for each of its results: calls in parallel, and calls that the client made and
+    reported with its approval."""
+    returns = [as_object(each) for each in as_list(message.get("tool_returns"))]
+    reported = [each for each in map(as_object, as_list(message.get("approvals"))) if each.get("type") == "tool"]
+    results = reported or (returns if len(returns) > 1 else [])
+    texts = [as_object(part) for part in as_list(message.get("content"))]
+    parts: list[Json] = []
+    for index, each in enumerate(results):
+        given_text = each.get("tool_return", each.get("func_response"))
+        if given_text is None and index < len(texts):
+            given_text = texts[index].get("text")
+        content = given_text if isinstance(given_text, str) else _text({"content": given_text})
+        part = {**message, "role": "tool", "content": content, "tool_call_id": each.get("tool_call_id")}
+        parts.append({**part, "name": each.get("name"), "failed": each.get("status") == "error"})
+    return parts or [message]
 
 
 def _digest(value: Any) -> str:
@@ -81,6 +100,8 @@ def _message(place: str, message: Json, answers: set[str], report: Report) -> Js
         if isinstance(packed.get("message"), str) and as_text(packed.get("status")) in {"OK", "Failed"}:
             body |= {"status": "failed"} if packed["status"] == "Failed" else {}
             text = packed["message"]
+        if message.get("failed") is True:
+            body["status"] = "failed"
         name, called = as_text(message.get("name")), as_text(message.get("tool_call_id"))
         return {**body, "content": text, **given(name=name, tool_call_id=called)}
     if packed.get("type") in _EVENTS:

@@ -139,7 +139,7 @@ class _Builder:
         message, repaired = _storable(message)
         if repaired:
             self._report.change(found.where, "NUL characters and lone surrogates are replaced with U+FFFD")
-        for name in ("name", "sender_name", "tool_call_id"):
+        for name in ("name", "sender_name"):
             value = message.get(name)
             if isinstance(value, str) and len(value) > NAME_LENGTH:
                 text = f"{name} is cut to {NAME_LENGTH} characters"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -39,7 +39,11 @@ VERSION = 1
 
 
 def key_of(app_id: str, conversation_id: str, node_id: str) -> str:
-    """The document's key; parts are escaped, so different ids never share a key."""
+    """The document's key; parts are escaped, so different ids never share a key. Raises InvalidRequest for a missing
+    id: all conversations without one would share a memory."""
+    for field, part in {"app_id": app_id, "conversation_id": conversation_id, "node_id": node_id}.items():
+        if not part:
+            raise InvalidRequest(f"{field} must not be empty (got {part!r})", field=field, value=part)
     return f"{folder_of(app_id, conversation_id)}/{_escaped(node_id)}.json"
 
 
@@ -83,13 +87,14 @@ class NodeObjectMemory:
         message_id: str,
         parent_message_id: str | None,
         user_content: str,
-        user_files: Sequence[FileRef] = (),
+        user_files: Sequence[FileRef | Mapping[str, Any]] = (),
         assistant_content: str = "",
-        assistant_files: Sequence[FileRef] = (),
+        assistant_files: Sequence[FileRef | Mapping[str, Any]] = (),
     ) -> None:
-        """Add a turn, or replace the one with this id; `flush` writes it."""
-        question = self._message(message_id, parent_message_id, "user", user_content, user_files)
-        answer = self._message(message_id + ANSWER, message_id, "assistant", assistant_content, assistant_files)
+        """Add a turn, or replace the one with this id; `flush` writes it. Raises InvalidRequest for what is no file."""
+        asked, made = _files(user_files, "user_files"), _files(assistant_files, "assistant_files")
+        question = self._message(message_id, parent_message_id, "user", user_content, asked)
+        answer = self._message(message_id + ANSWER, message_id, "assistant", assistant_content, made)
         self._added.append({"put": [question, answer]})
 
     def get_history_prompt_messages(
@@ -223,6 +228,13 @@ def _apply(document: Document, operations: Iterable[dict[str, Any]]) -> None:
     document["messages"] = list(messages.values())
 
 
+def _files(given: Sequence[FileRef | Mapping[str, Any]], field: str) -> list[FileRef]:
+    return [
+        each if isinstance(each, FileRef) else FileRef.from_mapping(each, where=f"{field}[{index}]")
+        for index, each in enumerate(given)
+    ]
+
+
 def _record(message: dict[str, Any], seq: int) -> Record:
     return Record(
         id=message["message_id"],
@@ -277,7 +289,7 @@ def _is_message(raw: Any) -> bool:
 
 def _escaped(part: str) -> str:
     if not part:
-        raise InvalidRequest("app_id, conversation_id and node_id must not be empty")
+        raise InvalidRequest("An id must not be empty")
     # quote keeps dots, but "." and ".." are not valid file names.
     escaped = quote(part, safe="", errors="surrogatepass").replace(".", "%2E")
     if len(escaped) <= MAX_NAME:

@@ -216,6 +216,24 @@ def test_different_ids_have_different_keys(tmp_path: Path) -> None:
         memory(tmp_path, "a", "", "n")
 
 
+@each_row(
+    ("ids", "field"),
+    [(("", "c", "n"), "app_id"), (("a", None, "n"), "conversation_id"), (("a", "c", None), "node_id")],
+)
+def test_a_missing_id_is_refused_because_all_without_it_would_share_a_memory(
+    tmp_path: Path, ids: tuple[Any, ...], field: str
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        memory(tmp_path, *ids)
+    assert refused.value.field == field
+
+
+def test_a_file_that_is_none_is_refused_with_its_field(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        memory(tmp_path).add_messages("m", None, "q", [{"type": "image", "transfer_method": "local_file"}], "a")
+    assert refused.value.field == "user_files[0].upload_file_id"
+
+
 # A process that appends like append_many, to a document that counts as large early.
 WRITER = """
 import sys

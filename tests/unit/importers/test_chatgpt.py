@@ -90,7 +90,8 @@ class TestMessages:
     def test_marks_of_links_become_their_names(self) -> None:
         said = (
             'Read the review by \ue200entity\ue202["people","Dana Roth",0]\ue201 first '
-            "\ue200cite\ue202turn0search3\ue202turn0search8\ue201, then \ue200url\ue202the book\ue202https://x.org\ue201. \ue200odd"
+            "\ue200cite\ue202turn0search3\ue202turn0search8\ue201, "
+            "then \ue200url\ue202the book\ue202https://x.org\ue201. \ue200odd"
         )
         (message,) = messages_of(chatgpt_conversation(chatgpt_node("a", "root", "assistant", said))).values()
         assert message["content"] == "Read the review by Dana Roth first, then the book. odd"

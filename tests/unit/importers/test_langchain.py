@@ -39,6 +39,17 @@ def test_fields_of_later_versions_are_left_out() -> None:
     assert message == {"type": "human", "content": "x", "id": "s:7"}
 
 
+def test_rows_of_langchain_js_and_joined_chunks_are_read() -> None:
+    messages = messages_of(
+        row({"type": "human", "content": "Where?", "additional_kwargs": {}, "response_metadata": {}}),
+        row(json.dumps({"type": "ai", "content": "Berth 12.", "tool_calls": [], "invalid_tool_calls": []}), id=8),
+        row({"type": "ChatMessageChunk", "data": {"content": "Thanks", "role": "user"}}, id=9),
+    )
+    assert [(message["type"], message["content"]) for message in messages] == [
+        ("human", "Where?"), ("ai", "Berth 12."), ("human", "Thanks"),
+    ]  # fmt: skip
+
+
 @each_row(
     "value",
     [

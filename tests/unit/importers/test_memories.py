@@ -112,6 +112,17 @@ class TestLetta:
         assert len(messages_of(letta, {"name": "a", "messages": [message, kept]}, report=report)) == 1
         assert report.total("skipped") == 1
 
+    def test_each_result_of_calls_in_parallel_and_of_the_client_is_a_message(self) -> None:
+        texts = [{"type": "text", "text": text} for text in ('{"status": "OK", "message": "apples"}', "pears")]
+        returns = [{"tool_call_id": "c1", "status": "success"}, {"tool_call_id": "c2", "status": "error"}]
+        parallel = {"role": "tool", "content": texts, "tool_returns": returns, "tool_call_id": "c1"}
+        approval = {"type": "tool", "tool_call_id": "c3", "tool_return": "plums", "status": "success"}
+        decided = {"role": "approval", "content": [], "approvals": [approval]}
+        messages = messages_of(letta, {"name": "a", "messages": [parallel, decided]})
+        assert [(each["tool_call_id"], each["content"], each.get("status")) for each in messages] == [
+            ("c1", "apples", None), ("c2", "pears", "failed"), ("c3", "plums", None),
+        ]  # fmt: skip
+
 
 class TestZep:
     def test_a_file_is_a_thread_unless_its_messages_name_theirs(self) -> None:

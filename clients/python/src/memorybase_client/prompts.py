@@ -52,6 +52,8 @@ def plain(message: Any) -> Json | None:
     if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
         return None
     kept = {name: message[name] for name in _FIELDS if message.get(name) not in (None, [], "")}
+    if message["role"] == "tool":
+        kept.setdefault("content", "")  # a tool that says nothing has answered its call
     if isinstance(kept.get("content"), list):
         kept["content"] = [_plain_part(part) for part in kept["content"]]
     if "tool_calls" in kept:

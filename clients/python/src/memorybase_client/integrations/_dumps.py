@@ -105,8 +105,10 @@ def stored_message(
         fields["is_output"] = not tool_calls
     if tool_calls:
         fields["tool_calls"] = list(tool_calls)
-    named = {"tool_call_id": tool_call_id, "name": name}
-    fields |= {key: value for key, value in named.items() if is_name(value)}
+    if tool_call_id is not None:
+        fields["tool_call_id"] = tool_call_id
+    if is_name(name):
+        fields["name"] = name
     return with_rest(fields, framework, rest, json.dumps(whole))
 
 

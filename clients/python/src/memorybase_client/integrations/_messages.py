@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-MAX_NAME_CHARS = 200  # the server's bound for tool_call_id, name and sender_name
+MAX_NAME_CHARS = 200  # the server's bound for name and sender_name
 MAX_MESSAGES = 500  # of one run; the server's default bound is twice that
 MAX_BYTES = 1_000_000  # of one run, unless a single message is larger
 
@@ -70,7 +70,7 @@ def storable_text(text: str) -> str:
 
 
 def is_name(value: Any) -> bool:
-    """Whether the server takes it as tool_call_id, name or sender_name."""
+    """Whether the server takes it as name or sender_name."""
     return isinstance(value, str) and len(value) <= MAX_NAME_CHARS
 
 

@@ -19,7 +19,7 @@ from agents.memory.session_settings import resolve_session_limit
 
 from memorybase_client import errors
 from memorybase_client._ids import storable_id
-from memorybase_client.integrations._messages import Json, batches, is_name, rest_of, texts, whole_of, with_rest
+from memorybase_client.integrations._messages import Json, batches, rest_of, texts, whole_of, with_rest
 from memorybase_client.integrations._recall import TOP_K, earlier_hits, quoted
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _take_fields(rest: Json) -> Json:
         function = {"name": rest.pop("name"), "arguments": rest.pop("arguments")}
         call = {"id": rest["call_id"], "type": "function", "function": function}
         return {"role": "assistant", "content": None, "tool_calls": [call], "is_output": False}
-    if kind == "function_call_output" and is_name(rest.get("call_id")) and _is_content(rest.get("output")):
+    if kind == "function_call_output" and isinstance(rest.get("call_id"), str) and _is_content(rest.get("output")):
         return {"role": "tool", "tool_call_id": rest["call_id"], "content": rest.pop("output")}
     # Models never read a tool's message without a call, and searches find none.
     return {"role": "tool", "content": ""}

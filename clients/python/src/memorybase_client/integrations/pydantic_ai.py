@@ -23,7 +23,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from memorybase_client._ids import id_of, storable_id
-from memorybase_client.integrations._messages import Json, batches, is_name, rest_of, texts, whole_of, with_rest
+from memorybase_client.integrations._messages import Json, batches, rest_of, texts, whole_of, with_rest
 from memorybase_client.integrations._recall import TOP_K, earlier_hits, quoted
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _role_of(dump: Json) -> str:
 
 def _tool_fields(role: str, parts: Sequence[Json]) -> Json:
     if role == "tool":
-        called = next((part["tool_call_id"] for part in parts if is_name(part.get("tool_call_id"))), None)
+        called = next((part["tool_call_id"] for part in parts if isinstance(part.get("tool_call_id"), str)), None)
         return {"tool_call_id": called}
     if role != "assistant":
         return {}
