@@ -20,6 +20,16 @@ IdKind = Literal["flow", "run", "message", "node_execution"]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
+def check_id(value: str, field: str) -> None:
+    """Raises InvalidRequest for what no route could name: an id that is blank, too long, or no text of a database."""
+    if len(value) > ID_LENGTH:
+        text = f"{field} must have at most {ID_LENGTH} characters"
+        raise errors.InvalidRequest(text, field=field, value=len(value), limit=ID_LENGTH)
+    if not value.strip():
+        raise errors.InvalidRequest(f"{field} must not be blank", field=field)
+    check_text(value, field)
+
+
 @dataclass(frozen=True, slots=True)
 class CallerId:
     """An id that a caller sent. `uuid` is None if it is not a UUID; `text` is then the string, else the canonical
@@ -36,13 +46,7 @@ class CallerId:
         """Raises InvalidRequest that names the field, by default `<kind>_id`."""
         if isinstance(value, UUID):
             return cls(user_id, kind, str(value), value, sent=str(value))
-        name = name or f"{kind}_id"
-        if len(value) > ID_LENGTH:
-            text = f"{name} must have at most {ID_LENGTH} characters"
-            raise errors.InvalidRequest(text, field=name, value=len(value), limit=ID_LENGTH)
-        if not value.strip():
-            raise errors.InvalidRequest(f"{name} must not be blank", field=name)
-        check_text(value, name)
+        check_id(value, name or f"{kind}_id")
         uuid = UUID(value) if _UUID.fullmatch(value) else None
         return cls(user_id, kind, value if uuid is None else str(uuid), uuid, sent=value)
 

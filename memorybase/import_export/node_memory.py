@@ -155,6 +155,7 @@ def read_use(reader: Line) -> Use:
         raise errors.InvalidRequest(
             "sources must have a valid source for each message", field=f"line {reader.number}.sources"
         )
+    _check_report(reader, report)
     use = record.PastUse(
         session_id=None if reader.values.get("session_id") is None else reader.text("session_id", ID_LENGTH),
         run_id=run_id,
@@ -178,12 +179,24 @@ def _is_source(source: Mapping[str, Any]) -> bool:
 
 def _named(reader: Line) -> dict[str, CallerId]:
     """The external ids of a line by exported id."""
+    field = f"line {reader.number}.external_ids"
     named = reader.object("external_ids") if reader.values.get("external_ids") else {}
-    return {
-        exported: CallerId.of(reader.user_id, kind, external, name=f"line {reader.number}.external_ids")
-        for kind in _SOURCES
-        for exported, external in (named.get(kind) or {}).items()
-    }
+    ids: dict[str, CallerId] = {}
+    for kind in _SOURCES:
+        of_kind = named.get(kind) or {}
+        if not isinstance(of_kind, dict) or not all(isinstance(each, str) for each in of_kind.values()):
+            raise errors.InvalidRequest(f"{field}.{kind} must be an object of strings", field=f"{field}.{kind}")
+        ids |= {old: CallerId.of(reader.user_id, kind, new, name=field) for old, new in of_kind.items()}
+    return ids
+
+
+def _check_report(reader: Line, report: Mapping[str, Any]) -> None:
+    for name, kind in {"kept": str, "removed": dict, "recalled": dict}.items():
+        value = report.get(name) or []
+        if not isinstance(value, list) or not all(isinstance(each, kind) for each in value):
+            field = f"line {reader.number}.report.{name}"
+            text = f"{field} must be a list of {'strings' if kind is str else 'objects'}"
+            raise errors.InvalidRequest(text, field=field)
 
 
 def _new_ids(services: Services, item: Use) -> dict[str, str]:

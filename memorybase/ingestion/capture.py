@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, metrics, tracing
 from memorybase.database import clock, engine
-from memorybase.ids import CallerId
+from memorybase.ids import CallerId, check_id
 from memorybase.ingestion import edit, idempotency
 from memorybase.ingestion.idempotency import Identified
 from memorybase.ingestion.trigger import IngestionState, trigger
@@ -89,6 +89,9 @@ def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRe
 
     Raises NotFound for an unknown flow, InvalidRequest, MessageConflict, RunConflict, SessionConflict, QuotaExceeded.
     """
+    check_id(request.session_id, "session_id")
+    if request.end_user_id is not None:
+        check_id(request.end_user_id, "end_user_id")
     with metrics.CAPTURE_SECONDS.time(), tracing.span("capture", flow_id=str(flow_id), messages=len(request.messages)):
         result = charged(services, user_id, lambda charge: _attempt(services, user_id, flow_id, request, charge))
         job_ids = [str(state.job_id) for state in result.ingestion if state.job_id is not None]

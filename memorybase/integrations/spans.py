@@ -62,11 +62,13 @@ class _Run:
 
 def receive(services: Services, user_id: UUID, flow_id: UUID, content: bytes, content_type: str) -> SpanReport:
     """Capture the messages of an export of spans, each once however many spans repeat it; spans without messages are
-    ignored. Raises InvalidRequest if it is no export, NotFound for an unknown flow."""
+    ignored, and a run that cannot be stored does not take others along. Raises InvalidRequest if it is no export,
+    NotFound for an unknown flow."""
     report = SpanReport()
     for run in _runs(_parsed(content, content_type), report):
         try:
-            capture(services, user_id, flow_id, _request(services, user_id, run))
+            for request in _requests(services, user_id, run):
+                capture(services, user_id, flow_id, request)
         except (NotFound, RateLimited):
             raise  # the exporter sends it again later
         except CallerError as error:
@@ -87,20 +89,24 @@ def answer_of(report: SpanReport, content_type: str) -> bytes:
     return content
 
 
-def _request(services: Services, user_id: UUID, run: _Run) -> CaptureRequest:
-    messages = normalise_all(
-        list(run.messages.values()),
-        user_id=user_id,
-        max_messages=services.settings.max_messages_per_run,
-        max_message_bytes=services.settings.max_message_bytes,
-    )
-    return CaptureRequest(
-        session_id=run.session_id,
-        messages=messages,
-        run_id=CallerId.of(user_id, "run", run.run_id),
-        end_user_id=run.end_user_id,
-        on_conflict="keep",
-    )
+def _requests(services: Services, user_id: UUID, run: _Run) -> Iterator[CaptureRequest]:
+    """The run in as many captures as its messages need: each span repeats the whole prompt, however long that is."""
+    most = services.settings.max_messages_per_run
+    raw = list(run.messages.values())
+    for start in range(0, len(raw), most):
+        messages = normalise_all(
+            raw[start : start + most],
+            user_id=user_id,
+            max_messages=most,
+            max_message_bytes=services.settings.max_message_bytes,
+        )
+        yield CaptureRequest(
+            session_id=run.session_id,
+            messages=messages,
+            run_id=CallerId.of(user_id, "run", run.run_id),
+            end_user_id=run.end_user_id,
+            on_conflict="keep",
+        )
 
 
 def _parsed(content: bytes, content_type: str) -> ExportTraceServiceRequest:
@@ -213,7 +219,10 @@ def _listed(attributes: Mapping[str, Any], name: str) -> list[Any]:
 
 def _converted(message: Mapping[str, Any]) -> Iterator[Json]:
     """A message of the conventions in OpenAI's format: its results of tools are messages of their own."""
-    parts = [part for part in message.get("parts") or [] if isinstance(part, Mapping)]
+    given = message.get("parts") or []
+    if not isinstance(given, list):
+        raise ValueError("parts must be a list")  # noqa: TRY004 - the input is wrong, not the code
+    parts = [part for part in given if isinstance(part, Mapping)]
     texts = [str(part["content"]) for part in parts if part.get("type") == "text" and part.get("content")]
     calls = [_call(part) for part in parts if part.get("type") == "tool_call"]
     for part in parts:

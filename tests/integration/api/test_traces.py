@@ -166,6 +166,35 @@ def test_a_span_without_a_session_is_refused_by_name_and_the_others_are_stored(a
     assert len(stored(api)) == 1
 
 
+@each_row(
+    ("session", "more", "reason"),
+    [
+        ("x" * 200, {}, "session_id must have at most 128 characters"),
+        ("an\0na", {}, "must not contain a NUL character"),
+        (" ", {}, "session_id must not be blank"),
+        ("anna", {"enduser.id": "x" * 200}, "end_user_id must have at most 128 characters"),
+        ("anna", {"gen_ai.input.messages": '[{"role": "user", "parts": 5}]'}, "parts must be a list"),
+    ],
+)
+def test_a_run_that_cannot_be_stored_is_refused_by_name_and_the_others_are_stored(
+    api: Api, session: str, more: dict[str, str], reason: str
+) -> None:
+    answer = api.post(PATH, export(span(BOAT, session=session, trace="0c" * 16, **more), span(BOAT, session="bob")))
+
+    assert answer["partialSuccess"]["rejectedSpans"] == "1"
+    assert reason in answer["partialSuccess"]["errorMessage"]
+    assert stored(api, "bob") == [("user", "My boat lies at berth 12.")]
+
+
+def test_a_conversation_longer_than_a_run_may_be_is_captured(api: Api) -> None:
+    most = 50  # the setting of the tests' API
+    prompt = [text("user", f"question {number}") for number in range(most + 2)]
+
+    assert "partialSuccess" not in api.post(PATH, export(span(*prompt, answer=NOTED)))
+    (last,) = api.get("/messages", flow_id="support", session_id="anna", order="desc", size=1)["items"]
+    assert (last["seq"], last["content"]) == (most + 3, "Noted: berth 12.")
+
+
 def test_messages_that_are_cut_off_are_refused_by_name(api: Api) -> None:
     sent = span(BOAT)
     next(each for each in sent["attributes"] if each["key"] == "gen_ai.input.messages")["value"] = {

@@ -308,6 +308,14 @@ class TestImport:
         for line in (of("node_execution", rest)[0], next(use for use in of("memory_use", rest) if use["messages"])):
             name, value = bad[line["type"]]
             assert imported(away, [line | {name: value}], expect=422)["error"]["field"] == f"line 1.{name}"
+        use = of("memory_use", rest)[0]
+        odd = {
+            "external_ids.message": {"external_ids": {"message": ["a"]}}, "report.kept": {"report": {"kept": 5}},
+            "report.removed": {"report": {"removed": ["x"]}},
+        }  # fmt: skip
+        for name, change in odd.items():
+            error = imported(away, [of("flow", lines_out)[0], use | change], expect=422)["error"]
+            assert error["field"] == f"line 2.{name}"
 
     def test_repeating_changes_nothing(self, home: Api) -> None:
         filled(home)
