@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints, model_validator
 
-from api.schemas import Body, Identifier, Moment, Stored
+from api.schemas import Body, Identifier, Moment, Stored, Until
 from memorybase.memory_bases.dead_letters import AT_ONCE, MAX_AT_ONCE, DeadLetterAction
 
 MAX_ALIKE = 100
@@ -25,7 +25,7 @@ class DeadLetterActionBody(Body):
     flow_id: Identifier | None = None
     session_id: Identifier | None = None
     since: Moment | None = None
-    until: Moment | None = None
+    until: Until | None = None
     dry_run: bool = False
     limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = AT_ONCE
 

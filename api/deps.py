@@ -16,7 +16,7 @@ from api import auditing, idempotency, key_limits
 from api.admission import Bulkhead, Work, admission_of, work_of
 from api.limits import Gate
 from api.middleware import path_text
-from api.schemas import ERRORS, Moment, Stored
+from api.schemas import ERRORS, Moment, Stored, Until
 from memorybase import errors, ids
 from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
@@ -242,4 +242,4 @@ FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
 RunFilter = Annotated[ids.CallerId | None, Depends(_run_in_query)]
 TextQuery = Annotated[Stored | None, Query(max_length=MAX_TEXT_FILTER)]
 SinceQuery = Annotated[Moment | None, Query(description="Inclusive, like `until`. Without a time zone: UTC.")]
-UntilQuery = Annotated[Moment | None, Query()]
+UntilQuery = Annotated[Until | None, Query()]

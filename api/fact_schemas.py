@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from api.schemas import Body, Identifier, Moment, Stored
+from api.schemas import Body, Identifier, Moment, Stored, Until
 from memorybase.caveats import Caveat
 from memorybase.facts.recall import FactHit
 from memorybase.search.search import Hit
@@ -40,7 +40,7 @@ class FactSearchBody(Body):
     session_id: Identifier | None = None
     end_user_id: Identifier | None = None
     since: Moment | None = None
-    until: Moment | None = None
+    until: Until | None = None
 
 
 class FactsFound(BaseModel):

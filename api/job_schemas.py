@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints, model_validator
 
-from api.schemas import Body, Identifier, Moment, Stored
+from api.schemas import Body, Identifier, Moment, Stored, Until
 from memorybase.memory_bases.job_actions import AT_ONCE, MAX_AT_ONCE
 from memorybase.queries.job_actions import JobAction
 
@@ -24,7 +24,7 @@ class JobActionBody(Body):
     session_id: Identifier | None = None
     error_code: Annotated[Stored, StringConstraints(min_length=1, max_length=CODE_LENGTH)] | None = None
     since: Moment | None = None
-    until: Moment | None = None
+    until: Until | None = None
     dry_run: bool = False
     limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = AT_ONCE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -78,6 +79,14 @@ def _no_number(value: Any) -> Any:
     raise ValueError("A time must be a date and a time such as 2026-11-16T10:00:00Z, not a number")
 
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def _end_of_day(value: Any) -> Any:
+    """A date alone is the whole day."""
+    return f"{value}T23:59:59.999999" if isinstance(value, str) and _DATE.fullmatch(value) else value
+
+
 def _absent(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
@@ -93,11 +102,14 @@ _CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "o
 # A UUID that memorybase generated; errors repeat it as it was sent.
 SentUuid = Annotated[UUID, WrapValidator(lambda value, check: SentId(check(value), str(value)))]
 Stored = Annotated[str, AfterValidator(storable)]
-Identifier = Annotated[Stored, StringConstraints(min_length=1, max_length=ID_LENGTH), AfterValidator(not_blank)]
-Name = Annotated[Stored, StringConstraints(min_length=1, max_length=NAME_LENGTH), AfterValidator(not_blank)]
-ModelName = Annotated[Stored, StringConstraints(min_length=1, max_length=MODEL_LENGTH), AfterValidator(not_blank)]
+# The bounds come first: behind a validator of ours, Pydantic would speak of items instead of characters.
+_OURS = (AfterValidator(storable), AfterValidator(not_blank))
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=ID_LENGTH), *_OURS]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=NAME_LENGTH), *_OURS]
+ModelName = Annotated[str, StringConstraints(min_length=1, max_length=MODEL_LENGTH), *_OURS]
 SummaryPreset = Annotated[str, StringConstraints(pattern=f"^({PRESET_NAME})$")]
 Moment = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_aware)]
+Until = Annotated[Moment, BeforeValidator(_end_of_day)]
 # A field of a PATCH may be absent; null is invalid.
 NOT_GIVEN: Any = Field(default=None, json_schema_extra=_absent)
 
@@ -380,7 +392,7 @@ class SearchBody(Body):
     end_user_id: Identifier | None = None
     roles: list[Role] | None = Field(default=None, max_length=8)
     since: Moment | None = None
-    until: Moment | None = None
+    until: Until | None = None
     metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     neighbors: int = Field(default=0, ge=0, le=request.MAX_NEIGHBORS)
@@ -473,7 +485,7 @@ class RecallBody(Body):
     half_life_days: HalfLife | None = Field(default=None, description=_HALF_LIFE)
     roles: list[Role] | None = Field(default=None, max_length=8)
     since: Moment | None = None
-    until: Moment | None = None
+    until: Until | None = None
     corrections: bool | None = Field(default=None, description=_CORRECTIONS)
 
 

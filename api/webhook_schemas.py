@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from api.schemas import NOT_GIVEN, Body, Moment, Stored
+from api.schemas import NOT_GIVEN, Body, Moment, Stored, Until
 from memorybase.models import NAME_LENGTH
 from memorybase.webhooks.addresses import MAX_URL
 from memorybase.webhooks.endpoints import MAX_OVERLAP_HOURS, OVERLAP_HOURS
@@ -43,7 +43,7 @@ class RotateSecretBody(Body):
 class DiscardBody(Body):
     """Which dead deliveries to delete: those that were dead by this time, by default all."""
 
-    until: Moment | None = None
+    until: Until | None = None
 
 
 class ReplayBody(Body):

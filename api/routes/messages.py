@@ -17,6 +17,7 @@ from api.schemas import (
     RestoreBody,
     Role,
     SentUuid,
+    Until,
 )
 from memorybase import ids, messages
 from memorybase.auth.api_keys import Principal
@@ -51,7 +52,7 @@ def list_messages(
     is_output: Annotated[bool | None, Query()] = None,
     ingested: Annotated[bool | None, Query(description="Requires memory_base_id.")] = None,
     since: Annotated[Moment | None, Query(description="Inclusive, like `until`. Without a time zone: UTC.")] = None,
-    until: Annotated[Moment | None, Query()] = None,
+    until: Annotated[Until | None, Query()] = None,
     state: Annotated[
         Literal["muted", "pinned", "failed"] | None,
         Query(description="`failed`: it could not be embedded; requires memory_base_id."),

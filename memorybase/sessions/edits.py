@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
@@ -332,20 +331,31 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
     """Delete every session and chat of an end user, in all of the user's flows. Raises NotFound if there is none, Held
     if a legal hold keeps any of it: then nothing is deleted.
 
-    Each session has its own transaction: after an error, the next call continues.
+    Each session has its own transaction. What fails is left for the next call, and raised when the rest is erased.
     """
     with services.database.transaction() as db:
         holds.refuse_if_end_user_held(db, user_id, end_user_id)
     total = Erasure()
+    failed: dict[tuple[UUID, str], errors.MemorybaseError] = {}
     while True:
         with services.database.reading() as db:
-            page = sessions.sessions_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
+            most = ERASE_PAGE + len(failed)
+            page = sessions.sessions_of_end_user(db, user_id, end_user_id, limit=most)
         for flow_id, session_id in page:
-            with contextlib.suppress(errors.NotFound):  # deleted meanwhile
+            if (flow_id, session_id) in failed:
+                continue
+            try:
                 total += delete_session(services, user_id, flow_id, session_id)
-        if len(page) < ERASE_PAGE:
+            except errors.NotFound:
+                pass  # deleted meanwhile
+            except errors.MemorybaseError as error:
+                failed[flow_id, session_id] = error
+        if len(page) < most:
             break
     erased = message_log.erase_chats(services, user_id, end_user_id)
+    if failed:
+        log.warning("end_user_erased_in_part", failed=len(failed), sessions=total.sessions)
+        raise next(iter(failed.values()))
     with services.database.transaction() as db:
         people.forget(db, services.database, user_id, end_user_id)
     total += Erasure(chats=erased.chats, chat_messages=erased.messages, summaries=erased.summaries)

@@ -536,6 +536,26 @@ class TestErasure:
         assert edits.erase_end_user(world.services, world.user_id, "ada").sessions == 5
         assert world.messages() == []
 
+    def test_a_session_that_fails_does_not_keep_the_others(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("memorybase.sessions.edits.ERASE_PAGE", 2)
+        for n in range(5):
+            world.say(f"s{n}", "x", end_user_id="ada")
+        erase = edits.delete_session
+
+        failing = {"s0", "s1"}
+
+        def fails(services: Any, user_id: Any, flow_id: Any, session_id: str) -> Any:
+            if session_id in failing:
+                raise errors.DatabaseUnavailable("It takes too long")
+            return erase(services, user_id, flow_id, session_id)
+
+        monkeypatch.setattr("memorybase.sessions.edits.delete_session", fails)
+        with pytest.raises(errors.DatabaseUnavailable):
+            edits.erase_end_user(world.services, world.user_id, "ada")
+        assert {message.session_id for message in world.messages()} == failing
+        failing.clear()
+        assert edits.erase_end_user(world.services, world.user_id, "ada").sessions == 2
+
     def test_ids_with_slashes_and_invalid_ids(self, api: Api) -> None:
         api.flow()
         api.capture("x", end_user_id="a/b")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,7 +13,7 @@ from uuid import uuid4
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from memorybase_client import errors
 from memorybase_client._async.agent_memory import MIN_SCORE
@@ -50,6 +51,11 @@ WRITE = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent
 REPLACE = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
+def _end_of_day(value: Any) -> Any:
+    is_date = isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)
+    return f"{value}T23:59:59.999999" if is_date else value
+
+
 def add_tools(server: MCPServer[Any]) -> None:
     hints: dict[Callable[..., Coroutine[Any, Any, Any]], ToolAnnotations] = {
         search_memory: READ,
@@ -75,7 +81,11 @@ async def search_memory(
     top_k: Annotated[int, Field(ge=1, le=50, description="Maximum results.")] = 5,
     session_id: Annotated[SessionId | None, Field(description="Search only this session.")] = None,
     after: Annotated[datetime | None, Field(description="Only messages from this time on.")] = None,
-    before: Annotated[datetime | None, Field(description="Only messages up to this time.")] = None,
+    before: Annotated[
+        datetime | None,
+        BeforeValidator(_end_of_day),
+        Field(description="Only messages up to this time; a date alone is the whole day."),
+    ] = None,
     role: Annotated[Role | None, Field(description="Only messages of this role.")] = None,
     neighbors: Annotated[int, Field(ge=0, le=5, description="Messages to show on either side of a hit.")] = 1,
     min_score: Annotated[
