@@ -138,6 +138,14 @@ class TestSearchMemory:
 
         assert next((name for name in ("top_k", "role") if name in arguments), "query") in error
 
+    def test_an_empty_string_for_an_optional_argument_is_none(self, api: Api, memory: McpClient) -> None:
+        api.capture("The fence is green.")
+
+        found = memory.call("search_memory", query="fence", session_id="", after="", before="", role="")["results"]
+
+        assert [hit["content"] for hit in found] == ["The fence is green."]
+        assert memory.call("list_sessions", query="", cursor="")["sessions"]
+
 
 class TestReading:
     def test_a_context_recalls_from_the_flow_and_shows_the_session(self, api: Api, memory: McpClient) -> None:
@@ -259,6 +267,15 @@ class TestWriting:
             stored = client_of(api, end_user=end_user).call("remember", content=f"{end_user} likes tea.")
             assert stored["stored"] == 1
             assert api.get(f"/messages/{stored['message_ids'][0]}")["end_user_id"] == end_user
+
+    def test_a_note_that_is_json_is_text(self, api: Api, memory: McpClient) -> None:
+        notes = ['{"theme": "dark"}', '["tea", "bread"]', "null", "true", "7"]
+        for note in notes:
+            (message_id,) = memory.call("remember", content=note)["message_ids"]
+        memory.call("correct_memory", message_id=message_id, content='{"theme": "light"}')
+
+        stored = [each["content"] for each in api.get("/messages", session_id="notes")["items"]]
+        assert stored == [*notes[:-1], '{"theme": "light"}']
 
     def test_what_to_remember_is_given_once(self, memory: McpClient) -> None:
         both = {"content": "x", "messages": [{"role": "user", "content": "x"}]}

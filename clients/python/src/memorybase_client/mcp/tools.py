@@ -44,6 +44,8 @@ DELAY_WINDOW = timedelta(hours=24)
 
 SessionId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The id of a session.")]
 Reason = Annotated[str | None, Field(max_length=500, description="Why, for people who read the history.")]
+# Of any other type than this the SDK reads a text that is JSON, such as a note `{"theme": "dark"}`, as an object.
+PlainText = str
 Role = Literal["user", "assistant", "system", "tool"]
 
 READ = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
@@ -163,8 +165,8 @@ async def list_sessions(
 async def remember(
     call: Call,
     content: Annotated[
-        str | None, Field(min_length=1, description="A fact, decision or preference, in a sentence that stands alone.")
-    ] = None,
+        PlainText, Field(min_length=1, description="A fact, decision or preference, in a sentence that stands alone.")
+    ] = "",
     messages: Annotated[
         list[dict[str, Any]] | None,
         Field(min_length=1, description="Or messages of a conversation: {role, content}, and id if they have one."),
@@ -178,7 +180,7 @@ async def remember(
     """Store what should be known in later conversations. Storing the same again changes nothing. Never store passwords
     or keys."""
     scope = scope_of(call)
-    if (content is None) == (messages is None):
+    if bool(content) == (messages is not None):
         raise errors.InvalidRequest("Pass either content or messages")
     # A memory base ingests outputs by default, so a note is the assistant's.
     remembered = messages or [{"role": "assistant", "content": content}]
@@ -200,8 +202,8 @@ async def correct_memory(
     call: Call,
     message_id: Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The id of a message.")],
     content: Annotated[
-        str | None, Field(min_length=1, description="Its new text; memory finds only this one from now on.")
-    ] = None,
+        PlainText, Field(min_length=1, description="Its new text; memory finds only this one from now on.")
+    ] = "",
     muted: Annotated[bool | None, Field(description="True: never recall it; false: recall it again.")] = None,
     pinned: Annotated[
         bool | None, Field(description="True: recall it first where it is relevant; false: as usual.")
@@ -210,7 +212,7 @@ async def correct_memory(
 ) -> Corrected:
     """Correct a message that is wrong or out of date: replace its text, or mute it, which keeps it in its conversation
     and out of memory. Pin one that matters. The former text stays in the message's history."""
-    changes: dict[str, Any] = {"content": content, "muted": muted, "pinned": pinned}
+    changes: dict[str, Any] = {"content": content or None, "muted": muted, "pinned": pinned}
     given = {name: value for name, value in changes.items() if value is not None}
     if not given:
         raise errors.InvalidRequest("Pass content, muted or pinned")
