@@ -76,11 +76,11 @@ class FlowMemory(Protocol):
 
     def node_history(self, request: Json) -> Json:
         """The view of a node's own prompts and answers; the current run first. `request`: session_id, node_id, run_id,
-        max_tokens; execution_id and index of the current execution leave out its earlier attempts."""
+        max_tokens; execution_id and index of the current execution leave out its earlier attempts; leaf_id."""
 
     def context(self, request: Json) -> Json:
         """The view of history, summary and memories. `request`: session_id, token_budget, preset and optionally query,
-        run_id, node_id, end_user_id and `recall`, the options of the recall."""
+        run_id, node_id, end_user_id, leaf_id and `recall`, the options of the recall."""
 
     def search(
         self, query: str, *, top_k: int, session_id: str | None = None, min_score: float = MIN_SCORE
@@ -246,6 +246,7 @@ class InProcess:
         conversation = Conversation(self.services, self.user_id, self._flow_id, request["session_id"])
         execution_id = request.get("execution_id")
         history_request = HistoryRequest(
+            leaf_id=self._row("message", request.get("leaf_id")),
             run_id=self._row("run", request["run_id"]),
             execution_id=self._row("node_execution", execution_id),
             index=request.get("index"),
@@ -257,6 +258,7 @@ class InProcess:
         resolved = {
             "preset": PRESETS[request["preset"]],
             "run_id": self._row("run", request.get("run_id")),
+            "leaf_id": self._row("message", request.get("leaf_id")),
             "recall": context.RecallOptions(**request.get("recall", {})),
         }
         context_request = context.ContextRequest(flow_id=self._flow_id, **request | resolved)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 
-from memorybase.errors import InvalidRequest
+from memorybase.errors import InvalidRequest, NotFound
+from memorybase.integrations.flow_memory import Json
 
+Answer = TypeVar("Answer")
 State = Any  # the graph's TypedDict; LangGraph has no common type for all
 
 
@@ -20,9 +23,12 @@ class KnowsRuns(Protocol):
 
     def run_id_of(self, chain_id: UUID | None) -> str | None: ...
 
+    def leaf_of(self, chain_id: UUID | None) -> str | None: ...
+
 
 class NodeCall(NamedTuple):
-    """The session, run and execution of a node. `branch` tells executions of one step from each other."""
+    """The session, run and execution of a node. `branch` tells executions of one step from each other, and `leaf_of`
+    the message that the run goes on from, if that is not the newest; it may ask memory."""
 
     session_id: str
     run_id: str
@@ -30,6 +36,7 @@ class NodeCall(NamedTuple):
     step: int
     branch: int | str | None
     execution_id: str
+    leaf_of: Callable[[], str | None]
 
     @classmethod
     def of(cls, config: RunnableConfig) -> Self:
@@ -37,14 +44,30 @@ class NodeCall(NamedTuple):
         metadata = config.get("metadata") or {}
         session_id = session_of({**(config.get("configurable") or {}), **metadata})
         path = str(metadata.get("langgraph_checkpoint_ns") or "")
-        run_id = metadata.get("run_id") or _run_of_hook(config) or _run_of_config(config)
+        hook, chain_id = _hook(config)
+        run_id = metadata.get("run_id") or (hook and hook.run_id_of(chain_id)) or _run_of_config(config)
         # The path names the task, with a new id for each run and the same one when the task is repeated or resumed.
         execution_id = hashlib.sha256(f"{session_id}/{path or run_id or ''}".encode()).hexdigest()
         outer, _, _ = path.rpartition("|")
         # A nested graph restarts its steps each time, so its executions are distinguished by the task that runs it.
         step = 0 if outer else metadata.get("langgraph_step", 0)
         branch = outer or _position(metadata.get("langgraph_path"))
-        return cls(session_id, str(run_id or execution_id), metadata.get("end_user_id"), step, branch, execution_id)
+        leaf_of = partial(hook.leaf_of, chain_id) if hook else lambda: None
+        return cls(
+            session_id, str(run_id or execution_id), metadata.get("end_user_id"), step, branch, execution_id, leaf_of
+        )
+
+    def read(self, read: Callable[[Json], Answer], request: Json) -> Answer:
+        """What memory answers to the request, in the thread of the graph's state."""
+        leaf_id = self.leaf_of()
+        if leaf_id is None:
+            return read(request)
+        try:
+            return read({**request, "leaf_id": leaf_id})
+        except NotFound as error:
+            if error.field != "leaf_id":
+                raise
+            return read(request)  # the message was deleted meanwhile
 
     @classmethod
     def find(cls, config: RunnableConfig) -> Self | None:
@@ -73,12 +96,11 @@ def session_of(values: Mapping[str, Any]) -> str:
     return str(session_id)
 
 
-def _run_of_hook(config: RunnableConfig) -> str | None:
+def _hook(config: RunnableConfig) -> tuple[KnowsRuns | None, UUID | None]:
+    """The hook, and the chain that it knows."""
     callbacks = config.get("callbacks")
-    for handler in getattr(callbacks, "handlers", ()):
-        if isinstance(handler, KnowsRuns):
-            return handler.run_id_of(getattr(callbacks, "parent_run_id", None))
-    return None
+    found = (each for each in getattr(callbacks, "handlers", ()) if isinstance(each, KnowsRuns))
+    return next(found, None), getattr(callbacks, "parent_run_id", None)
 
 
 def _run_of_config(config: RunnableConfig) -> str | None:

@@ -130,7 +130,7 @@ class Recall:
             request["recall"] = {"min_score": self.min_score}
         return {
             self.into: self.memory.outbox.read(
-                "context", list[BaseMessage](), lambda: to_messages(self.memory.context(request))
+                "context", list[BaseMessage](), lambda: to_messages(call.read(self.memory.context, request))
             )
         }
 

@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from memorybase import errors
 from memorybase.integrations.flow_memory import FlowMemory, Json
 from memorybase.integrations.langgraph.calls import session_of
+from memorybase.integrations.langgraph.prompts import is_answer
 from memorybase.integrations.langgraph.run_messages import SessionLog, StateMessage, state_messages
 from memorybase.messages import canonical
 from memorybase.telemetry import get_logger
@@ -75,6 +76,21 @@ class RunHook(BaseCallbackHandler):
         """The run that a chain is part of."""
         run = None if chain_id is None else self._runs.get(chain_id)
         return None if run is None else run.run_id
+
+    def leaf_of(self, chain_id: UUID | None) -> str | None:
+        """The stored message that the run of this chain goes on from, if the run began at an earlier checkpoint: memory
+        has later messages, which are not in the graph's state."""
+        run = None if chain_id is None else self._runs.get(chain_id)
+        if run is None or not run.is_fork or not run.at_start:
+            return None
+        earlier = run.at_start[: len(run.at_start) - len(run.brought)]
+        spoken = [message.id for message in earlier if message.id and message.type != "system"]
+        answers = [message.id for message in earlier if message.id and is_answer(message)]
+        leaf = (answers or spoken or [None])[-1]
+        if leaf is None:
+            return None
+        session = self._logs.get(run.session_id) or SessionLog.of(run.session_id, self._memory.newest(run.session_id))
+        return str(session.sent({"id": leaf})["id"]) if leaf in session.digests else None
 
     def on_chain_start(
         self,

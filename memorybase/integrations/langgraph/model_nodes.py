@@ -81,11 +81,11 @@ class _ModelNode(ABC):
 
     def _session_text(self, memory: FlowMemory, call: NodeCall) -> str:
         request = context_request(self.node_id, call, self.token_budget, self.preset)
-        return memory.outbox.read("context", "", lambda: str(memory.context(request)["text"]))
+        return memory.outbox.read("context", "", lambda: str(call.read(memory.context, request)["text"]))
 
     def _node_history(self, memory: FlowMemory, call: NodeCall) -> list[BaseMessage]:
         request = self._history_request(call)
-        return memory.outbox.read("node_history", [], lambda: to_messages(memory.node_history(request)))
+        return memory.outbox.read("node_history", [], lambda: to_messages(call.read(memory.node_history, request)))
 
     def _history_request(self, call: NodeCall) -> Json:
         request = {

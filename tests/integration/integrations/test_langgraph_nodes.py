@@ -269,3 +269,36 @@ def test_a_resumed_node_adds_to_a_chat_once(memory: FlowMemory) -> None:
     app.invoke(Command(resume=True), hook.config("s1"))
 
     assert memory.read_chat("chat", "s1")["total"] == 1
+
+
+@each_row("remembers", ["session", "node"])
+def test_a_run_from_an_earlier_checkpoint_is_told_what_its_state_holds(
+    api: Api, memory: FlowMemory, remembers: Any
+) -> None:
+    del api
+    model = spy("One.", "Two.", "Other.", "Edited.", "Last.")
+    agent = Agent(model=model, node_id="agent", memory=memory, use_memory=True, remembers=remembers)
+    app = one_node(agent, checkpointer=InMemorySaver()).with_config(callbacks=[RunHook(memory)])
+    thread: RunnableConfig = {"configurable": {"thread_id": f"travels: {remembers}"}}
+    for question in ("First?", "Second?"):
+        app.invoke({"messages": [("user", question)]}, thread)
+    before_second = next(
+        state for state in app.get_state_history(thread)
+        if state.next == ("node",) and state.values["messages"][-1].content == "Second?"
+    )  # fmt: skip
+
+    app.invoke(None, before_second.config)
+    edited = app.update_state(
+        before_second.config, {"messages": [HumanMessage("Third?", id=before_second.values["messages"][-1].id)]}
+    )
+    app.invoke(None, edited)
+    app.invoke({"messages": [("user", "And now?")]}, thread)
+
+    told = [" ".join(str(message.content) for message in prompt) for prompt in model.prompts]
+    for again in told[2:4]:
+        assert "One." in again
+        assert "Two." not in again, "the answer that this run replaces"
+    assert "Other." not in told[3]
+    assert "Edited." in told[4]
+    assert "Two." not in told[4]
+    assert "Other." not in told[4]
