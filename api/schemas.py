@@ -40,8 +40,6 @@ from memorybase.errors import SentId
 from memorybase.ingestion.capture import CapturedMessage
 from memorybase.ingestion.flush import MAX_SESSIONS, JobBrief
 from memorybase.ingestion.trigger import IngestionState
-from memorybase.knowledge_bases import documents as knowledge_documents
-from memorybase.knowledge_bases.documents import DocumentResult
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS
 from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, Priority
@@ -91,7 +89,7 @@ def _absent(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-def _up_to(setting: str, what: str = "") -> str:
+def up_to(setting: str, what: str = "") -> str:
     """A setting may change this bound, so the schema only describes it, with the default."""
     default = Settings.model_fields[setting].default
     return f"At most {default}{what and ' '}{what}, by the setting {setting}."
@@ -187,7 +185,7 @@ class CaptureBody(Body):
     end_user_id: Identifier | None = None
     on_conflict: Literal["error", "keep", "update"] = "error"
     messages: list[Any] = Field(
-        description="{role, content, ...}, {text, sender} or {type, content}. " + _up_to("max_messages_per_run"),
+        description="{role, content, ...}, {text, sender} or {type, content}. " + up_to("max_messages_per_run"),
         json_schema_extra={"items": {"type": "object"}},
     )
     node_executions: list[ReportedExecutionBody] = Field(default_factory=list, max_length=MAX_EXECUTIONS)
@@ -221,6 +219,7 @@ class HistoryBody(Body):
         description="Whether a question at the end that has no answer yet is part of the history. Only without run_id.",
     )
     format: Format = "openai"
+    roles: list[Role] | None = Field(default=None, max_length=8, description="Only messages of these roles.")
     model: ModelName | None = Field(
         default=None, description="Model that counts tokens, by the setting token_counters."
     )
@@ -253,7 +252,7 @@ class MemoryBaseBody(Body):
 
     name: Name
     flow_id: Identifier
-    threshold: int = Field(default=50, ge=1, description=_up_to("max_threshold"))
+    threshold: int = Field(default=50, ge=1, description=up_to("max_threshold"))
     kb_name: Name | None = None
     auto_capture: bool = True
     capture: Capture = Capture.OUTPUTS
@@ -285,7 +284,7 @@ class MemoryBaseChanges(Body):
     """The fields of a memory base to change."""
 
     name: Name = NOT_GIVEN
-    threshold: Annotated[int, Field(ge=1, description=_up_to("max_threshold"))] = NOT_GIVEN
+    threshold: Annotated[int, Field(ge=1, description=up_to("max_threshold"))] = NOT_GIVEN
     auto_capture: bool = NOT_GIVEN
     idle_after: Annotated[int, Field(ge=0, le=MAX_IDLE_SECONDS)] = NOT_GIVEN
     paused: bool = NOT_GIVEN
@@ -385,8 +384,8 @@ class PartWeightsBody(Body):
 class SearchBody(Body):
     """A search in one memory base. `since` and `until` are inclusive."""
 
-    query: Stored = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
-    top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
+    query: Stored = Field(min_length=1, description=up_to("max_query_chars", "characters"))
+    top_k: int = Field(default=10, ge=1, description=up_to("max_top_k"))
     mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
     session_id: Identifier | None = None
     end_user_id: Identifier | None = None
@@ -452,7 +451,7 @@ class LabelBody(Body):
     """A judgement of a message as an answer to a question."""
 
     message_id: Identifier
-    query: Stored = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
+    query: Stored = Field(min_length=1, description=up_to("max_query_chars", "characters"))
     right: bool
     flow_id: Identifier | None = None
     session_id: Identifier | None = None
@@ -475,7 +474,7 @@ class RecallBody(Body):
     end user recalls from; default: the whole flow if it knows no end users at all, else the session. `facts`: add
     facts that a model derived, in up to half of the share."""
 
-    top_k: int | None = Field(default=None, ge=1, description=_up_to("max_top_k"))
+    top_k: int | None = Field(default=None, ge=1, description=up_to("max_top_k"))
     share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     scope: Literal["session", "flow"] | None = None
@@ -512,6 +511,7 @@ class ContextConfig(Body):
     summary_first: bool = NOT_GIVEN
     align: Literal["none", "user_first", "strict"] = NOT_GIVEN
     format: Literal["openai", "langchain", "text"] = NOT_GIVEN
+    roles: Annotated[list[Role], Field(max_length=8, description="Only messages of these roles.")] = NOT_GIVEN
 
 
 class ContextBody(Body):
@@ -520,7 +520,7 @@ class ContextBody(Body):
     flow_id: Identifier
     session_id: Identifier
     token_budget: int = Field(ge=1, le=MAX_VIEW_TOKENS)
-    query: Stored | None = Field(default=None, min_length=1, description=_up_to("max_query_chars", "characters"))
+    query: Stored | None = Field(default=None, min_length=1, description=up_to("max_query_chars", "characters"))
     leaf_id: Identifier | None = Field(
         default=None, description="Last message of the thread; default: the newest message."
     )
@@ -534,37 +534,6 @@ class ContextBody(Body):
     memory_base_ids: list[SentUuid] = Field(default_factory=list, max_length=20)
     recall: RecallBody = Field(default_factory=RecallBody)
     standing: StandingBody = Field(default_factory=StandingBody)
-
-
-class KnowledgeBaseBody(Body):
-    """A new ordinary knowledge base."""
-
-    name: Name
-    embedding_model: ModelName | None = None
-
-
-class DocumentBody(Body):
-    """A text. Without `metadata`, stored metadata is kept."""
-
-    # The domain checks the bound: with it in the schema, fuzzers would send many megabytes.
-    text: str = Field(min_length=1, description=f"At most {knowledge_documents.MAX_DOCUMENT_CHARS} characters.")
-    id: str | None = Field(default=None, min_length=1, max_length=ID_LENGTH)
-    metadata: dict[str, Any] | None = None
-
-
-class DocumentsBody(Body):
-    """Documents to add."""
-
-    documents: list[DocumentBody] = Field(min_length=1, description=_up_to("max_documents_per_request"))
-
-
-class DocumentSearchBody(Body):
-    """A search in one knowledge base."""
-
-    query: str = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
-    top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
-    min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)
 
 
 class ErrorBody(BaseModel):
@@ -642,12 +611,6 @@ class CaptureAnswer(BaseModel):
     messages: list[CapturedMessage]
     ingestion: list[IngestionState]
     node_executions: list[ReportedExecution] = Field(default_factory=list, exclude_if=lambda value: not value)
-
-
-class DocumentsAnswer(BaseModel):
-    """The result of each document, in order."""
-
-    documents: list[DocumentResult]
 
 
 class SignInLinkAnswer(BaseModel):

@@ -58,4 +58,6 @@ def _preset(preset: SessionPreset, config: ContextConfig) -> SessionPreset:
     limits = {name: changes.pop(name) for name in _LIMITS if name in changes}
     if limits:
         changes["limits"] = Limits(**limits, prune="turn")
+    if "roles" in changes:
+        changes["roles"] = frozenset(changes["roles"])
     return replace(preset, **changes)

@@ -48,6 +48,7 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
             unanswered=body.unanswered,
             format=body.format,
             prefixes=None if body.role_prefix is None else Prefixes(**body.role_prefix.model_dump()),
+            roles=None if body.roles is None else frozenset(body.roles),
         ),
         mode=body.mode,
         node_id=body.node_id,

@@ -8,9 +8,9 @@ from fastapi import Depends, Path, Query, Request, Response
 
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping
+from api.knowledge_base_schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
 from api.locations import location
 from api.middleware import path_text
-from api.schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
 from memorybase import validation
 from memorybase.database.paging import Page
 from memorybase.knowledge_bases import registry

@@ -3421,6 +3421,11 @@ export interface components {
              * @enum {string}
              */
             format?: "openai" | "langchain" | "text";
+            /**
+             * Roles
+             * @description Only messages of these roles.
+             */
+            roles?: ("user" | "assistant" | "system" | "tool")[];
         };
         /**
          * ContextReport
@@ -3477,6 +3482,12 @@ export interface components {
              * @default []
              */
             degraded?: string[];
+            /**
+             * Replaced Parts
+             * @description How many content parts a model does not get: a line replaces each, and nothing a thought.
+             * @default 0
+             */
+            replaced_parts?: number;
             /** @description What the summary of the view covers; null without one. */
             summary?: components["schemas"]["SummaryUse"] | null;
             /**
@@ -5584,6 +5595,11 @@ export interface components {
              * @enum {string}
              */
             format?: "openai" | "langchain" | "text";
+            /**
+             * Roles
+             * @description Only messages of these roles.
+             */
+            roles?: ("user" | "assistant" | "system" | "tool")[] | null;
             /**
              * Model
              * @description Model that counts tokens, by the setting token_counters.
@@ -9330,7 +9346,8 @@ export interface components {
         /**
          * Report
          * @description What happened to the log. tokens_before: after thread and filters, before clearing and trimming. `summary`: what
-         *     the view's summary covers, if it has one.
+         *     the view's summary covers, if it has one. `replaced_parts`: content parts, such as images outside user messages,
+         *     that models do not take: a line replaces each, and nothing a thought.
          */
         Report: {
             /**
@@ -9380,6 +9397,12 @@ export interface components {
              * @default []
              */
             degraded?: string[];
+            /**
+             * Replaced Parts
+             * @description How many content parts a model does not get: a line replaces each, and nothing a thought.
+             * @default 0
+             */
+            replaced_parts?: number;
             /** @description What the summary of the view covers; null without one. */
             summary?: components["schemas"]["SummaryUse"] | null;
         };
@@ -13719,10 +13742,10 @@ export interface components {
                  *       "type": "urn:memorybase:error:invalid_request",
                  *       "title": "A field of the request is invalid",
                  *       "status": 422,
-                 *       "detail": "Value should have at least 1 item after validation, not 0",
+                 *       "detail": "String should have at least 1 character",
                  *       "error": {
                  *         "code": "invalid_request",
-                 *         "message": "Value should have at least 1 item after validation, not 0",
+                 *         "message": "String should have at least 1 character",
                  *         "field": "name",
                  *         "value": 0,
                  *         "limit": 1,
@@ -13777,10 +13800,10 @@ export interface components {
                  *       "type": "urn:memorybase:error:invalid_request",
                  *       "title": "A field of the request is invalid",
                  *       "status": 422,
-                 *       "detail": "Value should have at least 1 item after validation, not 0",
+                 *       "detail": "String should have at least 1 character",
                  *       "error": {
                  *         "code": "invalid_request",
-                 *         "message": "Value should have at least 1 item after validation, not 0",
+                 *         "message": "String should have at least 1 character",
                  *         "field": "new_session_id",
                  *         "value": 0,
                  *         "limit": 1,
@@ -14186,10 +14209,10 @@ export interface components {
                  *       "type": "urn:memorybase:error:invalid_request",
                  *       "title": "A field of the request is invalid",
                  *       "status": 422,
-                 *       "detail": "Value should have at least 1 item after validation, not 0",
+                 *       "detail": "String should have at least 1 character",
                  *       "error": {
                  *         "code": "invalid_request",
-                 *         "message": "Value should have at least 1 item after validation, not 0",
+                 *         "message": "String should have at least 1 character",
                  *         "field": "session_id",
                  *         "value": 0,
                  *         "limit": 1,
@@ -20606,6 +20629,7 @@ export interface operations {
                      *         "counter": "openai:o200k_base",
                      *         "flags": [],
                      *         "degraded": [],
+                     *         "replaced_parts": 0,
                      *         "summary": null
                      *       },
                      *       "execution_id": null
@@ -20908,6 +20932,7 @@ export interface operations {
                      *             "counter": "openai:o200k_base",
                      *             "flags": [],
                      *             "degraded": [],
+                     *             "replaced_parts": 0,
                      *             "summary": null,
                      *             "recalled": [],
                      *             "below_min_score": 0,
@@ -21826,6 +21851,7 @@ export interface operations {
                      *         "counter": "openai:o200k_base",
                      *         "flags": [],
                      *         "degraded": [],
+                     *         "replaced_parts": 0,
                      *         "summary": null
                      *       }
                      *     }
@@ -24853,6 +24879,7 @@ export interface operations {
                      *         "counter": "openai:o200k_base",
                      *         "flags": [],
                      *         "degraded": [],
+                     *         "replaced_parts": 0,
                      *         "summary": null,
                      *         "recalled": [],
                      *         "below_min_score": 0,

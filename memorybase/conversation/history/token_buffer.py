@@ -13,6 +13,7 @@ from memorybase.conversation.history.session_reader import LONGEST_TURN, Walk, a
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Limits, Prune
+from memorybase.conversation.view.records import Role
 from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
@@ -60,6 +61,7 @@ class HistoryRequest:
     align: Align = "strict"
     format: Format = "openai"
     prefixes: Prefixes | None = None
+    roles: frozenset[Role] | None = None
 
     def options(self) -> ViewOptions:
         """The request as options of a view."""
@@ -71,6 +73,7 @@ class HistoryRequest:
         return ViewOptions(
             leaf_id=None if self.leaf_id is None else str(self.leaf_id),
             exclude_run_id=None if self.run_id is None else str(self.run_id),
+            roles=self.roles,
             limits=limits,
             align=self.align,
             format=self.format,

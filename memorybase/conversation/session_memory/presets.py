@@ -46,6 +46,7 @@ class SessionPreset:
 
     count_current   the current question counts as one of the pairs
     clip            the oldest turn shown, and a newest one that is too large, may be truncated with a mark
+    roles           only messages of these roles; pairs have users and assistants alone
     """
 
     name: str
@@ -59,6 +60,7 @@ class SessionPreset:
     summary_first: bool = False
     align: Align = "strict"
     format: Format = "openai"
+    roles: frozenset[Role] | None = None
 
     @property
     def summary_of(self) -> str:
@@ -130,7 +132,7 @@ def session_memory(
             thread="inferred",
             leaf_id=tail.leaf_id,
             exclude_run_id=call.exclude_run_id,
-            roles=None if preset.pairs is None else DIALOGUE,
+            roles=preset.roles if preset.pairs is None else DIALOGUE & (preset.roles or DIALOGUE),
             answers_only=preset.pairs is not None,
         ),
         counter=call.counter,
@@ -168,6 +170,7 @@ def _options(preset: SessionPreset, call: Call) -> ViewOptions:
     return ViewOptions(
         thread="none" if preset.pairs is not None else "inferred",
         exclude_run_id=call.exclude_run_id,
+        roles=preset.roles,
         limits=replace(preset.limits, max_tokens=call.token_budget),
         reserved_tokens=call.reserved_tokens,
         uncovered_tokens=preset.uncovered_tokens if preset.summary and preset.pairs is None else None,

@@ -86,9 +86,9 @@ class RunHook(BaseCallbackHandler):
         earlier = run.at_start[: len(run.at_start) - len(run.brought)]
         spoken = [message.id for message in earlier if message.id and message.type != "system"]
         answers = [message.id for message in earlier if message.id and is_answer(message)]
-        leaf = (answers or spoken or [None])[-1]
-        if leaf is None:
+        if not spoken:
             return None
+        leaf = (answers or spoken)[-1]
         session = self._logs.get(run.session_id) or SessionLog.of(run.session_id, self._memory.newest(run.session_id))
         return str(session.sent({"id": leaf})["id"]) if leaf in session.digests else None
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from harness.api import Api
+from harness.rows import each_row
+from harness.what_models_take import refusals
 
 from memorybase import errors
 from memorybase.queries import node_executions as queries
@@ -44,6 +46,54 @@ def test_history_is_a_view_and_its_use_is_recorded_with_the_run(api: Api) -> Non
     assert [m["content"] for m in history(api, leaf_id="m2")["messages"]] == ["q1", "a1"]
     assert history(api, format="langchain", leaf_id="m2")["messages"][0]["type"] == "human"
     assert history(api, max_tokens=1)["report"]["over_budget"]
+
+
+@each_row("alone", [False, True])
+def test_what_a_session_holds_can_go_to_a_model_unchanged(api: Api, alone: bool) -> None:
+    """Calls with ids of any length or of none, alone or in one message, and parts of other makers."""
+    api.flow()
+    session = "alone" if alone else "together"
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    names = ["call_1__thought__" + "A" * 2_000, "", ""]
+    calls = [{"id": name, "type": "function", "function": {"name": "look", "arguments": "{}"}} for name in names]
+    calling = [[call] for call in calls] if alone else [calls]
+    prompt = {"role": "system", "content": "Be brief."}
+    said = [
+        prompt,
+        {"role": "user", "content": [{"type": "input_text", "text": "What is this?"}, image]},
+        *({"role": "assistant", "content": None, "tool_calls": each} for each in calling),
+        {"role": "user", "content": "Well?"},
+        {"role": "tool", "tool_call_id": names[0], "content": [image]},
+        {"role": "tool", "tool_call_id": "", "content": ""},
+        {"role": "tool", "tool_call_id": "", "content": "a cat"},
+        {
+            "role": "assistant",
+            "content": [{"type": "thinking", "thinking": "Hm"}, {"type": "output_text", "text": "A cat."}],
+        },
+    ]
+    capture(api, f"{session} 1", session_id=session, messages=said)
+    capture(
+        api,
+        f"{session} 2",
+        session_id=session,
+        messages=[prompt, {"role": "user", "content": "Sure?"}, {"role": "assistant", "content": "Yes."}],
+    )
+
+    asked = {"flow_id": "support", "session_id": session, "token_budget": 9_000}
+    for align in ("none", "user_first", "strict"):
+        view = api.post("/context", asked | {"config": {"align": align}})
+        assert refusals(view["messages"]) == []
+        assert [one["role"] for one in view["messages"]].count("tool") == 3
+        assert [one["role"] for one in view["messages"]].count("system") == 1
+        assert view["report"]["replaced_parts"] == 1
+    assert refusals(history(api, session_id=session)["messages"]) == []
+    for view in (
+        history(api, session_id=session, roles=["user", "assistant"]),
+        api.post("/context", asked | {"config": {"roles": ["user"]}}),
+    ):
+        assert {one["role"] for one in view["messages"]} <= {"user", "assistant"}
+    for preset in ("window", "flowx_5", "flowx_6"):
+        assert refusals(api.post("/context", asked | {"preset": preset})["messages"]) == []
 
 
 def test_an_unanswered_question_at_the_end_is_dropped_unless_it_is_wanted(api: Api) -> None:

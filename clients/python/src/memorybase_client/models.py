@@ -462,6 +462,8 @@ class ContextConfig(TypedDict):
     """
     format: NotRequired[Literal["openai", "langchain", "text"]]
     """Format of `messages`: `openai` or `langchain`; `text` if only `text` is read."""
+    roles: NotRequired[Sequence[Literal["user", "assistant", "system", "tool"]]]
+    """Only messages of these roles."""
 
 
 class ContextReport(Answer):
@@ -489,6 +491,8 @@ class ContextReport(Answer):
     """What else there is to know, such as `gap` or `broken_link`."""
     degraded: list[str] = Field(default_factory=list)
     """Parts that were unavailable, such as `recall`; the rest is complete."""
+    replaced_parts: int = 0
+    """How many content parts a model does not get: a line replaces each, and nothing a thought."""
     summary: SummaryUse | None = None
     """What the summary of the view covers; null without one."""
     recalled: list[Recalled]
@@ -2645,7 +2649,8 @@ class Replayed(Answer):
 
 class Report(Answer):
     """What happened to the log. tokens_before: after thread and filters, before clearing and trimming. `summary`:
-    what the view's summary covers, if it has one.
+    what the view's summary covers, if it has one. `replaced_parts`: content parts, such as images outside user
+    messages, that models do not take: a line replaces each, and nothing a thought.
     """
 
     kept: list[str]
@@ -2666,6 +2671,8 @@ class Report(Answer):
     """What else there is to know, such as `gap` or `broken_link`."""
     degraded: list[str] = Field(default_factory=list)
     """Parts that were unavailable, such as `recall`; the rest is complete."""
+    replaced_parts: int = 0
+    """How many content parts a model does not get: a line replaces each, and nothing a thought."""
     summary: SummaryUse | None = None
     """What the summary of the view covers; null without one."""
 

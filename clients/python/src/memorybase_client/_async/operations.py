@@ -1593,6 +1593,7 @@ class AsyncOperations(AsyncTransport):
         on_missing: Literal["empty", "error"] | None = None,
         unanswered: Literal["drop", "keep"] | None = None,
         format: Literal["openai", "langchain", "text"] | None = None,
+        roles: Sequence[Literal["user", "assistant", "system", "tool"]] | None = None,
         model: str | None = None,
         run_id: str | UUID | None = None,
         execution_id: str | UUID | None = None,
@@ -1613,6 +1614,7 @@ class AsyncOperations(AsyncTransport):
         unanswered: Whether a question at the end that has no answer yet is part of the history. Only without
         run_id.
         format: Format of `messages`: `openai` or `langchain`; `text` if only `text` is read.
+        roles: Only messages of these roles.
         model: Model that counts tokens, by the setting token_counters.
         run_id: The current run; its own messages are left out.
         execution_id: In mode node: the current execution in run_id. If an earlier attempt reported it, it and
@@ -1635,6 +1637,7 @@ class AsyncOperations(AsyncTransport):
                     "on_missing": on_missing,
                     "unanswered": unanswered,
                     "format": format,
+                    "roles": roles,
                     "model": model,
                     "run_id": run_id,
                     "execution_id": execution_id,
