@@ -97,14 +97,14 @@ class Turns:
         self._record = record
         self._run_id = ""
         self._messages = 0  # of the run
-        self._question: str | None = None  # while nothing has followed it
+        self.question: str | None = None  # while nothing has followed it
         self._pending: Given | None = None
         self._recorded: tuple[str, Given] | None = None
 
     def recalled(self, given: Given) -> None:
         """Also for each further call of a model in the turn."""
         self._pending = given
-        if given.question == self._question:
+        if given.question == self.question:
             self._record_pending()
 
     def runs_of(self, messages: Sequence[Json]) -> list[tuple[str, list[Json]]]:
@@ -124,14 +124,14 @@ class Turns:
         return runs
 
     def _begin(self, question: str) -> None:
-        self._run_id, self._messages, self._question = str(uuid4()), 0, question
+        self._run_id, self._messages, self.question = str(uuid4()), 0, question
         if self._pending is not None and self._pending.question == question:
             self._record_pending()
         self._pending = None
 
     def _go_on(self) -> None:
         self._run_id = self._run_id or str(uuid4())
-        self._question = None
+        self.question = None
         self._record_pending()
 
     def _record_pending(self) -> None:
