@@ -1,0 +1,100 @@
+"""The JSON of history for a model's next turn, and of what a model was given."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import Field, StringConstraints, model_validator
+
+from api.schemas import MAX_VIEW_TOKENS, Body, Identifier, ModelName, Role, Stored, ViewAnswer, up_to
+from memorybase.conversation.history.node_executions import MAX_INDEX
+from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS, MAX_TURNS, Mode, OnMissing, Unanswered
+from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS
+from memorybase.conversation.view.records import Kind
+from memorybase.conversation.view.rendering import Format
+from memorybase.models import NAME_LENGTH
+
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class MemorySourceBody(Body):
+    """Where a message of a memory use comes from."""
+
+    kind: Kind = "recall"
+    message_ids: list[Identifier] = Field(default_factory=list, max_length=MAX_SOURCE_IDS)
+    scores: list[Score | None] = Field(default_factory=list, max_length=MAX_SOURCE_IDS)
+    score: Score | None = None
+    tokens: int | None = Field(default=None, ge=0, le=MAX_VIEW_TOKENS)
+
+
+class MemoryUseBody(Body):
+    """The memory that a model was given, and the search that found it. Without messages the search found nothing."""
+
+    session_id: Identifier
+    end_user_id: Identifier | None = None
+    query: Stored | None = Field(default=None, description=up_to("max_query_chars", "characters"))
+    messages: list[Any] = Field(
+        default_factory=list,
+        description="{role, content}. " + up_to("max_messages_per_run"),
+        json_schema_extra={"items": {"type": "object"}},
+    )
+    sources: list[MemorySourceBody] = Field(default_factory=list)
+
+
+class RolePrefix(Body):
+    """Prefixes of the lines in the view's text."""
+
+    user: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = "Human"
+    assistant: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = "Assistant"
+
+
+class HistoryBody(Body):
+    """The history to read: of a session, or of one node in it."""
+
+    flow_id: Identifier
+    session_id: Identifier
+    mode: Mode = "conversation"
+    node_id: Identifier | None = Field(
+        default=None, description="The node whose history to read; required in mode node."
+    )
+    leaf_id: Identifier | None = Field(
+        default=None, description="Last message of the thread; default: the newest message."
+    )
+    message_limit: int | None = Field(default=None, ge=0, le=MAX_TURNS, description="Maximum turns; 0: unlimited.")
+    max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=0, le=MAX_VIEW_TOKENS)
+    role_prefix: RolePrefix | None = None
+    on_missing: OnMissing = "empty"
+    unanswered: Unanswered = Field(
+        default="drop",
+        description="Whether a question at the end that has no answer yet is part of the history. Only without run_id.",
+    )
+    format: Format = "openai"
+    roles: list[Role] | None = Field(default=None, max_length=8, description="Only messages of these roles.")
+    model: ModelName | None = Field(
+        default=None, description="Model that counts tokens, by the setting token_counters."
+    )
+    run_id: Identifier | None = Field(default=None, description="The current run; its own messages are left out.")
+    execution_id: Identifier | None = Field(
+        default=None,
+        description="In mode node: the current execution in run_id. If an earlier attempt reported it, it and later "
+        "executions of the node in this run are left out.",
+    )
+    index: int | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_INDEX,
+        description="The current execution by its index, if each attempt has another id.",
+    )
+
+    @model_validator(mode="after")
+    def _executions_are_of_a_run(self) -> Self:
+        if self.run_id is None and (self.execution_id is not None or self.index is not None):
+            raise ValueError("execution_id and index require run_id")
+        return self
+
+
+class HistoryAnswer(ViewAnswer):
+    """A view; in mode node with the execution that it was read from."""
+
+    execution_id: UUID | None = None
