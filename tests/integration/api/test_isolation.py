@@ -239,9 +239,9 @@ def of_execution(o: Things, e: Things) -> list[Attempt]:
     ]
 
 
-def memory_body(message_id: str) -> dict[str, Any]:
+def memory_body(message_id: str, **fields: Any) -> dict[str, Any]:
     sources = [{"kind": "recall", "message_ids": [message_id]}]
-    return {"session_id": "s", "messages": [{"role": "system", "content": "given"}], "sources": sources}
+    return {"session_id": "s", "messages": [{"role": "system", "content": "given"}], "sources": sources, **fields}
 
 
 def execution_body(flow: str, run: str, **fields: Any) -> dict[str, Any]:
@@ -340,7 +340,11 @@ CASES: Cases = {
     "put_run_memory": lambda o, e: [
         *(Attempt(f"/flows/{flow}/runs/{o.run}/memory/llm", body=memory_body(e.message))
           for flow in (o.flow, o.named("flow"))),
-        Attempt(f"/flows/{e.flow}/runs/{o.run}/memory/shared-llm", 200, memory_body(o.message), why=OWN_IDS),
+        Attempt(
+            f"/flows/{e.flow}/runs/{o.other_run}/memory/shared-llm", 200,
+            memory_body(o.message, session_id=o.named("session"), end_user_id=o.named("end-user")),
+            why=f"{OWN_IDS}; {FREE_TEXT}",
+        ),
     ],
     "get_run_story": lambda o, e: [
         Attempt(f"/flows/{flow}/runs/{run}/story")
