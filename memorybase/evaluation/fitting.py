@@ -233,10 +233,7 @@ def _calibrated(
     def logits(slope: float) -> Floats:
         """Of the candidates, without the bias."""
         scaled = slope * sums
-        highest = np.maximum(np.maximum.reduceat(scaled, starts), scoring.NO_ANSWER)
-        log_sums = np.logaddexp(np.logaddexp.reduceat(scaled, starts), scoring.NO_ANSWER)
-        log_sums = np.minimum(log_sums, highest + math.log(scoring.MOST_ALIKE))
-        competing: Floats = scaled - scoring.COMPETITION * np.repeat(log_sums, sizes)
+        competing: Floats = scaled - scoring.COMPETITION * np.repeat(scoring.log_sums(scaled, starts), sizes)
         return competing
 
     center, pull = (1.0, 0.0), np.zeros(2)

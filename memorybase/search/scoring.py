@@ -142,8 +142,14 @@ SETS: Mapping[str, Weights] = {weights.name: weights for weights in (WITH_TOKENS
 
 def log_sum(sums: Floats) -> float:
     """The log of the summed exponentials of one search's candidates and of "no answer", within MOST_ALIKE."""
-    all_sums = np.append(sums, NO_ANSWER)
-    return float(min(np.logaddexp.reduce(all_sums), all_sums.max() + np.log(MOST_ALIKE)))
+    return float(log_sums(sums, np.zeros(1, np.int64))[0]) if sums.size else NO_ANSWER
+
+
+def log_sums(sums: Floats, starts: NDArray[np.int64]) -> Floats:
+    """The same for each of several searches: the candidates of all, and where those of each start."""
+    highest = np.maximum(np.maximum.reduceat(sums, starts), NO_ANSWER)
+    found: Floats = np.logaddexp(np.logaddexp.reduceat(sums, starts), NO_ANSWER)
+    return np.minimum(found, highest + math.log(MOST_ALIKE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,6 @@ KINDS = {
     "summary": "Summary",
     "predefined": "Predefined",
 }
-_REASONS = {
-    "budget": "did not fit, or only repeat what is given",
-    "limit": "below the limit",
-    "history": "in the history already",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """All of it. `left_out`: how many for each reason."""
+    """All of it. `left_out`: how many for each reason, without results below the limit, which are listed apart."""
 
     rows: list[Row]
     bar: list[tuple[str, int]]
@@ -87,7 +82,8 @@ def _row(message: dict[str, object], source: Source) -> Row:
 
 
 def _left_out(view: View, hits: Sequence[Hit], limit: float) -> list[tuple[int, str]]:
-    """Results that are not among the memories, and messages of the session that are not in the history, by reason."""
+    """Results that fit and are not among the memories, and messages of the session that are not in the history, by
+    reason."""
     recalled = {each for source in view.sources if source.kind == "recall" for each in source.message_ids}
     kept = set(view.report.kept)
     shown = {normalized(message_text(message.get("content"))) for message in view.messages}
@@ -95,9 +91,10 @@ def _left_out(view: View, hits: Sequence[Hit], limit: float) -> list[tuple[int, 
     for hit in hits:
         if str(hit.message_id) in recalled:
             continue
-        is_shown = str(hit.message_id) in kept or normalized(message_text(hit.content)) in shown
-        reason = "history" if is_shown else "limit" if hit.score < limit else "budget"
-        counts[f"found, {_REASONS[reason]}"] += 1
+        if str(hit.message_id) in kept or normalized(message_text(hit.content)) in shown:
+            counts["found, in the history already"] += 1
+        elif hit.score >= limit:
+            counts["found, did not fit, or only repeat what is given"] += 1
     for removed in view.report.removed:
         counts[f"of the history: {removed.reason.replace('_', ' ')}"] += 1
     return [(count, reason) for reason, count in counts.most_common()]

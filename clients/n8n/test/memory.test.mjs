@@ -306,6 +306,34 @@ test('recall from the session leaves out what the window shows, and is no part o
   assert.equal((await memory.chatHistory.getMessages()).length, 4);
 });
 
+test('what was recalled is recorded with the run of the turn', async () => {
+  const flow = workflow();
+  await turn(flow, 'My boat lies at berth 12.', 'Noted.', { json: { sessionId: 'old' } });
+  const parameters = { recall: 'flow', recallQuery: 'Where is the boat?' };
+  const { memory } = await supply(flow, { parameters });
+  const [recalled] = (await memory.loadMemoryVariables({})).chat_history;
+  await memory.saveContext({ input: 'Where is the boat?' }, { output: 'At berth 12.' });
+  const [{ run_id: run }] = await stack.messages(flow.id, session);
+  const recorded = async () => (await stack.call('GET', `/flows/${flow.id}/runs/${run}/memory`)).nodes[0] ?? null;
+  const { node_id: node, query, messages, sources } = await until(recorded, 10_000, 'the record');
+  assert.deepEqual([node, query, messages], ['memorybase', 'Where is the boat?', [{ role: 'user', content: textOf(recalled) }]]);
+  const [{ id }] = await stack.messages(flow.id, 'old');
+  assert.ok(sources[0].message_ids.includes(id));
+});
+
+test('a turn whose memories are not recorded is stored, and a warning says so', async (t) => {
+  const proxy = await between(stack.url, (call) => (/^PUT .*\/memory\//.test(call) ? { status: 503 } : null));
+  t.after(() => proxy.close());
+  const flow = workflow({ url: proxy.url });
+  await turn(flow, 'My boat lies at berth 12.', 'Noted.');
+  const { memory, context } = await supply(flow, { parameters: { recall: 'flow', recallQuery: 'boat' } });
+  await memory.loadMemoryVariables({});
+  await memory.saveContext({ input: 'boat?' }, { output: 'At berth 12.' });
+  assert.equal((await storedTexts(flow)).length, 4);
+  const warned = () => /what was recalled is not recorded/.test(context.levels('warn').join());
+  await until(warned, 10_000, 'a warning');
+});
+
 test('without anything to recall there is the window alone', async () => {
   const flow = workflow();
   const parameters = { recall: 'flow', recallQuery: 'Where is the boat?' };

@@ -81,9 +81,9 @@ test('a message of several lines cannot pass for another one', async () => {
 test('what was said twice is quoted once, and a message without a text not at all', async () => {
   const calls = [{ id: 'c1', type: 'function', function: { name: 'boat', arguments: '{}' } }];
   const messages = [
-    { role: 'user', content: 'Is the boat red?' },
+    { role: 'user', content: 'The boat is red.' },
     { role: 'assistant', content: null, tool_calls: calls },
-    { role: 'user', content: 'Is the boat red?' },
+    { role: 'user', content: 'The boat is red.' },
   ];
   await stack.call('POST', '/flows/harbour/runs', { session_id: 'twice', messages });
   const answer = await asTool({ query: 'boat red', sessionIdType: 'customKey', sessionKey: 'twice', topK: 10 });

@@ -62,6 +62,14 @@ function systemOf(model: MockLanguageModelV4): string[] {
   return prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
 }
 
+/** What the models of a flow's runs were given, as it is recorded. */
+async function given(flow: string): Promise<Schemas["NodeUse"][]> {
+  const client = connected();
+  const runs = (await client.listMessages({ flow_id: flow }).toArray()).map((message) => message.run_id);
+  const memories = await Promise.all([...new Set(runs)].map((run) => client.getRunMemory(flow, run)));
+  return memories.flatMap(({ nodes }) => nodes);
+}
+
 interface Remembering {
   flow: string;
   model: ReturnType<typeof wrapLanguageModel>;
@@ -96,6 +104,11 @@ test("what was said in one session is remembered in the next", async () => {
   assert.match(memories ?? "", /^Memories of earlier conversations.*not instructions/);
   assert.match(memories ?? "", /\n- \[\d{4}-\d\d-\d\d\] user: My boat Albatross lies at berth 12\./);
   await next.memory.flush();
+  const [nothing, found] = await given(flow);
+  assert.deepEqual([nothing?.query, nothing?.messages], ["My boat Albatross lies at berth 12.", []]);
+  assert.deepEqual([found?.query, found?.messages], ["Where is my boat?", [{ role: "system", content: memories }]]);
+  const [said] = await connected().listMessages({ flow_id: flow, session_id: "monday" }).toArray();
+  assert(found?.sources[0]?.message_ids.includes(said?.id ?? ""));
   assert.deepEqual(await contents(connected(), flow), [
     "My boat Albatross lies at berth 12.", "Noted: berth 12.", "Where is my boat?", "At berth 12.",
   ]);
@@ -157,7 +170,7 @@ test("memories keep to their budget and leave out what the prompt shows", async 
 test("a memory that a later message corrects says so", () => {
   const hit = { content: "It takes 300 ms.", role: "user", timestamp: "2026-03-01T10:00:00Z", seq: 1 } as Schemas["Hit"];
   const other = { message_id: "m2", was: null, now: null };
-  const said = (corrected_by?: Schemas["CorrectionOf"]) => memoriesOf([{ ...hit, corrected_by }], [], 100)?.split("\n")[1];
+  const said = (corrected_by?: Schemas["CorrectionOf"]) => memoriesOf([{ ...hit, corrected_by }], [], 100)?.text.split("\n")[1];
   assert.equal(
     said({ ...other, kind: "number", was: "300 ms", now: "250 ms" }),
     "- [2026-03-01] user: It takes 300 ms. (corrected later: was 300 ms, now 250 ms)",
@@ -193,6 +206,7 @@ test("a loop with tools is one run, with its calls and results", async () => {
     { id: "c1", type: "function", function: { name: "look_up", arguments: '{"boat":"Albatross"}' } },
   ]);
   assert.equal(messages[2]?.tool_call_id, "c1");
+  assert.deepEqual((await given(flow)).map(({ query }) => query), [question]);
 });
 
 test("a repeated call stores nothing twice, and an equal sentence later is another message", async () => {
@@ -371,6 +385,19 @@ test("after the pause memories are recalled again", async (context) => {
     await generateText({ model, prompt: "Where does my boat lie today?" });
     return systemOf(asked).join().includes("berth 12");
   }, "memories are back");
+});
+
+test("a server that does not record what a turn recalled fails and delays nothing", async (context) => {
+  const { model, memory, outbox, gate, asked, lines } = await gated(context, { deadlineSeconds: 0.5 });
+  asked.doGenerate = async () => {
+    await gate.silence(); // after the search
+    const content: Content = [{ type: "text", text: "At berth 12." }];
+    return { content, finishReason: finished(), usage: USAGE, warnings: [] };
+  };
+  assert.equal((await generateText({ model, prompt: "Where does my boat lie?" })).text, "At berth 12.");
+  await until(() => outbox.waiting === 1, "the turn is in the outbox");
+  await memory.flush();
+  assert.match(lines.join("\n"), /what a turn recalled is not recorded: TimeoutError/);
 });
 
 test("without an outbox a turn is sent at once, and its loss is logged", async () => {

@@ -437,6 +437,28 @@ class TestOwnFormat:
         assert [each["content"] for each in stored(api)] == [str(n) for n in range(33)]
         assert said.exit_code == 0  # it is stored, as it was
 
+    def test_a_flow_exists_from_its_first_accepted_run_on(
+        self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        send, sent = Client.import_lines, []
+
+        def recorded(client: Client, lines: Any, **options: Any) -> models.ImportAnswer:
+            sent.append([json.loads(line)["type"] for line in lines])
+            assert len(sent) > 1 or api.get("/flows")["total"] == 0
+            return send(client, lines, **options)
+
+        monkeypatch.setattr(Client, "import_lines", recorded)
+        file = self.write(tmp_path, 33)
+        lines = file.read_text().splitlines()
+        for at in (0, 11):  # one id, two contents: the second is refused in the request that creates the flow
+            lines[at] = json.dumps(json.loads(lines[at]) | {"id": "same"})
+        file.write_text("\n".join(lines))
+        said = run(file)
+        assert said.output.startswith("1 flow, 1 session, 33 runs, 33 messages: 32 new, 0 already there, 1 refused\n")
+        assert "such as own.jsonl line 12 (field: messages.id" in said.output
+        assert [types.count("flow") for types in sent] == [1] + [0] * (len(sent) - 1)
+        assert len(sent) > 1
+
     def test_with_a_limited_key_run_by_run(self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         limited = api.limited_key(flow_ids=[UUID(api.get(f"/flows/{api.flow()}")["id"])])
         monkeypatch.setattr(import_file, "connect", lambda *_: client_of(limited))

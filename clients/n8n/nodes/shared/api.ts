@@ -66,6 +66,12 @@ export class Api {
     }
   }
 
+  /** Record with a run what its model was given. */
+  async recordGiven(flow: Flow, runId: string, nodeId: string, given: IDataObject, signal: AbortSignal): Promise<Outcome<IDataObject>> {
+    const path = ['flows', flow.id, 'runs', runId, 'memory', nodeId].map(encodeURIComponent).join('/');
+    return await this.call('PUT', `/${path}`, { body: given, signal });
+  }
+
   /** Store a run. The flow and a memory base of both sides of the conversation are created with their first run. */
   async capture(flow: Flow, run: IDataObject, signal: AbortSignal): Promise<Outcome<IDataObject>> {
     const path = `/flows/${encodeURIComponent(flow.id)}`;

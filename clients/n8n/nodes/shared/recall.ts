@@ -52,6 +52,18 @@ export async function search(api: Api, flow: Flow, wanted: Search): Promise<Outc
   return { ok: true, value: results.filter(isObject).map(memoryOf).filter(({ text }) => text.trim() !== '') };
 }
 
+/** What a model was given of a search, as the call that records it wants it; without memories nothing was found. */
+export function givenOf(query: string, memories: Memory[], text: string): IDataObject {
+  const asked = { query: query.slice(0, MOST_QUERY_CHARS) };
+  if (memories.length === 0) return asked;
+  const source = {
+    kind: 'recall',
+    message_ids: memories.map(({ messageId }) => messageId),
+    scores: memories.map(({ score }) => score),
+  };
+  return { ...asked, messages: [{ role: 'user', content: text }], sources: [source] };
+}
+
 /** The memories as text for a model; what was said several times in a day is quoted once. */
 export function quoted(memories: Memory[]): string {
   const lines = memories.map(({ time, who, text }) => `- [${time.slice(0, 10)}] ${who}: ${text.split('\n').join('\n  ')}`);

@@ -7,7 +7,7 @@
  *     });
  *
  * Each call gets memories of earlier conversations as a system message; what the user and the model said is captured
- * after it. A call never fails because of memorybase, and waits for it no longer than the deadline.
+ * after it, and the memories are recorded with the run. A call never fails because of memorybase, and waits for it no longer than the deadline.
  */
 import type { LanguageModelMiddleware } from "ai";
 
@@ -16,7 +16,7 @@ import { deliver } from "../delivery.js";
 import { MemorybaseError, NotFound } from "../errors.js";
 import { TimeLimit } from "../limits.js";
 import { turnOf, questionOf, type Message, type Params, type Prompt, type Turn } from "./messages.js";
-import { memoriesOf, withMemories } from "./recall.js";
+import { givenOf, memoriesOf, withMemories, type Memories } from "./recall.js";
 import { watched } from "./stream.js";
 
 export const TOKEN_BUDGET = 1_000;
@@ -25,6 +25,7 @@ export const MIN_SCORE = 0.05;
 export const DEADLINE_SECONDS = 2;
 export const BACK_OFF_SECONDS = 10;
 
+const NODE_ID = "ai-sdk";
 const TOP_K = 30;
 const LONGEST_QUERY = 4_000; // characters
 const DELIVERY_SECONDS = 30;
@@ -65,7 +66,7 @@ export interface MemoryCallOptions {
 }
 
 export interface MemoryMiddleware extends LanguageModelMiddleware {
-  /** Wait until what was said is in the outbox or sent. Never rejects. */
+  /** Wait until what was said is in the outbox or sent, and what was recalled is recorded. Never rejects. */
   flush(): Promise<void>;
 }
 
@@ -88,6 +89,14 @@ export function memoryMiddleware(options: MemoryOptions): MemoryMiddleware {
   };
 }
 
+/** What a turn recalls. */
+interface Use {
+  query: string;
+  memories: Memories | undefined;
+  until: number;
+  isRecorded: boolean;
+}
+
 /** A call as memory sees it. */
 interface Seen {
   call: MemoryCallOptions & { sessionId: string };
@@ -99,10 +108,11 @@ class Memory {
   readonly #options: MemoryOptions;
   /** By the parameters that the model gets, which contain neither our options nor the prompt without memories. */
   readonly #seen = new WeakMap<Params, Seen>();
-  readonly #remembered = new Map<string, { text: string | undefined; until: number }>();
+  readonly #remembered = new Map<string, Use>();
   #awayUntil = 0;
   #hasWarned = false;
-  #captures: Promise<void> = Promise.resolve();
+  #captures: Promise<boolean> = Promise.resolve(true);
+  #records: Promise<void> = Promise.resolve();
   #waiting = 0;
 
   constructor(options: MemoryOptions) {
@@ -165,7 +175,7 @@ class Memory {
     const { runId } = await turn;
     const remembered = this.#remembered.get(runId);
     if (remembered && remembered.until > performance.now()) {
-      return remembered.text;
+      return remembered.memories?.text;
     }
     const where = call.endUserId
       ? { end_user_id: call.endUserId }
@@ -174,15 +184,16 @@ class Memory {
         : { session_id: call.sessionId };
     const fields = { flow_id: flowId, query, top_k: TOP_K, min_score: minScore, fold_alike: true, ...where };
     const { results } = await client.searchFlow(fields, { signal });
-    const text = memoriesOf(results, prompt, tokenBudget);
-    this.#remember(runId, text);
-    return text;
+    const memories = memoriesOf(results, prompt, tokenBudget);
+    this.#remember(runId, query, memories);
+    return memories?.text;
   }
 
   /** The steps of a loop with tools ask the same, and a model's provider may cache what stays the same. */
-  #remember(runId: string, text: string | undefined): void {
+  #remember(runId: string, query: string, memories: Memories | undefined): void {
     this.#remembered.delete(runId);
-    this.#remembered.set(runId, { text, until: performance.now() + REMEMBERED_SECONDS * 1000 });
+    const until = performance.now() + REMEMBERED_SECONDS * 1000;
+    this.#remembered.set(runId, { query, memories, until, isRecorded: false });
     for (const oldest of [...this.#remembered.keys()].slice(0, -MAX_REMEMBERED)) {
       this.#remembered.delete(oldest);
     }
@@ -202,8 +213,14 @@ class Memory {
     // One after the other, in the order in which things were said.
     const work = this.#captures.then(() => this.#captured(seen, content, status));
     this.#captures = work;
+    // No capture waits for a record.
+    this.#records = this.#records.then(async () => {
+      if (await work) {
+        await this.#record(seen);
+      }
+    });
     try {
-      this.#options.waitUntil?.(work);
+      this.#options.waitUntil?.(this.#records);
     } catch (error) {
       this.#warn(`waitUntil failed: ${codeOf(error)}`);
     }
@@ -213,13 +230,13 @@ class Memory {
     { call, turn }: Seen,
     content: Parameters<Turn["answered"]>[0],
     status: NonNullable<Message["status"]>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
       const { runId, messages, answered } = await turn;
       const answer = await answered(content);
       const last = answer.at(-1);
       if (!last) {
-        return;
+        return false;
       }
       if (status !== "completed") {
         last.status = status;
@@ -231,10 +248,36 @@ class Memory {
         messages: [...messages, ...answer],
       };
       await this.#send(run);
+      return true;
     } catch (error) {
       this.#warn(`a turn is not captured: ${codeOf(error)}`);
+      return false;
     } finally {
       this.#waiting -= 1;
+    }
+  }
+
+  /** Record what the turn recalled, once. Never rejects. */
+  async #record({ call, turn }: Seen): Promise<void> {
+    const { client, flowId, deadlineSeconds = DEADLINE_SECONDS } = this.#options;
+    const { runId } = await turn;
+    const use = this.#remembered.get(runId);
+    if (!use || use.isRecorded) {
+      return;
+    }
+    use.isRecorded = true;
+    const { query, memories } = use;
+    const body = { session_id: call.sessionId, end_user_id: call.endUserId, query, ...givenOf(memories) };
+    const limit = new TimeLimit(deadlineSeconds);
+    try {
+      await client.putRunMemory(flowId, runId, NODE_ID, body, { signal: limit.signal });
+    } catch (error) {
+      // A flow that the outbox creates later had no memories.
+      if (!(error instanceof NotFound)) {
+        this.#warn(`what a turn recalled is not recorded: ${codeOf(error)}`);
+      }
+    } finally {
+      limit.end();
     }
   }
 
@@ -253,7 +296,7 @@ class Memory {
   }
 
   async flush(): Promise<void> {
-    await this.#captures;
+    await this.#records; // each after its capture
   }
 
   #warnOnce(message: string): void {
