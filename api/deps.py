@@ -17,7 +17,7 @@ from api.admission import Bulkhead, Work, admission_of, work_of
 from api.limits import Gate
 from api.middleware import path_text
 from api.schemas import ERRORS, Moment, Stored
-from memorybase import errors, ids
+from memorybase import errors, ids, validation
 from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
 from memorybase.database import paging
@@ -184,6 +184,12 @@ async def _execution_in_path(request: Request, execution_id: Annotated[str, _Ext
     return ids.CallerId.of(_user_of(request), "node_execution", path_text(execution_id), name="execution_id")
 
 
+async def _name_in_path(name: Annotated[str, Path()]) -> str:
+    decoded = path_text(name)
+    validation.check_text(decoded, "name")
+    return decoded
+
+
 async def _run_in_query(
     request: Request, run_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
 ) -> ids.CallerId | None:
@@ -237,6 +243,7 @@ FlowId = Annotated[UUID, Depends(_flow_in_path)]
 RunId = Annotated[ids.CallerId, Depends(_run_in_path)]
 MessageId = Annotated[ids.CallerId, Depends(_message_in_path)]
 NodeExecutionId = Annotated[ids.CallerId, Depends(_execution_in_path)]
+Named = Annotated[str, Depends(_name_in_path)]
 FlowNamed = Annotated[UUID, Depends(_required_flow_in_query)]
 FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
 RunFilter = Annotated[ids.CallerId | None, Depends(_run_in_query)]

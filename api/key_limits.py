@@ -302,6 +302,7 @@ RULES: dict[str, Rule] = {
     "get_run_memory": _FLOW_ONLY,
     "get_run_story": _FLOW_ONLY,
     "create_memory_base": Rule([_OF_BODY]),
+    "put_memory_base": _FLOW_ONLY,
     "list_memory_bases": _QUERY_ONLY,
     "get_memory_base": _BASE_ONLY,
     "update_memory_base": _BASE_ONLY,
