@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from memorybase_client import AgentMemory, AsyncAgentMemory, Client
+from memorybase_client import AgentMemory, AsyncAgentMemory
 
 ROOT = Path(__file__).resolve().parents[3]
 # An interpreter whose environment has the server.
@@ -164,13 +164,6 @@ class Stack:
                 time.sleep(0.1)
             else:
                 return
-
-
-def prepare(client: Client, flow: str) -> None:
-    """The flow with its memory base, as its first capture would create them: a program that has the default deadlines
-    then finds what it has just captured on a busy machine too."""
-    client.put_flow(flow, name=flow)
-    client.create_memory_base(name=f"{flow} memory", flow_id=flow, capture="all")
 
 
 def until(condition: Callable[[], bool]) -> None:
