@@ -36,6 +36,7 @@ class Work(StrEnum):
 _WORK = {
     "capture_run": Work.CAPTURE,
     "put_node_execution": Work.CAPTURE,
+    "put_run_memory": Work.CAPTURE,
     "post_chat_messages": Work.CAPTURE,
     "get_history": Work.READ,
     "view_chat": Work.READ,

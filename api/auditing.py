@@ -30,7 +30,7 @@ READS = frozenset(
 # GETs that hand out everything at once.
 EXPORTS = frozenset({"export_lines", "export_chats", "export_labels", "export_audit_entries"})
 # What runtimes send all the time. Their bodies are not parsed twice: the domain states the ids.
-CAPTURES = frozenset({"capture_run", "receive_traces", "post_chat_messages", "put_node_execution"})
+CAPTURES = frozenset({"capture_run", "receive_traces", "post_chat_messages", "put_node_execution", "put_run_memory"})
 
 # What a body may name although it has no effect.
 IGNORED = {"create_memory_base": DECIDED_BY_SERVER}

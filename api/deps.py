@@ -190,6 +190,12 @@ async def _name_in_path(name: Annotated[str, Path()]) -> str:
     return decoded
 
 
+async def _node_in_path(node_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]) -> str:
+    decoded = path_text(node_id)
+    validation.check_text(decoded, "node_id")
+    return decoded
+
+
 async def _run_in_query(
     request: Request, run_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
 ) -> ids.CallerId | None:
@@ -241,6 +247,7 @@ AnyKey = Annotated[Principal, Depends(_any_key)]
 PageDep = Annotated[paging.PageRequest, Depends(_page_request)]
 FlowId = Annotated[UUID, Depends(_flow_in_path)]
 RunId = Annotated[ids.CallerId, Depends(_run_in_path)]
+NodeId = Annotated[str, Depends(_node_in_path)]
 MessageId = Annotated[ids.CallerId, Depends(_message_in_path)]
 NodeExecutionId = Annotated[ids.CallerId, Depends(_execution_in_path)]
 Named = Annotated[str, Depends(_name_in_path)]

@@ -239,11 +239,11 @@ def row(kind: IdKind) -> Check:
     return check
 
 
-def known_row(kind: IdKind, name: str) -> Check:
-    """The same for an id in the body, which need not exist."""
+def known_row(kind: IdKind, name: str, where: Where = "body") -> Check:
+    """The same for an id that need not exist."""
 
     def check(asked: Asked) -> None:
-        sent = asked.text("body", name)
+        sent = asked.text(where, name)
         if sent is not None and asked.flow_id is not None:
             asked.limits.check_row_if_any(asked.db, asked.flow_id, CallerId.of(asked.user_id, kind, sent, name=name))
 
@@ -300,6 +300,7 @@ RULES: dict[str, Rule] = {
     "find_runs": Rule([_OF_QUERY], [end_user("query")]),
     "get_run": Rule([_OF_QUERY], [row("run")]),
     "get_run_memory": _FLOW_ONLY,
+    "put_run_memory": Rule([_OF_PATH], [end_user("body"), session("body"), known_row("run", "run_id", "path")]),
     "get_run_story": _FLOW_ONLY,
     "create_memory_base": Rule([_OF_BODY]),
     "put_memory_base": _FLOW_ONLY,

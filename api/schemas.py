@@ -33,7 +33,9 @@ from memorybase.conversation.history.token_buffer import (
     OnMissing,
     Unanswered,
 )
+from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS
 from memorybase.conversation.session_memory.summaries import PRESET_NAME
+from memorybase.conversation.view.records import Kind
 from memorybase.conversation.view.rendering import Format
 from memorybase.errors import SentId
 from memorybase.ingestion.capture import CapturedMessage
@@ -96,6 +98,7 @@ Stored = Annotated[str, AfterValidator(storable)]
 Identifier = Annotated[Stored, StringConstraints(min_length=1, max_length=ID_LENGTH), AfterValidator(not_blank)]
 Name = Annotated[Stored, StringConstraints(min_length=1, max_length=NAME_LENGTH), AfterValidator(not_blank)]
 ModelName = Annotated[Stored, StringConstraints(min_length=1, max_length=MODEL_LENGTH), AfterValidator(not_blank)]
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 SummaryPreset = Annotated[str, StringConstraints(pattern=f"^({PRESET_NAME})$")]
 Moment = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_aware)]
 # A field of a PATCH may be absent; null is invalid.
@@ -179,6 +182,30 @@ class CaptureBody(Body):
         json_schema_extra={"items": {"type": "object"}},
     )
     node_executions: list[ReportedExecutionBody] = Field(default_factory=list, max_length=MAX_EXECUTIONS)
+
+
+class MemorySourceBody(Body):
+    """Where a message of a memory use comes from."""
+
+    kind: Kind = "recall"
+    message_ids: list[Identifier] = Field(default_factory=list, max_length=MAX_SOURCE_IDS)
+    scores: list[Score | None] = Field(default_factory=list, max_length=MAX_SOURCE_IDS)
+    score: Score | None = None
+    tokens: int | None = Field(default=None, ge=0, le=MAX_VIEW_TOKENS)
+
+
+class MemoryUseBody(Body):
+    """The memory that a model was given, and the search that found it. Without messages the search found nothing."""
+
+    session_id: Identifier
+    end_user_id: Identifier | None = None
+    query: Stored | None = Field(default=None, description=_up_to("max_query_chars", "characters"))
+    messages: list[Any] = Field(
+        default_factory=list,
+        description="{role, content}. " + _up_to("max_messages_per_run"),
+        json_schema_extra={"items": {"type": "object"}},
+    )
+    sources: list[MemorySourceBody] = Field(default_factory=list)
 
 
 class RolePrefix(Body):

@@ -229,7 +229,9 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
 
     # The audit log.
     audit: bool = Field(True, description="Record changes, exports, and what people read on the page.")
-    audit_captures: bool = Field(True, description="Record captures too: runs, traces, chat messages, node executions.")
+    audit_captures: bool = Field(
+        True, description="Record captures too: runs, traces, chat messages, node executions, memory uses."
+    )
     audit_retention_days: int = Field(
         365, ge=0, le=36_500, description="Days that entries of the audit log are kept; 0: for ever."
     )

@@ -174,6 +174,7 @@ _SENT, _STORED = array(ref("SentMessage")), array(ref("OpenAIViewMessage"))
 PROPERTIES: dict[str, Schema] = {
     "CaptureBody.messages": _SENT,
     "ChatPostBody.messages": {**_SENT, "minItems": 1},
+    "MemoryUseBody.messages": _SENT,
     "ExecutionOutputs.context": nullable(_SENT),
     "NodeExecutionBody.few_shots": nullable(_SENT),
     "ReportedExecutionBody.few_shots": nullable(_SENT),

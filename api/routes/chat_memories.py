@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.chat_schemas import ChatPostBody, ChatSummaryBody, ChatTrimBody, ChatViewBody
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
-from api.deps import FlowId, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.deps import FlowId, NodeId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping, operation_id, replayed
 from api.locations import location
-from api.middleware import path_text
 from api.routes.portability import STREAM_HEADERS
 from api.schemas import Identifier, ViewAnswer
-from memorybase import ids, validation
+from memorybase import ids
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
@@ -24,7 +23,6 @@ from memorybase.conversation.chat_memory.message_log import ChatPage, Deleted, D
 from memorybase.conversation.chat_memory.views import Trimmed
 from memorybase.database.paging import MAX_SIZE, MAX_SKIP, Page
 from memorybase.import_export import chats
-from memorybase.models import ID_LENGTH
 
 router = keyed_router("chat memories")
 
@@ -32,13 +30,6 @@ MEMORIES = "/flows/{flow_id}/chat-memories"
 MEMORY = f"{MEMORIES}/{{node_id}}"
 
 
-async def _node_in_path(node_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]) -> str:
-    decoded = path_text(node_id)
-    validation.check_text(decoded, "node_id")
-    return decoded
-
-
-NodeId = Annotated[str, Depends(_node_in_path)]
 ChatId = Annotated[Identifier, Query()]
 
 

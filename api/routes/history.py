@@ -6,9 +6,9 @@ from uuid import UUID
 
 from fastapi import Response
 
-from api.deps import FlowFilter, FlowId, NodeExecutionId, Reader, RunId, ServicesDep, Writer, keyed_router
+from api.deps import FlowFilter, FlowId, NodeExecutionId, NodeId, Reader, RunId, ServicesDep, Writer, keyed_router
 from api.locations import location
-from api.schemas import HistoryAnswer, HistoryBody, NodeExecutionBody
+from api.schemas import HistoryAnswer, HistoryBody, MemoryUseBody, NodeExecutionBody
 from memorybase import ids
 from memorybase.conversation import Prefixes
 from memorybase.conversation.history import node_executions
@@ -16,7 +16,8 @@ from memorybase.conversation.history.node_executions import NodeExecutionView
 from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.memory_use import record
-from memorybase.conversation.memory_use.record import RunMemory
+from memorybase.conversation.memory_use.given import Given, GivenSource, record_given
+from memorybase.conversation.memory_use.record import NodeUse, RunMemory
 from memorybase.queries import caller_ids
 from memorybase.read_models import run_story
 from memorybase.read_models.run_story import RunStory
@@ -95,6 +96,33 @@ def delete_node_execution(
 def get_run_memory(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunMemory:
     """Show the memory that each node of a run received."""
     return record.run_memory(services, caller.user_id, flow_id, run_id)
+
+
+@router.put("/flows/{flow_id}/runs/{run_id}/memory/{node_id}")
+def put_run_memory(
+    flow_id: FlowId, run_id: RunId, node_id: NodeId, body: MemoryUseBody, services: ServicesDep, caller: Writer
+) -> NodeUse:
+    """Record the memory that a client gave a node's model itself, such as search results in its prompt. It replaces an
+    earlier record of this run and node. The run may be captured later."""
+    given = Given(
+        session_id=body.session_id,
+        end_user_id=body.end_user_id,
+        query=body.query,
+        messages=body.messages,
+        sources=[
+            GivenSource(
+                kind=source.kind,
+                message_ids=[
+                    ids.CallerId.of(caller.user_id, "message", each, name="message_ids") for each in source.message_ids
+                ],
+                scores=source.scores,
+                score=source.score,
+                tokens=source.tokens,
+            )
+            for source in body.sources
+        ],
+    )
+    return record_given(services, caller.user_id, flow_id, run_id, node_id, given)
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}/story")

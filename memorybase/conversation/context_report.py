@@ -56,13 +56,19 @@ class RecalledFact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextReport(Report):
+class RecallReport(Report):
+    """The report of a view, and the memories in it."""
+
+    recalled: tuple[Recalled, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextReport(RecallReport):
     """The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
     larger one would add. `facts` were derived by a model, best first. `below_min_score`: how many messages the search
     found and the recall left out, because their score is too low. `searched`: whose messages memories were sought in;
     null without a search."""
 
-    recalled: tuple[Recalled, ...]
     below_min_score: int
     standing: tuple[StandingUse, ...]
     facts: tuple[RecalledFact, ...]

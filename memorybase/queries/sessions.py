@@ -221,11 +221,17 @@ def has_external_id(db: OrmSession, flow_id: UUID, external_id: str) -> bool:
     return db.scalar(sa.select(same)) is True
 
 
-def present(db: OrmSession, flow_id: UUID, message_ids: Collection[UUID]) -> set[UUID]:
-    """The ids among these that are messages of the flow."""
+def present(
+    db: OrmSession, flow_id: UUID, message_ids: Collection[UUID], *, end_user_id: str | None = None
+) -> set[UUID]:
+    """The ids among these that are messages of the flow, and of the end user if one is named."""
+    statement = sa.select(Message.id).where(Message.flow_id == flow_id)
+    if end_user_id is not None:
+        same = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
+        statement = statement.join(Session, same).where(Session.end_user_id == end_user_id)
     found: set[UUID] = set()
     for some in batches.pages(message_ids):
-        found.update(db.scalars(sa.select(Message.id).where(Message.flow_id == flow_id, Message.id.in_(some))))
+        found.update(db.scalars(statement.where(Message.id.in_(some))))
     return found
 
 

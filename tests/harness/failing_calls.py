@@ -17,7 +17,7 @@ NUL = {"name": "%00"}
 # Their 404 is that of another id than the last one of the path; None: there is none.
 UNKNOWN_OTHER: dict[str, str | None] = {
     "put_flow": None, "put_chat_memory": "flow_id", "get_run_memory": "flow_id", "put_node_execution": "flow_id",
-    "get_run_story": "flow_id", "put_memory_base": "flow_id",
+    "get_run_story": "flow_id", "put_memory_base": "flow_id", "put_run_memory": "flow_id",
     "list_all_jobs": "memory_base_id", "list_all_dead_letters": "memory_base_id",
     "group_dead_letters": "memory_base_id", "act_on_dead_letters": "memory_base_id", "act_on_jobs": "memory_base_id",
 }  # fmt: skip
@@ -46,6 +46,7 @@ INVALID: dict[str, Json] = {
     "get_history": {"mode": "other"},
     "build_context": {"token_budget": 0},
     "put_node_execution": {"status": "done"},
+    "put_run_memory": {"sources": []},
     "request_summary": {"preset": "other"},
     "get_summary": {"preset": "other"},
     "delete_summary": {"preset": "other"},
@@ -97,6 +98,7 @@ CONFLICTING: dict[str, Json] = {
     "put_memory_base": {"capture": "outputs"},
     "capture_run": {"messages": [{"role": "user", "content": "Another question", "id": "m-1"}]},
     "build_context": {"end_user_id": "ben"},
+    "put_run_memory": {"end_user_id": "ben"},
     "flush_memory_base": {},
     "sync_memory_base": {},
     "regenerate_memory_base": {},

@@ -970,6 +970,28 @@ export class Operations extends Transport {
   }
 
   /**
+   * Record the memory that a client gave a node's model itself, such as search results in its prompt. It replaces an
+   * earlier record of this run and node. The run may be captured later.
+   */
+  putRunMemory(
+    flowId: string,
+    runId: string,
+    nodeId: string,
+    fields: Fields<"put_run_memory">,
+    options?: CallOptions,
+  ): Promise<Answer<"put_run_memory">> {
+    return this.json(
+      {
+        method: "PUT",
+        path: "/v1/flows/{flow_id}/runs/{run_id}/memory/{node_id}",
+        ids: { flow_id: flowId, run_id: runId, node_id: nodeId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /**
    * Show a run as one story: its question and answer, the memory that each node received and how well it fits, and
    * when each memory base held the messages.
    */

@@ -1209,6 +1209,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/flows/{flow_id}/runs/{run_id}/memory/{node_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Run Memory
+         * @description Record the memory that a client gave a node's model itself, such as search results in its prompt. It replaces an
+         *     earlier record of this run and node. The run may be captured later.
+         */
+        put: operations["put_run_memory"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/flows/{flow_id}/runs/{run_id}/story": {
         parameters: {
             query?: never;
@@ -7204,6 +7225,70 @@ export interface components {
              * @description What it will not remember, and which settings of a PUT it did not take.
              */
             warnings: components["schemas"]["Caveat"][];
+        };
+        /**
+         * MemorySourceBody
+         * @description Where a message of a memory use comes from.
+         */
+        MemorySourceBody: {
+            /**
+             * Kind
+             * @description How the message was given: by `recall`, as `history`, in a `summary`, as `standing` statement, `fact`, or `predefined`.
+             * @default recall
+             * @enum {string}
+             */
+            kind?: "history" | "summary" | "recall" | "fact" | "predefined" | "standing";
+            /**
+             * Message Ids
+             * @description The stored messages in it: their UUIDs or the caller's ids. If one is not stored, or is another end user's, the text is stored as `[deleted]`.
+             */
+            message_ids?: string[];
+            /**
+             * Scores
+             * @description The score of each of `message_ids`, if they were found by a search.
+             */
+            scores?: (number | null)[];
+            /**
+             * Score
+             * @description The score of the message; default: the best of `scores`.
+             */
+            score?: number | null;
+            /**
+             * Tokens
+             * @description Number of tokens; default: the server counts them.
+             */
+            tokens?: number | null;
+        };
+        /**
+         * MemoryUseBody
+         * @description The memory that a model was given, and the search that found it. Without messages the search found nothing.
+         */
+        MemoryUseBody: {
+            /**
+             * Session Id
+             * @description The session's id, chosen by the caller.
+             */
+            session_id: string;
+            /**
+             * End User Id
+             * @description The person that the session belongs to. Messages of others count as not stored.
+             */
+            end_user_id?: string | null;
+            /**
+             * Query
+             * @description What was looked for; null if nothing was. At most 8000 characters, by the setting max_query_chars.
+             */
+            query?: string | null;
+            /**
+             * Messages
+             * @description The messages as the model received them, in OpenAI's format: {role, content}. At most 1000, by the setting max_messages_per_run.
+             */
+            messages?: components["schemas"]["SentMessage"][];
+            /**
+             * Sources
+             * @description Where each message comes from, parallel to `messages`.
+             */
+            sources?: components["schemas"]["MemorySourceBody"][];
         };
         /**
          * MessageActionBody
@@ -14406,6 +14491,36 @@ export interface components {
             };
         };
         /** @description A field of the request is invalid. */
+        InvalidRequestSources: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:invalid_request",
+                 *       "title": "A field of the request is invalid",
+                 *       "status": 422,
+                 *       "detail": "sources must have one source for each message",
+                 *       "error": {
+                 *         "code": "invalid_request",
+                 *         "message": "sources must have one source for each message",
+                 *         "field": "sources",
+                 *         "value": 0,
+                 *         "limit": 1,
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description A field of the request is invalid. */
         InvalidRequestStart: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -15931,7 +16046,7 @@ export interface operations {
                      *       "lost": 0,
                      *       "runs": 5,
                      *       "sessions": 2,
-                     *       "recalls": 1,
+                     *       "recalls": 2,
                      *       "delay_median_seconds": 0.8,
                      *       "delay_p95_seconds": 1.4,
                      *       "buckets": [
@@ -21145,6 +21260,47 @@ export interface operations {
                      *           },
                      *           "query": "peanuts",
                      *           "at": "2026-01-15T09:30:00Z"
+                     *         },
+                     *         {
+                     *           "node_id": "agent",
+                     *           "memoryUseSummary": null,
+                     *           "messages": [
+                     *             {
+                     *               "role": "system",
+                     *               "content": "Anna: peanuts"
+                     *             }
+                     *           ],
+                     *           "sources": [
+                     *             {
+                     *               "kind": "recall",
+                     *               "message_ids": [
+                     *                 "5400778c-9113-5663-bd4d-aa095c923082"
+                     *               ],
+                     *               "tokens": 6,
+                     *               "score": 0.62
+                     *             }
+                     *           ],
+                     *           "report": {
+                     *             "kept": [],
+                     *             "removed": [],
+                     *             "tokens_before": 6,
+                     *             "tokens_after": 6,
+                     *             "budget": null,
+                     *             "over_budget": false,
+                     *             "counter": "openai:o200k_base",
+                     *             "flags": [],
+                     *             "degraded": [],
+                     *             "summary": null,
+                     *             "recalled": [
+                     *               {
+                     *                 "message_id": "5400778c-9113-5663-bd4d-aa095c923082",
+                     *                 "score": 0.62,
+                     *                 "superseded_by": null
+                     *               }
+                     *             ]
+                     *           },
+                     *           "query": "almonds",
+                     *           "at": "2026-01-15T09:30:00Z"
                      *         }
                      *       ]
                      *     }
@@ -21155,6 +21311,123 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFoundFlowId"];
             422: components["responses"]["InvalidRequestRunId"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["DatabaseUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    put_run_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A UUID, or the id that the caller chose.
+                 * @example support
+                 */
+                flow_id: string;
+                /**
+                 * @description A UUID, or the id that the caller chose.
+                 * @example run-2
+                 */
+                run_id: string;
+                /**
+                 * @description The node of the flow, named by the caller.
+                 * @example agent
+                 */
+                node_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "session_id": "anna-1",
+                 *       "query": "almonds",
+                 *       "messages": [
+                 *         {
+                 *           "role": "system",
+                 *           "content": "Anna: peanuts"
+                 *         }
+                 *       ],
+                 *       "sources": [
+                 *         {
+                 *           "kind": "recall",
+                 *           "message_ids": [
+                 *             "m-2"
+                 *           ],
+                 *           "scores": [
+                 *             0.62
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["MemoryUseBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "node_id": "agent",
+                     *       "memoryUseSummary": null,
+                     *       "messages": [
+                     *         {
+                     *           "role": "system",
+                     *           "content": "Anna: peanuts"
+                     *         }
+                     *       ],
+                     *       "sources": [
+                     *         {
+                     *           "kind": "recall",
+                     *           "message_ids": [
+                     *             "5400778c-9113-5663-bd4d-aa095c923082"
+                     *           ],
+                     *           "tokens": 6,
+                     *           "score": 0.62
+                     *         }
+                     *       ],
+                     *       "report": {
+                     *         "kept": [],
+                     *         "removed": [],
+                     *         "tokens_before": 6,
+                     *         "tokens_after": 6,
+                     *         "budget": null,
+                     *         "over_budget": false,
+                     *         "counter": "openai:o200k_base",
+                     *         "flags": [],
+                     *         "degraded": [],
+                     *         "summary": null,
+                     *         "recalled": [
+                     *           {
+                     *             "message_id": "5400778c-9113-5663-bd4d-aa095c923082",
+                     *             "score": 0.62,
+                     *             "superseded_by": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "query": "almonds",
+                     *       "at": "2026-01-15T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NodeUse"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFlowId"];
+            409: components["responses"]["SessionConflictEndUserId"];
+            422: components["responses"]["InvalidRequestSources"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["DatabaseUnavailable"];
             "4XX": components["responses"]["Rejected"];
@@ -24638,8 +24911,8 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": 38,
-                     *           "seq": 38,
+                     *           "id": 39,
+                     *           "seq": 39,
                      *           "hash": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
                      *           "at": "2026-01-15T09:30:00Z",
                      *           "kind": "change",
@@ -24676,7 +24949,7 @@ export interface operations {
             query?: {
                 /**
                  * @description The last `seq` that you have.
-                 * @example 38
+                 * @example 39
                  */
                 after_seq?: number;
             };
@@ -24696,9 +24969,9 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example {"id":39,"seq":39,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","at":"2026-01-15T09:30:00Z","kind":"change","user_id":"a0eaf6a5-3001-5126-8e31-5c59b975bcb5","key_id":"e2903906-e651-5bea-af05-8943fddf7946","person":null,"via":"api","operation":"rotate_key","objects":{"key_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590"},"address":"testclient","request_id":"4f1c8e2a"}
-                     *     {"id":40,"seq":40,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","at":"2026-01-15T09:30:00Z","kind":"change","user_id":"a0eaf6a5-3001-5126-8e31-5c59b975bcb5","key_id":"e2903906-e651-5bea-af05-8943fddf7946","person":null,"via":"api","operation":"set_key_quotas","objects":{"key_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590"},"address":"testclient","request_id":"4f1c8e2a"}
-                     *     {"id":41,"seq":41,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","at":"2026-01-15T09:30:00Z","kind":"change","user_id":"a0eaf6a5-3001-5126-8e31-5c59b975bcb5","key_id":"e2903906-e651-5bea-af05-8943fddf7946","person":null,"via":"api","operation":"revoke_key","objects":{"key_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590"},"address":"testclient","request_id":"4f1c8e2a"}
+                     * @example {"id":40,"seq":40,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","at":"2026-01-15T09:30:00Z","kind":"change","user_id":"a0eaf6a5-3001-5126-8e31-5c59b975bcb5","key_id":"e2903906-e651-5bea-af05-8943fddf7946","person":null,"via":"api","operation":"rotate_key","objects":{"key_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590"},"address":"testclient","request_id":"4f1c8e2a"}
+                     *     {"id":41,"seq":41,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","at":"2026-01-15T09:30:00Z","kind":"change","user_id":"a0eaf6a5-3001-5126-8e31-5c59b975bcb5","key_id":"e2903906-e651-5bea-af05-8943fddf7946","person":null,"via":"api","operation":"set_key_quotas","objects":{"key_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590"},"address":"testclient","request_id":"4f1c8e2a"}
+                     *     {"id":42,"seq":42,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","at":"2026-01-15T09:30:00Z","kind":"change","user_id":"a0eaf6a5-3001-5126-8e31-5c59b975bcb5","key_id":"e2903906-e651-5bea-af05-8943fddf7946","person":null,"via":"api","operation":"revoke_key","objects":{"key_id":"be8aef64-b246-5a6a-a0a2-b69221e4a590"},"address":"testclient","request_id":"4f1c8e2a"}
                      */
                     "application/x-ndjson": string;
                 };

@@ -67,7 +67,7 @@ def record_use(
     query: str | None = None,
     memory_use_summary: dict[str, Any] | None = None,
     origin: ViewOrigin,
-) -> None:
+) -> NodeUse:
     """Store what a node's model was given, and replace an earlier use of this run and node. What was deleted since the
     view was built is redacted.
 
@@ -81,7 +81,7 @@ def record_use(
         if session_id is not None and sessions.fetch_session(db, flow_id, session_id) is None:
             session_id = None
         deleted = deleted_sources(db, flow_id, origin, shown["messages"], shown["sources"])
-        values = {
+        values: dict[str, Any] = {
             "flow_id": flow_id,
             "session_id": session_id,
             "run_id": caller_ids.in_flow(db, flow_id, given),  # with the session locked: a capture may store it now
@@ -94,6 +94,15 @@ def record_use(
             "recorded_at": clock.now(db),
         }
         memory_uses.put_use(db, values, memory_uses.ids_in(shown["sources"]) - deleted)
+    return NodeUse(
+        node_id=node_id,
+        memoryUseSummary=values["memory_use_summary"],
+        messages=values["messages"],
+        sources=values["sources"],
+        report=values["report"],
+        query=query,
+        at=values["recorded_at"],
+    )
 
 
 def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) -> bool:

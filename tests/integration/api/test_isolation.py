@@ -239,6 +239,11 @@ def of_execution(o: Things, e: Things) -> list[Attempt]:
     ]
 
 
+def memory_body(message_id: str, **fields: Any) -> dict[str, Any]:
+    sources = [{"kind": "recall", "message_ids": [message_id]}]
+    return {"session_id": "s", "messages": [{"role": "system", "content": "given"}], "sources": sources, **fields}
+
+
 def execution_body(flow: str, run: str, **fields: Any) -> dict[str, Any]:
     outputs = {"text": "mine", "context": []}
     named = {"session_id": "eve-session", "node_id": "llm"} | fields
@@ -331,6 +336,15 @@ CASES: Cases = {
     "get_run_memory": lambda o, e: [
         Attempt(f"/flows/{flow}/runs/{run}/memory")
         for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
+    ],
+    "put_run_memory": lambda o, e: [
+        *(Attempt(f"/flows/{flow}/runs/{o.run}/memory/llm", body=memory_body(e.message))
+          for flow in (o.flow, o.named("flow"))),
+        Attempt(
+            f"/flows/{e.flow}/runs/{o.other_run}/memory/shared-llm", 200,
+            memory_body(o.message, session_id=o.named("session"), end_user_id=o.named("end-user")),
+            why=f"{OWN_IDS}; {FREE_TEXT}",
+        ),
     ],
     "get_run_story": lambda o, e: [
         Attempt(f"/flows/{flow}/runs/{run}/story")

@@ -212,6 +212,14 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
                           "run_id": "ann-run", "execution_id": o.execution}),
     ],
     "get_node_execution": lambda _t, o: [(f"/node-executions/{o.execution}", {}, None)],
+    "put_run_memory": lambda _t, o: [
+        (f"/flows/support/runs/{run}/memory/llm", {}, {
+            "session_id": session, "messages": [{"role": "system", "content": "given"}],
+            "sources": [{"message_ids": [o.message], "scores": [0.5]}], **more})
+        for run, session, more in (
+            (o.run, "ann-session", {}), ("new", f"{o.name}-session", {}), ("new", "ann-session", {}),
+            ("new", "ann-session", {"end_user_id": o.name}), ("new", "not-begun", {"end_user_id": o.name}))
+    ],
     "list_chats": lambda _t, o: [(f"{NODE}/chats", {}, None), (f"{NODE}/chats", {"end_user_id": o.name}, None)],
     "post_chat_messages": lambda _t, o: [
         (f"{NODE}/messages", {}, {"chat_id": f"{o.name}-chat", "messages": SAID}),

@@ -15,9 +15,12 @@ from memorybase.conversation.history.node_token_buffer import NodeHistory
 from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.memory_use import record as uses
+from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS, Given, GivenSource, record_given
 from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.errors import NotFound
+from memorybase.errors import InvalidRequest, NotFound, SessionConflict
+from memorybase.ids import CallerId
 from memorybase.models import MemoryUse, MemoryUseMessage
+from memorybase.read_models import run_story
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
@@ -133,6 +136,86 @@ def test_an_edit_flags_recorded_uses(world: World) -> None:
     assert (node.messages, node.report["flags"]) == (given.messages, ["edited_since"])
     record(world, run.run_id, given)
     assert shown(world, run.run_id).nodes[0].report["flags"] == []
+
+
+def give(world: World, run_id: str, *sources: GivenSource, **fields: Any) -> uses.NodeUse:
+    messages = [{"role": "system", "content": f"quoted {index}"} for index in range(len(sources))]
+    given = Given(**{"session_id": "now", "end_user_id": None, "query": "Which?", "messages": messages,
+                     "sources": sources} | fields)  # fmt: skip
+    return record_given(world.services, world.user_id, world.flow_id, run_named(world, run_id), "agent", given)
+
+
+def run_named(world: World, run_id: str) -> CallerId:
+    return CallerId.of(world.user_id, "run", run_id)
+
+
+def ids_of(world: World, *sent: UUID | str) -> list[CallerId]:
+    return [CallerId.of(world.user_id, "message", each) for each in sent]
+
+
+def test_what_a_client_gave_a_model_is_shown_and_redacted(world: World) -> None:
+    first, second = (message.id for message in world.say("s", "one", "two").messages)
+    give(world, "r", GivenSource(kind="recall", message_ids=ids_of(world, first)))
+    both = GivenSource(kind="recall", message_ids=ids_of(world, first, second), scores=[0.4, 0.7])
+    stored = give(world, "r", both, GivenSource(kind="predefined"))
+
+    run_id = world.say("now", "Which?", run_id=run_named(world, "r")).run_id
+    (node,) = shown(world, run_id).nodes
+    assert (node.node_id, node.messages, node.at) == (stored.node_id, stored.messages, stored.at)
+    assert [message["content"] for message in node.messages] == ["quoted 0", "quoted 1"]
+    assert (node.query, node.sources[0]["score"], node.sources[0]["tokens"] > 0) == ("Which?", 0.7, True)
+    (seen,) = run_story.run_story(world.services, world.user_id, world.flow_id, run_id).nodes
+    assert seen.given is not None
+    assert [(each.message_id, each.score) for each in seen.given.memories] == [(second, 0.7), (first, 0.4)]
+
+    edits.delete_message(world.services, world.user_id, first)
+    (node,) = shown(world, run_id).nodes
+    assert [message["content"] for message in node.messages] == ["[deleted]", "quoted 1"]
+    again = give(world, "r", both, GivenSource(kind="recall", message_ids=ids_of(world, second)))
+    assert [message["content"] for message in again.messages] == ["[deleted]", "quoted 1"]
+
+
+def test_a_client_records_that_nothing_was_found(world: World) -> None:
+    give(world, "r")
+    run_id = world.say("now", "Which?", run_id=run_named(world, "r")).run_id
+    (seen,) = run_story.run_story(world.services, world.user_id, world.flow_id, run_id).nodes
+    assert seen.given is not None
+    assert (seen.given.verdict, seen.given.memories) == ("nothing_found", [])
+
+
+def test_only_messages_of_the_named_end_user_count_as_given(world: World) -> None:
+    anna, ben = (world.say(name, f"of {name}", end_user_id=name).messages[0].id for name in ("anna", "ben"))
+    elsewhere = world.say("s", "of another flow", flow_id=world.new_flow()).messages[0].id
+    sources = [GivenSource(kind="recall", message_ids=ids_of(world, each)) for each in (anna, ben, elsewhere)]
+
+    of_anna = give(world, "r", *sources, end_user_id="anna")
+    of_all = give(world, "r", *sources)
+
+    assert [each["content"] for each in of_anna.messages] == ["quoted 0", "[deleted]", "[deleted]"]
+    assert [each["message_ids"] for each in of_anna.sources] == [(str(anna),), (), ()]
+    assert [each["content"] for each in of_all.messages] == ["quoted 0", "quoted 1", "[deleted]"]
+    with pytest.raises(SessionConflict):
+        give(world, "r", session_id="ben", end_user_id="anna")
+
+
+def test_a_use_of_a_client_that_is_not_valid_is_refused(world: World) -> None:
+    many = GivenSource(kind="recall", message_ids=ids_of(world, *(f"m-{each}" for each in range(MAX_SOURCE_IDS))))
+    uneven = GivenSource(kind="recall", message_ids=ids_of(world, "m"), scores=[0.1, 0.2])
+    longest = world.services.settings.max_query_chars
+    for field, value, limit, call in (
+        ("sources", 0, 1, lambda: give(world, "r", messages=[{"role": "user", "content": "x"}])),
+        ("sources", 2 * MAX_SOURCE_IDS, MAX_SOURCE_IDS, lambda: give(world, "r", many, many)),
+        ("sources[0].scores", 2, 1, lambda: give(world, "r", uneven)),
+        ("query", longest + 1, longest, lambda: give(world, "r", query="x" * (longest + 1))),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            call()
+        assert (refused.value.field, refused.value.value, refused.value.limit) == (field, value, limit)
+    with pytest.raises(NotFound):
+        record_given(
+            world.services, world.new_user(), world.flow_id, run_named(world, "r"), "agent",
+            Given(session_id="s", end_user_id=None, query=None, messages=[], sources=[]),
+        )  # fmt: skip
 
 
 def report(world: World, run_id: UUID, *texts: str, session_id: str = "s") -> UUID:

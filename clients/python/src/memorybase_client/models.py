@@ -1997,6 +1997,25 @@ class MemoryBaseView(Answer):
     """What it will not remember, and which settings of a PUT it did not take."""
 
 
+class MemorySourceBody(TypedDict):
+    """Where a message of a memory use comes from."""
+
+    kind: NotRequired[Literal["history", "summary", "recall", "fact", "predefined", "standing"]]
+    """How the message was given: by `recall`, as `history`, in a `summary`, as `standing` statement, `fact`, or
+    `predefined`.
+    """
+    message_ids: NotRequired[Sequence[str | UUID]]
+    """The stored messages in it: their UUIDs or the caller's ids. If one is not stored, or is another end user's,
+    the text is stored as `[deleted]`.
+    """
+    scores: NotRequired[Sequence[float | None]]
+    """The score of each of `message_ids`, if they were found by a search."""
+    score: NotRequired[float | None]
+    """The score of the message; default: the best of `scores`."""
+    tokens: NotRequired[int | None]
+    """Number of tokens; default: the server counts them."""
+
+
 class MemoryUseSummary(Answer):
     """What session memory showed."""
 

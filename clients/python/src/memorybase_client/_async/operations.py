@@ -1780,6 +1780,54 @@ class AsyncOperations(AsyncTransport):
         call = Call("GET", f"/flows/{segment(flow_id, 'flow_id')}/runs/{segment(run_id, 'run_id')}/memory")
         return await self._call(call, models.RunMemory)
 
+    async def put_run_memory(
+        self,
+        flow_id: str | UUID,
+        run_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        session_id: str | UUID,
+        end_user_id: str | UUID | None = None,
+        query: str | None = None,
+        messages: Sequence[
+            models.OpenAIMessage
+            | Mapping[str, Any]
+            | models.LangflowMessage
+            | models.LangChainMessage
+            | models.LangChainDump
+        ]
+        | None = None,
+        sources: Sequence[models.MemorySourceBody | Mapping[str, Any]] | None = None,
+    ) -> models.NodeUse:
+        """Record the memory that a client gave a node's model itself, such as search results in its prompt. It
+        replaces an earlier record of this run and node. The run may be captured later.
+
+        flow_id: A UUID, or the id that the caller chose.
+        run_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        session_id: The session's id, chosen by the caller.
+        end_user_id: The person that the session belongs to. Messages of others count as not stored.
+        query: What was looked for; null if nothing was. At most 8000 characters, by the setting
+        max_query_chars.
+        messages: The messages as the model received them, in OpenAI's format: {role, content}. At most 1000, by
+        the setting max_messages_per_run.
+        sources: Where each message comes from, parallel to `messages`.
+        """
+        call = Call(
+            "PUT",
+            f"/flows/{segment(flow_id, 'flow_id')}/runs/{segment(run_id, 'run_id')}/memory/{segment(node_id, 'node_id')}",
+            content=json_of(
+                {
+                    "session_id": session_id,
+                    "end_user_id": end_user_id,
+                    "query": query,
+                    "messages": messages,
+                    "sources": sources,
+                }
+            ),
+        )
+        return await self._call(call, models.NodeUse)
+
     async def get_run_story(self, flow_id: str | UUID, run_id: str | UUID) -> models.RunStory:
         """Show a run as one story: its question and answer, the memory that each node received and how well it
         fits, and when each memory base held the messages.
