@@ -184,6 +184,12 @@ async def _execution_in_path(request: Request, execution_id: Annotated[str, _Ext
     return ids.CallerId.of(_user_of(request), "node_execution", path_text(execution_id), name="execution_id")
 
 
+async def _name_in_path(name: Annotated[str, Path()]) -> str:
+    decoded = path_text(name)
+    validation.check_text(decoded, "name")
+    return decoded
+
+
 async def _node_in_path(node_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]) -> str:
     decoded = path_text(node_id)
     validation.check_text(decoded, "node_id")
@@ -244,6 +250,7 @@ RunId = Annotated[ids.CallerId, Depends(_run_in_path)]
 NodeId = Annotated[str, Depends(_node_in_path)]
 MessageId = Annotated[ids.CallerId, Depends(_message_in_path)]
 NodeExecutionId = Annotated[ids.CallerId, Depends(_execution_in_path)]
+Named = Annotated[str, Depends(_name_in_path)]
 FlowNamed = Annotated[UUID, Depends(_required_flow_in_query)]
 FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
 RunFilter = Annotated[ids.CallerId | None, Depends(_run_in_query)]

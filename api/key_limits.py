@@ -303,6 +303,7 @@ RULES: dict[str, Rule] = {
     "put_run_memory": Rule([_OF_PATH], [end_user("body"), session("body"), known_row("run", "run_id", "path")]),
     "get_run_story": _FLOW_ONLY,
     "create_memory_base": Rule([_OF_BODY]),
+    "put_memory_base": _FLOW_ONLY,
     "list_memory_bases": _QUERY_ONLY,
     "get_memory_base": _BASE_ONLY,
     "update_memory_base": _BASE_ONLY,

@@ -187,11 +187,9 @@ class CaptureBody(Body):
 DECIDED_BY_SERVER = frozenset({"id", "user_id", "created_at"})
 
 
-class MemoryBaseBody(Body):
-    """A new memory base. `id`, `user_id` and `created_at` are accepted and ignored."""
+class MemoryBaseSettings(Body):
+    """The settings of a memory base that is created."""
 
-    name: Name
-    flow_id: Identifier
     threshold: int = Field(default=50, ge=1, description=up_to("max_threshold"))
     kb_name: Name | None = None
     auto_capture: bool = True
@@ -211,6 +209,13 @@ class MemoryBaseBody(Body):
     vector_store: VectorStoreName | None = None
     retain_days: RetainDays | None = None
     priority: Priority = Priority.NORMAL
+
+
+class MemoryBaseBody(MemoryBaseSettings):
+    """A new memory base. `id`, `user_id` and `created_at` are accepted and ignored."""
+
+    name: Name
+    flow_id: Identifier
 
     @model_validator(mode="before")
     @classmethod

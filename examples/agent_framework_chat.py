@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
 from agent_framework import Agent, AgentSession, BaseChatClient, ChatResponse, Message
 from memorybase_client import AgentMemory
@@ -35,18 +36,19 @@ class Scripted(BaseChatClient):
 
 
 async def main() -> None:
-    with AgentMemory("agent-framework-example", outbox="memorybase-outbox") as memory:
+    anna = f"anna-{uuid4()}"  # another person at each run, who has no earlier sessions
+    with AgentMemory("agent-framework-example", outbox="memorybase-outbox", end_user_id=anna) as memory:
         agent = Agent(
             client=Scripted(),
             context_providers=[MemorybaseHistoryProvider(memory), MemorybaseContextProvider(memory)],
         )
         for session_id, said in (
-            ("anna-monday", "My boat lies at berth 12."),
-            ("anna-monday", "It is called Albatross."),
-            ("anna-friday", "Where is my boat?"),
+            ("monday", "My boat lies at berth 12."),
+            ("monday", "It is called Albatross."),
+            ("friday", "Where is my boat?"),
         ):
             print(f"{session_id}: {said}")
-            await agent.run(said, session=AgentSession(session_id=session_id))
+            await agent.run(said, session=AgentSession(session_id=f"{anna}-{session_id}"))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ The model is scripted; no service is called. Needs: pip install './clients/pytho
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 from haystack import Pipeline, component
 from haystack.dataclasses import ChatMessage
@@ -44,15 +45,16 @@ def build() -> Pipeline:
 
 
 def main() -> None:
+    anna = f"anna-{uuid4()}"  # another person at each run, who has no earlier sessions
     pipeline = build()
     for said in ("My boat lies at berth 12.", "Where is my boat?"):
-        print(f"anna: {said}")
-        asked = {"session_id": "anna", "messages": [ChatMessage.from_user(said)]}
-        pipeline.run({"history": asked, "writer": {"session_id": "anna"}})
+        print(f"monday: {said}")
+        whose = {"session_id": f"{anna}-monday", "end_user_id": anna}
+        pipeline.run({"history": whose | {"messages": [ChatMessage.from_user(said)]}, "writer": whose})
     pipeline.get_component("writer").close()
     recall = MemorybaseRetriever(FLOW, outbox=OUTBOX)
-    for document in recall.run("Where is the boat?", top_k=4)["documents"]:
-        print(f"bob's session recalls: {document.content}")
+    for document in recall.run("Where is the boat?", end_user_id=anna, top_k=4)["documents"]:
+        print(f"another session recalls: {document.content}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ The model is scripted; no service is called. Needs: pip install './clients/pytho
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from memorybase_client import AgentMemory
@@ -25,11 +27,12 @@ def turn(memory: AgentMemory, session_id: str, said: str) -> AIMessage:
 
 
 def main() -> None:
-    with AgentMemory("langchain-example", outbox="memorybase-outbox") as memory:
+    anna = f"anna-{uuid4()}"  # another person at each run, who has no earlier sessions
+    with AgentMemory("langchain-example", outbox="memorybase-outbox", end_user_id=anna) as memory:
         for said in ("My boat lies at berth 12.", "Where is my boat?"):
-            print(f"anna: {said}\nmodel: {turn(memory, 'anna', said).text}")
+            print(f"monday: {said}\nmodel: {turn(memory, f'{anna}-monday', said).text}")
         for document in MemorybaseRetriever(memory=memory, top_k=4).invoke("Where is the boat?"):
-            print(f"bob's session recalls: {document.page_content}")
+            print(f"another session recalls: {document.page_content}")
 
 
 if __name__ == "__main__":

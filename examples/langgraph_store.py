@@ -19,7 +19,7 @@ from langgraph.store.base import BaseStore
 from memorybase_client import Client, MemorybaseError
 from memorybase_client.integrations.langgraph import MemorybaseStore
 
-USER = "anna"
+USER = f"anna-{uuid4()}"  # another person at each run, of whom nothing is known
 MODEL = FakeListChatModel(responses=["Noted: berth 12.", "Your boat lies at berth 12."])
 
 
@@ -31,6 +31,7 @@ def answer(state: MessagesState, *, store: BaseStore) -> MessagesState:
         store.put(("memories", USER), str(uuid4()), {"text": said})
     except MemorybaseError:  # this agent answers without its memory too
         known = []
+    print(f"  known of her: {known}")
     prompt = [SystemMessage("You know of the user:\n" + "\n".join(known)), *state["messages"]]
     return {"messages": [MODEL.invoke(prompt)]}
 
@@ -47,7 +48,7 @@ def main() -> None:
         app = build(MemorybaseStore(client, "langgraph-store-example"))
         for thread, said in (("first", "My boat lies at berth 12."), ("second", "Where is my boat?")):
             state = app.invoke({"messages": [("user", said)]}, {"configurable": {"thread_id": thread}})
-            print(f"{USER}'s {thread} thread: {state['messages'][-1].text}")
+            print(f"anna's {thread} thread: {state['messages'][-1].text}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ pip install './clients/python[llama-index]'
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM
 from memorybase_client import AgentMemory
@@ -16,14 +18,15 @@ from memorybase_client.integrations.llama_index import MemorybaseMemory, Memoryb
 
 
 def main() -> None:
-    with AgentMemory("llama-index-example", outbox="memorybase-outbox") as memory:
+    anna = f"anna-{uuid4()}"  # another person at each run, who has no earlier sessions
+    with AgentMemory("llama-index-example", outbox="memorybase-outbox", end_user_id=anna) as memory:
         for said in ("My boat lies at berth 12.", "Where is my boat?"):
             # A new engine each time: all that it knows comes from memorybase.
-            session = MemorybaseMemory(memory=memory, session_id="anna")
+            session = MemorybaseMemory(memory=memory, session_id=f"{anna}-monday")
             engine = SimpleChatEngine.from_defaults(llm=MockLLM(), memory=session)
-            print(f"anna: {said}\nmodel read: {engine.chat(said)}")
+            print(f"monday: {said}\nmodel read: {engine.chat(said)}")
         for found in MemorybaseRetriever(memory, top_k=4).retrieve("Where is the boat?"):
-            print(f"bob's session recalls: {found.node.get_content()}")
+            print(f"another session recalls: {found.node.get_content()}")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ class Scripted(Model):
     """Answers with the number of items and the memories that it was given."""
 
     async def get_response(self, system_instructions: str | None, input: Any, *_: Any, **__: Any) -> ModelResponse:  # noqa: A002
-        remembered = [line for line in (system_instructions or "").splitlines() if line.startswith("- ")]
+        remembered = [line for line in (system_instructions or "").splitlines() if "user: " in line]
         text = ResponseOutputText(type="output_text", text=f"{len(input)} items, {remembered}", annotations=[])
         message = ResponseOutputMessage(
             id=f"msg_{uuid4()}", type="message", role="assistant", status="completed", content=[text]
@@ -45,11 +45,11 @@ async def ask(memory: AgentMemory, session_id: str, question: str) -> str:
 
 async def main() -> None:
     set_tracing_disabled(disabled=True)
-    with AgentMemory("openai-agents-example", outbox="memorybase-outbox") as memory:
-        first, second = f"anna-{uuid4()}", f"anna-{uuid4()}"
-        print("first session:", await ask(memory, first, "My boat Aurora lies at berth 12."))
-        print("first session:", await ask(memory, first, "It needs fuel."))
-        print("second session:", await ask(memory, second, "Where does my boat Aurora lie?"))
+    anna = f"anna-{uuid4()}"  # another person at each run, who has no earlier sessions
+    with AgentMemory("openai-agents-example", outbox="memorybase-outbox", end_user_id=anna) as memory:
+        print("first session:", await ask(memory, f"{anna}-monday", "My boat Aurora lies at berth 12."))
+        print("first session:", await ask(memory, f"{anna}-monday", "It needs fuel."))
+        print("second session:", await ask(memory, f"{anna}-tuesday", "Where does my boat Aurora lie?"))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     """The number of messages and the memories that the model was given."""
-    remembered = [line for line in (info.instructions or "").splitlines() if line.startswith("- ")]
+    remembered = [line for line in (info.instructions or "").splitlines() if "user: " in line]
     return ModelResponse(parts=[TextPart(f"{len(messages)} messages, {remembered}")])
 
 
@@ -31,10 +31,11 @@ async def ask(agent: Agent, memory: MemorybaseCapability, conversation: str, que
 
 
 async def main() -> None:
-    with AgentMemory("pydantic-ai-example", outbox="memorybase-outbox") as opened:
+    anna = f"anna-{uuid4()}"  # another person at each run, who has no earlier sessions
+    with AgentMemory("pydantic-ai-example", outbox="memorybase-outbox", end_user_id=anna) as opened:
         memory = MemorybaseCapability(opened)
         agent = Agent(FunctionModel(answer), capabilities=[memory])
-        first, second = f"anna-{uuid4()}", f"anna-{uuid4()}"
+        first, second = f"{anna}-monday", f"{anna}-tuesday"
         print("first conversation:", await ask(agent, memory, first, "My boat Aurora lies at berth 12."))
         print("first conversation:", await ask(agent, memory, first, "It needs fuel."))
         print("second conversation:", await ask(agent, memory, second, "Where does my boat Aurora lie?"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import uuid4
 
 from memorybase_client import AgentMemory
 from memorybase_client.integrations.strands import MemorybaseStore
@@ -50,7 +51,8 @@ def ask(memory: AgentMemory, question: str) -> str:
 
 
 def main() -> None:
-    with AgentMemory("strands-example", outbox="memorybase-outbox") as memory:
+    anna = f"anna-{uuid4()}"  # another person at each run, who has no earlier sessions
+    with AgentMemory("strands-example", outbox="memorybase-outbox", end_user_id=anna) as memory:
         print("first session:", ask(memory, "My boat Aurora lies at berth 12."))
         print("second session:", ask(memory, "Where does my boat Aurora lie?"))
 

@@ -150,11 +150,11 @@ def main() -> None:
 
     with Client(arguments.url, arguments.key) as client:
         client.put_flow(FLOW, name=FLOW)
-        base = client.create_memory_base(name=f"slogans {uuid4()}", flow_id=FLOW, threshold=2)
+        base = client.put_memory_base(FLOW, "slogans", threshold=2)
         memory = OverHttp(client, FLOW)
         show(run_all(memory, f"session {uuid4()}", models))
-        ingested = client.wait_until_searchable(base.id)
-        print(f"the memory base holds {ingested.total_processed} outputs; a search for cellos finds")
+        client.wait_until_searchable(base.id)
+        print("a search for cellos finds")
         for hit in client.search_memory_base(base.id, query="cello", top_k=1).results:
             print(f"  {hit.content}")
 

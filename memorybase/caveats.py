@@ -31,3 +31,8 @@ WITHIN_SESSION = Caveat(
     "Only this session was searched for memories: other sessions of the flow belong to end users, and this one names "
     'none. Name its end_user_id, or set "recall": {"scope": "flow"} to search everybody\'s sessions.',
 )
+
+
+def kept(name: str, value: object) -> Caveat:
+    """Of a setting that was sent for something that exists with another."""
+    return Caveat("setting_kept", f"{name} is {'not set' if value is None else value}, as before: PATCH changes it.")

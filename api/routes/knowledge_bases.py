@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request, Response
+from fastapi import Query, Request, Response
 
-from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.deps import Named, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping
 from api.knowledge_base_schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
 from api.locations import location
-from api.middleware import path_text
-from memorybase import validation
 from memorybase.database.paging import Page
 from memorybase.knowledge_bases import registry
 from memorybase.knowledge_bases.documents import NewDocument
 from memorybase.knowledge_bases.registry import DocumentAnswer, DocumentQuery, KnowledgeBaseView
 
 router = keyed_router("knowledge bases")
-
-
-async def _name_in_path(name: Annotated[str, Path()]) -> str:
-    decoded = path_text(name)
-    validation.check_text(decoded, "name")
-    return decoded
-
-
-Named = Annotated[str, Depends(_name_in_path)]
 
 
 @router.get("/knowledge-bases")

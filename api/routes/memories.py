@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from api import waiting
 from api.admission import Work, admission_of
-from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.deps import FlowFilter, FlowId, Named, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping
 from api.locations import location
 from api.routes.flows import deleted
@@ -22,6 +22,7 @@ from api.schemas import (
     Identifier,
     MemoryBaseBody,
     MemoryBaseChanges,
+    MemoryBaseSettings,
     Moment,
     RegenerateBody,
     Regeneration,
@@ -30,7 +31,7 @@ from api.schemas import (
     Stored,
     WeightsBody,
 )
-from memorybase import ids
+from memorybase import caveats, ids
 from memorybase.auth.api_keys import Principal
 from memorybase.database.paging import Page
 from memorybase.ingestion import flush
@@ -72,6 +73,28 @@ def create_memory_base(
     base_id = manage.create_memory_base(services, caller.user_id, new, before_commit=keeping(request, 201, answer))
     response.headers.update(location("memories", base_id))
     return memory_bases.get_memory_base(services, caller.user_id, base_id)
+
+
+@router.put("/flows/{flow_id}/memories/{name}", responses={201: {"model": MemoryBaseView}})
+def put_memory_base(
+    flow_id: FlowId,
+    name: Named,
+    services: ServicesDep,
+    caller: Writer,
+    response: Response,
+    body: MemoryBaseSettings | None = None,
+) -> MemoryBaseView:
+    """Create the flow's memory base of this name (201), or find the one it has (200). Nothing of that one is changed: a
+    fixed setting that differs is 409, and `warnings` name the others."""
+    settings = body or MemoryBaseSettings()
+    new = manage.NewMemoryBase(name=name, flow_id=flow_id, **settings.model_dump())
+    given = settings.model_dump(exclude_unset=True, exclude_none=True)
+    put = manage.put_memory_base(services, caller.user_id, new, given=given)
+    if put.created:
+        response.status_code = 201
+        response.headers.update(location("memories", put.id))
+    view = memory_bases.get_memory_base(services, caller.user_id, put.id)
+    return replace(view, warnings=(*view.warnings, *(caveats.kept(name, value) for name, value in put.kept.items())))
 
 
 @router.get("/memories")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Literal
@@ -52,6 +52,15 @@ class NewMemoryBase:
     priority: Priority = Priority.NORMAL
 
 
+@dataclass(frozen=True, slots=True)
+class PutMemoryBase:
+    """`kept`: the settings of an existing memory base that are not those that were given."""
+
+    id: UUID
+    created: bool
+    kept: Mapping[str, object] = field(default_factory=dict)
+
+
 def create_memory_base(
     services: Services,
     user_id: UUID,
@@ -94,6 +103,49 @@ def create_memory_base(
         raise
     log.info("memory_base_created", memory_base_id=str(base_id), flow_id=str(new.flow_id))
     return base_id
+
+
+def put_memory_base(
+    services: Services, user_id: UUID, new: NewMemoryBase, *, given: Collection[str] = ()
+) -> PutMemoryBase:
+    """Create the memory base, or find the one that the flow has under this name. Nothing of that one is changed.
+
+    Raises Conflict if a fixed setting among `given` is not that of the existing one, and what create_memory_base does.
+    """
+    registry.check_name(new.name, "name")
+    existing = _existing(services, user_id, new, given)
+    if existing is None:
+        try:
+            return PutMemoryBase(create_memory_base(services, user_id, new), created=True)
+        except errors.NameTaken:
+            existing = _existing(services, user_id, new, given)
+            if existing is None:  # another flow has the name; else another call was faster
+                raise
+    return existing
+
+
+def _existing(services: Services, user_id: UUID, new: NewMemoryBase, given: Collection[str]) -> PutMemoryBase | None:
+    """Raises Conflict."""
+    with services.database.reading() as db:
+        base_id = memory_bases.base_of_name(db, user_id, new.name)
+        base = None if base_id is None else memory_bases.fetch_base(db, user_id, base_id)
+        if base is None or base.flow_id != new.flow_id:
+            return None
+        generation = memory_bases.fetch_generation(db, base.id, base.serving)
+        own = {"kb_name": base.kb_name, "capture": generation.capture, "embedding_model": generation.embedding_model,
+               "vector_store": collection_names.store_of(generation.collection_name)}  # fmt: skip
+        for name, value in own.items():
+            if name in given and getattr(new, name) != value:
+                raise errors.Conflict(
+                    f"The memory base {base.name} exists, with {name} {value}. Leave {name} out, or take another name",
+                    field=name, value=getattr(new, name), existing=value, existing_id=str(base.id),
+                )  # fmt: skip
+        kept = {
+            name: getattr(base, name)
+            for name in CHANGEABLE
+            if name in given and getattr(new, name) != getattr(base, name)
+        }
+        return PutMemoryBase(base.id, created=False, kept=kept)
 
 
 def create_collection(

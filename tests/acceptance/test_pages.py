@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,11 @@ from typing import Any
 import httpx
 import pytest
 from harness.distiller import plain, serving
-from harness.pages import PAGES, Block, Reader, blocks_of
+from harness.pages import PAGES, Reader
 from harness.stack import KEY, ROOT, EmbeddedStack
-from langchain_core.language_models import FakeListChatModel
+from langchain_core.language_models import SimpleChatModel
+from langchain_core.messages import BaseMessage
+from shown import Block, blocks_of, reply, without
 
 from memorybase.stack.state import DataDir
 
@@ -37,6 +41,10 @@ NOT_RUN = {
     "DEAD_LETTER": "a healthy stack has no dead letter; tests/integration/ingestion covers these calls",
     "--labels": "needs marked results; tests/integration/labels covers it",
     "questions.jsonl": "needs judged questions; tests/integration/cli covers these commands",
+    "export.zip": "needs an export of another system; tests/integration/importers covers these commands",
+    "langflow.db": "needs another system; tests/integration/importers covers it",
+    "uv tool": "installs a tool",
+    "pipx ": "installs a tool",
     "--from": "needs an export of another system; tests/integration/importers covers these commands",
     "npm ": "installs tools; `make check-n8n` and `make check-typescript` run their pages",
     "npx ": "downloads a generator; tests/acceptance/test_generators.py runs it",
@@ -50,7 +58,18 @@ NOT_RUN = {
 }
 # Their Python runs in tests/integration/conversation/test_readers_pages.py, over services of its own.
 READERS_PAGES = {"dify.md", "splox.md", "flowx.md"}
-EXAMPLE_REPLY = "It leaves today."
+
+
+class Scripted(SimpleChatModel):
+    """In place of a provider's model, which pages name."""
+
+    _llm_type = "scripted"
+
+    def _call(self, messages: list[BaseMessage], *_: Any, **__: Any) -> str:
+        return reply("\n".join(message.text for message in messages))
+
+
+NAMES = {"ChatOpenAI": lambda **_: Scripted(), "tools": []}
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +100,9 @@ def prepare(stack: EmbeddedStack) -> None:
         for body in ({"session_id": "anna-1"}, {"session_id": "ada-1", "end_user_id": "ada"}):
             run = body | {"messages": [{"role": "user", "content": "Good morning."}]}
             api.post("/flows/support-bot/runs", json=run).raise_for_status()
-        for flow in ("earlier", "support"):
-            body = {"name": f"memory of {flow}", "flow_id": flow, "capture": "all"}
-            api.post("/memories", json=body).raise_for_status()
+        for name, flow in (("memory of earlier", "earlier"), ("memory of support", "support"),
+                           ("Support memory", "support-bot")):  # fmt: skip
+            api.put(f"/flows/{flow}/memories/{name}", json={"capture": "all"}).raise_for_status()
         said = [{"role": "user", "content": "Which food must Anna avoid?"}]
         api.post("/flows/earlier/runs", json={"session_id": "s", "messages": said}).raise_for_status()
         said = [{"role": "user", "content": "My order 4711 never arrived."}]
@@ -97,7 +116,7 @@ def runnable(page: Path) -> list[Block]:
     for block in blocks_of(page):
         if block.language == "python":
             if page.name not in READERS_PAGES and not any(mark in block.code for mark in NOT_RUN):
-                found.append(block)
+                found.append(without(block, NAMES))
         else:
             whole = "\\\n" in block.code or "{" in block.code
             units = [block.code] if whole else block.code.splitlines()
@@ -106,12 +125,12 @@ def runnable(page: Path) -> list[Block]:
     return found
 
 
-def read(reader: Reader, page: Path, also: str = "", **names: Any) -> list[str]:
-    """Run the page as in a new terminal, and `also` in its Python; returns what each block printed."""
+def read(reader: Reader, page: Path) -> list[str]:
+    """Run the page as in a new terminal; returns what each block printed."""
     reader.new_page()
-    reader.names |= names
+    reader.names |= NAMES
     try:
-        return [reader.run(block) for block in [*runnable(page), Block("python", also)]]
+        return [reader.run(block) for block in runnable(page)]
     finally:
         reader.close_clients()
 
@@ -125,10 +144,6 @@ def answers_in(printed: str) -> list[Any]:
     return found
 
 
-def page_of(name: str) -> Path:
-    return next(page for page in PAGES if page.name == name)
-
-
 @pytest.fixture
 def surroundings(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> Reader:
     """The process of the tests in the reader's folder, with the settings of the stack, for blocks of Python."""
@@ -138,6 +153,7 @@ def surroundings(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> Reader:
     for name, value in {
         "KEY": KEY, "MEMORYBASE_DATA_DIR": str(reader.stack.data), "MEMORYBASE_REDIS_URL": running.redis_url,
         "MEMORYBASE_CHROMA_URL": running.chroma_url, "MEMORYBASE_API_KEY": KEY,
+        "MEMORYBASE_URL": reader.stack.url,
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     return reader
@@ -147,25 +163,8 @@ def surroundings(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> Reader:
 class TestOneReader:
     """One stack for all pages; the tests run in the order of a first reader."""
 
-    def test_the_readme_runs_twice_and_recalls_in_another_session(
-        self, surroundings: Reader, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        for _ in range(2):
-            read(surroundings, page_of("README.md"))
-            assert "user: My boat is called Albatross, berth 12." in capsys.readouterr().out
-
-    def test_the_integration_guide_runs(self, surroundings: Reader, capsys: pytest.CaptureFixture[str]) -> None:
-        api = httpx.Client(
-            base_url=f"{surroundings.stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False, timeout=60
-        )
-        with api:
-            printed = read(surroundings, page_of("integrate.md"), api=api)
-        found = next(answer for text in printed for answer in answers_in(text) if "results" in answer)
-        assert found["results"][0]["content"] == "My boat is called Albatross, berth 12."
-        assert "My boat lies at berth 12." in capsys.readouterr().out
-
     def test_the_tutorial_runs_beside_other_memories_and_prints_what_it_says(self, surroundings: Reader) -> None:
-        printed = read(surroundings, page_of("tutorial.md"))
+        printed = read(surroundings, ROOT / "docs/tutorial.md")
         answers = [answer for text in printed for answer in answers_in(text)]
         captured = next(answer for answer in answers if "ingestion" in answer)
         first, later = (answer["results"][0] for answer in answers if "results" in answer)
@@ -180,12 +179,21 @@ class TestOneReader:
         assert (later["content"], later["pending"]) == ("I am allergic to peanuts.", False)
         assert any("I am allergic to peanuts." in text for text in printed if text.startswith("score"))
 
-    @pytest.mark.parametrize(
-        "page", [page.name for page in PAGES if page.name not in {"README.md", "tutorial.md", "integrate.md"}]
-    )
-    def test_the_how_to_guide_runs(self, surroundings: Reader, page: str) -> None:
-        model = FakeListChatModel(responses=[EXAMPLE_REPLY])
-        read(surroundings, page_of(page), KEY=KEY, chat_model=model, tools=[])
+    @pytest.mark.parametrize("page", [str(page.relative_to(ROOT)) for page in PAGES])
+    def test_the_page_runs_and_prints_what_it_says_and_once_more_if_it_has_python(
+        self, surroundings: Reader, page: str
+    ) -> None:
+        for _ in range(2 if any(block.language == "python" for block in runnable(ROOT / page)) else 1):
+            read(surroundings, ROOT / page)
+
+    def test_the_example_of_two_nodes_prints_what_its_page_says_also_when_it_runs_again(self, reader: Reader) -> None:
+        page = (ROOT / "docs/howto/langgraph.md").read_text(encoding="utf-8")
+        found = re.search(r"^\$ python (examples/two_llm_nodes.py).*?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+        assert found is not None
+        command = [sys.executable, str(ROOT / found[1]), "--url", reader.stack.url, "--key", KEY]
+        for _ in range(2):
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+            assert done.stdout == found[2], done.stderr
 
 
 # What a page names

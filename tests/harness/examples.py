@@ -116,6 +116,7 @@ CALLS = [
     Call("list_flows", parameters={"size": 50}),
     Call("get_flow", parameters={"flow_id": "support"}),
     Call("create_memory_base", {"name": "support notes", "flow_id": "support", "threshold": 2, "capture": "all"}),
+    Call("put_memory_base", {"capture": "all"}, {"flow_id": "support", "name": "support notes"}),
     Call("capture_run", {
         "session_id": "anna-1", "run_id": "run-1", "end_user_id": "anna",
         "messages": [said("user", QUESTION, id="m-1"), said("assistant", REPLY, id="m-2")],

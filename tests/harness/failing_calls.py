@@ -17,7 +17,7 @@ NUL = {"name": "%00"}
 # Their 404 is that of another id than the last one of the path; None: there is none.
 UNKNOWN_OTHER: dict[str, str | None] = {
     "put_flow": None, "put_chat_memory": "flow_id", "get_run_memory": "flow_id", "put_node_execution": "flow_id",
-    "get_run_story": "flow_id", "put_run_memory": "flow_id",
+    "get_run_story": "flow_id", "put_memory_base": "flow_id", "put_run_memory": "flow_id",
     "list_all_jobs": "memory_base_id", "list_all_dead_letters": "memory_base_id",
     "group_dead_letters": "memory_base_id", "act_on_dead_letters": "memory_base_id", "act_on_jobs": "memory_base_id",
 }  # fmt: skip
@@ -29,6 +29,7 @@ INVALID: dict[str, Json] = {
     "preview_retention": {"retain_days": 0},
     "place_hold": {"end_user_id": "ben"},
     "create_memory_base": {"threshold": 0},
+    "put_memory_base": {"threshold": 0},
     "capture_run": {"messages": [{"role": "bot", "content": "Hello"}]},
     "receive_traces": {"resourceSpans": "none"},
     "edit_message": {"role": "user"},
@@ -94,6 +95,7 @@ INVALID: dict[str, Json] = {
 # What conflicts with the state just after the example's call; {}: the same call again.
 CONFLICTING: dict[str, Json] = {
     "create_memory_base": {},
+    "put_memory_base": {"capture": "outputs"},
     "capture_run": {"messages": [{"role": "user", "content": "Another question", "id": "m-1"}]},
     "build_context": {"end_user_id": "ben"},
     "put_run_memory": {"end_user_id": "ben"},
@@ -113,6 +115,7 @@ CONFLICTING: dict[str, Json] = {
 NEED_THE_STORE: dict[str, Json] = {
     "health_ready": {},
     "create_memory_base": {"name": "more notes"},
+    "put_memory_base": {"name": "more notes"},
     "search_memory_base": {},
     "search_flow": {"mode": "dense"},
     "retrieve_knowledge": {},

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 from memorybase_client import Client
+from shown import Block
 
 from harness.stack import ROOT, EmbeddedStack, environment, memorybase
 
 ADDRESS = "http://127.0.0.1:8000"
 SECONDS = 120.0
-_BLOCK = re.compile(r"^( *)```(sh|python)\n(.*?)^ *```", flags=re.MULTILINE | re.DOTALL)
 # A call that the API refuses, like one that fails, fails its block.
 _STRICT = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One block of a page, without the indentation of a list."""
-
-    language: str
-    code: str
-
-
-def blocks_of(page: Path) -> list[Block]:
-    found = _BLOCK.findall(page.read_text(encoding="utf-8"))
-    return [Block(language, re.sub(f"^{indent}", "", code, flags=re.MULTILINE)) for indent, language, code in found]
 
 
 class Reader:
@@ -64,11 +50,10 @@ class Reader:
                     client.close()
 
     def run(self, block: Block) -> str:
-        """Run a block; returns what a shell block prints. Fails with all that it printed."""
+        """Run a block; returns what it prints. Fails with all that it printed."""
         code = block.code.replace(ADDRESS, self.stack.url)
         if block.language == "python":
-            exec(compile(code, "a block of Python", "exec"), self.names)
-            return ""
+            return replace(block, code=code).run(self.names)
         before = f". {self._state}\n" if self._state.exists() else ""
         script = f"{_STRICT}{before}{code}\nexport -p > {self._state}\n"
         done = subprocess.run(
@@ -80,4 +65,9 @@ class Reader:
 
 
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "docs/tutorial.md", *sorted((ROOT / "docs/howto").glob("*.md"))]
+PAGES = [
+    README,
+    ROOT / "clients/python/README.md",
+    ROOT / "docs/tutorial.md",
+    *sorted((ROOT / "docs/howto").glob("*.md")),
+]

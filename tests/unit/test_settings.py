@@ -67,6 +67,12 @@ def test_a_setting_that_cannot_be_meant_is_refused(given: dict[str, Any], messag
         Settings(**given)
 
 
+def test_what_clients_read_in_the_same_terminal_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MEMORYBASE_URL", "MEMORYBASE_FLOW", "MEMORYBASE_END_USER"):
+        monkeypatch.setenv(name, "marina")
+    Settings()
+
+
 def test_a_child_process_uses_the_same_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     urls = {"east": "http://e"}
     settings = Settings(vector_store="pgvector", database_url=POSTGRES, chroma_urls=urls, chroma_closed=["chroma-east"])

@@ -168,13 +168,6 @@ class Stack:
                 return
 
 
-def prepare(client: Client, flow: str) -> None:
-    """The flow with its memory base, as its first capture would create them: a program that has the default deadlines
-    then finds what it has just captured on a busy machine too."""
-    client.put_flow(flow, name=flow)
-    client.create_memory_base(name=f"{flow} memory", flow_id=flow, capture="all")
-
-
 def turns(memory: AgentMemory, client: Client, session_id: str) -> list[tuple[list[str], dict[str, str]]]:
     """The session's runs, oldest first: what each says, and what the model of each node was given."""
     deliver(memory)

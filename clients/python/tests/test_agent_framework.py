@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from agent_framework import Agent, AgentSession, BaseChatClient, ChatResponse, C
 from guides import run_example, run_guide, set_environment
 from memorybase_client import AgentMemory, Client
 from memorybase_client.integrations.agent_framework import MemorybaseContextProvider, MemorybaseHistoryProvider
+from shown import reply
 from stack import Stack, deliver, turns
 
 pytestmark = pytest.mark.anyio
@@ -30,13 +31,14 @@ EVERY_KIND = [
 
 
 class Spy(BaseChatClient):
-    """A client that says "Noted.", and keeps what it was asked."""
+    """A client that keeps what it was asked. By default it says "Noted."."""
 
-    def __init__(self, before_answering: Any = None) -> None:
+    def __init__(self, before_answering: Any = None, answer: Callable[[str], str] = lambda _: "Noted.") -> None:
         super().__init__()
         self.asked: list[list[str]] = []
         self.instructions: list[str] = []
         self._before_answering = before_answering
+        self._answer = answer
 
     def _inner_get_response(
         self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **kwargs: Any
@@ -49,7 +51,8 @@ class Spy(BaseChatClient):
             self.instructions.append("\n".join([str(options.get("instructions") or ""), *said]))
             if self._before_answering is not None:
                 self._before_answering()
-            return ChatResponse(messages=[Message("assistant", ["Noted."])])
+            said = self._answer("\n".join([self.instructions[-1], *self.asked[-1]]))
+            return ChatResponse(messages=[Message("assistant", [said])])
 
         return answer()
 
@@ -191,7 +194,5 @@ async def test_a_server_that_does_not_answer_holds_no_run_up(stack: Stack, flow:
 
 def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    spy = Spy()
-    run_guide("agent-framework.md", client=spy)
-    assert spy.asked[1] == ["My boat lies at berth 12.", "Noted.", "Where is my boat?"]
+    run_guide("agent-framework.md", OpenAIChatClient=lambda **_: Spy(answer=reply))
     assert "- [" in run_example("agent_framework_chat.py", stack, tmp_path)

@@ -20,14 +20,16 @@ from google.genai import types
 from guides import run_example, run_guide, set_environment
 from memorybase_client import AgentMemory, Client, errors
 from memorybase_client.integrations.google_adk import MemorybaseMemoryService, capture_session
-from stack import Stack, deliver, prepare, turns, until
+from shown import reply
+from stack import Stack, deliver, turns, until
 
 PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
 APP = "harbour"
 
 
 class Scripted(BaseLlm):
-    """Gives the answers in order, and keeps what it was asked. A callable is called first."""
+    """Gives the answers in order, then those of who has read what it was asked, which it keeps. A callable is called
+    first."""
 
     model: str = "scripted"
     answers: list[Any]
@@ -38,7 +40,9 @@ class Scripted(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         del stream
         self.asked.append(llm_request.model_copy(deep=True))
-        answer = self.answers.pop(0)
+        read = [part.text or "" for content in llm_request.contents for part in content.parts or []]
+        read.insert(0, str(llm_request.config.system_instruction))
+        answer = self.answers.pop(0) if self.answers else reply("\n".join(read))
         if callable(answer):
             answer = answer()
         part = types.Part(text=answer) if isinstance(answer, str) else types.Part(function_call=answer)
@@ -284,18 +288,11 @@ async def test_a_turn_whose_answer_is_lost_is_stored_once(stack: Stack, memory: 
     assert stored_texts(client, memory.flow_id) == ["Berth 12.", "Noted.", "Sure?", "Yes."]
 
 
-def test_the_example_recalls_in_its_second_session(stack: Stack, client: Client, tmp_path: Path) -> None:
-    prepare(client, "google-adk-example")
+def test_the_guide_and_the_example_recall_in_another_session(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_environment(monkeypatch, stack, tmp_path)
+    run_guide("google-adk.md", model=Scripted(answers=[], asked=[]))
     first, second = run_example("google_adk_agent.py", stack, tmp_path).splitlines()
     assert first == "first session: no memories"
     assert "My boat Aurora lies at berth 12." in second
-
-
-def test_the_guide_does_what_it_says(
-    stack: Stack, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepare(client, "google-adk-guide")
-    set_environment(monkeypatch, stack, tmp_path)
-    model = Scripted(answers=["Noted.", "Berth 12."], asked=[])
-    run_guide("google-adk.md", model=model)
-    assert "My boat lies at berth 12." in str(model.asked[-1].contents)

@@ -228,11 +228,5 @@ def test_a_server_that_does_not_answer_holds_no_run_up(flow: str, stack: Stack) 
 
 
 def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path) -> None:
-    made = run_guide("haystack.md", generator=Scripted())
-    assert [message.text for message in made["result"]["model"]["replies"]] == ["Noted."]
-    opened.extend(made["pipeline"].get_component(name) for name in ("history", "writer"))
-    deliver(made["pipeline"].get_component("writer").memory)
-    assert [message.text for message in read("support-pipeline")] == [
-        "My boat lies at berth 12.", "Noted.", "Where is my boat?", "Noted.",
-    ]  # fmt: skip
-    assert "bob's session recalls: My boat lies at berth 12." in run_example("haystack_chat.py", stack, tmp_path)
+    run_guide("haystack.md", OpenAIChatGenerator=lambda **_: Scripted())
+    assert "another session recalls: My boat lies at berth 12." in run_example("haystack_chat.py", stack, tmp_path)

@@ -22,6 +22,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from memorybase_client import AgentMemory, Client, errors
 from memorybase_client.integrations.langchain import MemorybaseChatMessageHistory, MemorybaseRetriever
+from shown import reply
 from stack import Stack, deliver, turns
 
 SESSION = {"configurable": {"session_id": "anna"}}
@@ -58,6 +59,13 @@ class Spy(FakeListChatModel):
         if self.before_answering is not None:
             self.before_answering()
         return super()._call(messages, *args, **kwargs)
+
+
+class Reading(FakeListChatModel):
+    """A model that knows what it has read."""
+
+    def _call(self, messages: list[BaseMessage], *_: Any, **__: Any) -> str:
+        return reply("\n".join(message.text for message in messages))
 
 
 def chain_of(model: Runnable[Any, Any], memory: AgentMemory) -> RunnableWithMessageHistory:
@@ -254,6 +262,5 @@ def test_a_server_that_does_not_answer_holds_no_turn_up(stack: Stack, flow: str,
 
 def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    model = FakeListChatModel(responses=["Noted.", "Berth 12."])
-    assert run_guide("langchain.md", model=model)["answer"].text == "Berth 12."
-    assert "bob's session recalls: My boat lies at berth 12." in run_example("langchain_chat.py", stack, tmp_path)
+    run_guide("langchain.md", ChatOpenAI=lambda **_: Reading(responses=["Noted."]))
+    assert "another session recalls: My boat lies at berth 12." in run_example("langchain_chat.py", stack, tmp_path)

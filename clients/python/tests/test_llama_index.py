@@ -18,6 +18,7 @@ from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.memory import Memory
 from memorybase_client import AgentMemory, Client, errors
 from memorybase_client.integrations.llama_index import MemorybaseMemory, MemorybaseMemoryBlock, MemorybaseRetriever
+from shown import reply
 from stack import Stack, deliver, turns
 
 # Of a turn whose reads have deadlines of a fifth of a second; a hung connection would take minutes.
@@ -35,10 +36,11 @@ EVERY_KIND = [
 
 
 class Spy(CustomLLM):
-    """A model that says "Noted.", and keeps what it was asked."""
+    """A model that keeps what it was asked. By default it says "Noted."."""
 
     asked: list[list[str]]
     before_answering: Any = None
+    answer: Any = lambda _: "Noted."
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -49,7 +51,7 @@ class Spy(CustomLLM):
         self.asked.append([message.content for message in messages])
         if self.before_answering is not None:
             self.before_answering()
-        return MockFunctionCallingLLM().chat([ChatMessage(role="user", content="Noted.")])
+        return MockFunctionCallingLLM().chat([ChatMessage(role="user", content=self.answer("\n".join(self.asked[-1])))])
 
     async def achat(self, messages: Any, **kwargs: Any) -> Any:
         return self.chat(messages, **kwargs)
@@ -284,7 +286,5 @@ async def test_a_block_is_empty_and_captures_while_the_server_is_away(
 
 def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    llm = Spy(asked=[])
-    run_guide("llama-index.md", llm=llm)
-    assert llm.asked[1] == ["My boat lies at berth 12.", "Noted.", "Where is my boat?"]
-    assert "bob's session recalls: My boat lies at berth 12." in run_example("llama_index_chat.py", stack, tmp_path)
+    run_guide("llama-index.md", OpenAI=lambda **_: Spy(asked=[], answer=reply))
+    assert "another session recalls: My boat lies at berth 12." in run_example("llama_index_chat.py", stack, tmp_path)

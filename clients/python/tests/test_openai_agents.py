@@ -32,7 +32,8 @@ from openai.types.responses import (
     ResponseOutputMessage,
     ResponseOutputText,
 )
-from stack import Stack, deliver, prepare, turns, until
+from shown import reply
+from stack import Stack, deliver, turns, until
 
 set_tracing_disabled(disabled=True)
 
@@ -64,7 +65,8 @@ ITEMS: list[dict[str, Any]] = [
 
 
 class Scripted(Model):
-    """Gives the answers in order, and keeps what it was asked. A callable is called first."""
+    """Gives the answers in order, then those of who has read what it was asked, which it keeps. A callable is called
+    first."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -74,7 +76,7 @@ class Scripted(Model):
     async def get_response(self, system_instructions: str | None, input: Any, *_: Any, **__: Any) -> ModelResponse:  # noqa: A002
         self.instructions.append(system_instructions or "")
         self.inputs.append(input)
-        answer = self.answers.pop(0)
+        answer = self.answers.pop(0) if self.answers else reply("\n".join([self.instructions[-1], *texts(input)]))
         if callable(answer):
             answer = answer()
         output = answer if isinstance(answer, ResponseFunctionToolCall) else said(answer)
@@ -369,19 +371,12 @@ def test_one_memory_serves_several_event_loops(memory: AgentMemory) -> None:
     assert texts(model.inputs[-1]) == ["First?", "One.", "Second?", "Two.", "Third?"]
 
 
-def test_the_example_recalls_in_its_second_session(stack: Stack, client: Client, tmp_path: Path) -> None:
-    prepare(client, "openai-agents-example")
+def test_the_guide_and_the_example_recall_in_another_session(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_environment(monkeypatch, stack, tmp_path)
+    run_guide("openai-agents.md", model=Scripted())
     first, second, other = run_example("openai_agents_session.py", stack, tmp_path).splitlines()
     assert first == "first session: 1 items, []"
     assert second == "first session: 3 items, []"
     assert "My boat Aurora lies at berth 12." in other
-
-
-def test_the_guide_does_what_it_says(
-    stack: Stack, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepare(client, "openai-agents-guide")
-    set_environment(monkeypatch, stack, tmp_path)
-    model = Scripted("Noted.", "Berth 12.")
-    run_guide("openai-agents.md", model=model)
-    assert "My boat lies at berth 12." in model.instructions[-1]

@@ -28,7 +28,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from stack import Stack, deliver, prepare, turns, until
+from shown import reply
+from stack import Stack, deliver, turns, until
 
 PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
 
@@ -52,7 +53,8 @@ EVERY_KIND: list[ModelMessage] = [
 
 
 class Scripted:
-    """Gives the answers in order, and keeps what it was asked. A callable is called first."""
+    """Gives the answers in order, then those of who has read what it was asked, which it keeps. A callable is called
+    first."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -62,7 +64,8 @@ class Scripted:
     async def __call__(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         self.asked.append(list(messages))
         self.instructions.append(info.instructions or "")
-        answer = self.answers.pop(0)
+        read = "\n".join([self.instructions[-1], *map(str, texts(messages))])
+        answer = self.answers.pop(0) if self.answers else reply(read)
         if callable(answer):
             answer = answer()
         return ModelResponse(parts=[TextPart(answer) if isinstance(answer, str) else answer])
@@ -303,19 +306,12 @@ def test_one_memory_serves_several_event_loops(memory: AgentMemory) -> None:
     assert texts(model.asked[-1]) == ["First?", "One.", "Second?"]
 
 
-def test_the_example_recalls_in_its_second_conversation(stack: Stack, client: Client, tmp_path: Path) -> None:
-    prepare(client, "pydantic-ai-example")
+def test_the_guide_and_the_example_recall_in_another_conversation(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_environment(monkeypatch, stack, tmp_path)
+    run_guide("pydantic-ai.md", model=FunctionModel(Scripted()))
     first, second, other = run_example("pydantic_ai_conversation.py", stack, tmp_path).splitlines()
     assert first == "first conversation: 1 messages, []"
     assert second == "first conversation: 3 messages, []"
     assert "My boat Aurora lies at berth 12." in other
-
-
-def test_the_guide_does_what_it_says(
-    stack: Stack, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepare(client, "pydantic-ai-guide")
-    set_environment(monkeypatch, stack, tmp_path)
-    model = Scripted("Noted.", "Berth 12.")
-    run_guide("pydantic-ai.md", model=FunctionModel(model))
-    assert "My boat lies at berth 12." in model.instructions[-1]

@@ -12,7 +12,8 @@ import pytest
 from guides import run_example, run_guide, set_environment
 from memorybase_client import AgentMemory, Client
 from memorybase_client.integrations.strands import MemorybaseStore
-from stack import Stack, deliver, prepare, turns, until
+from shown import reply
+from stack import Stack, deliver, turns, until
 from strands import Agent
 from strands.memory import MemoryManager
 from strands.models import Model
@@ -21,7 +22,8 @@ PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
 
 
 class Scripted(Model):
-    """Gives the answers in order, and keeps what it was asked. A callable is called first, a dict calls a tool."""
+    """Gives the answers in order, then those of who has read what it was asked, which it keeps. A callable is called
+    first, a dict calls a tool."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -39,7 +41,8 @@ class Scripted(Model):
 
     async def stream(self, messages: Any, *_: Any, **__: Any) -> AsyncIterator[Any]:
         self.asked.append(list(messages))
-        answer = self.answers.pop(0)
+        read = [block["text"] for message in messages for block in message["content"] if "text" in block]
+        answer = self.answers.pop(0) if self.answers else reply("\n".join(read))
         if callable(answer):
             answer = answer()
         is_call = isinstance(answer, dict)
@@ -186,18 +189,11 @@ def test_an_agent_in_an_event_loop_is_captured_after_each_turn_without_a_flush(m
     asyncio.run(main())
 
 
-def test_the_example_recalls_in_its_second_session(stack: Stack, client: Client, tmp_path: Path) -> None:
-    prepare(client, "strands-example")
+def test_the_guide_and_the_example_recall_in_another_session(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_environment(monkeypatch, stack, tmp_path)
+    run_guide("strands.md", model=Scripted())
     first, second = run_example("strands_agent.py", stack, tmp_path).splitlines()
     assert first == "first session: no memories"
     assert "My boat Aurora lies at berth 12." in second
-
-
-def test_the_guide_does_what_it_says(
-    stack: Stack, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepare(client, "strands-guide")
-    set_environment(monkeypatch, stack, tmp_path)
-    model = Scripted("Noted.", "Berth 12.")
-    run_guide("strands.md", model=model)
-    assert "My boat lies at berth 12." in model.seen()

@@ -207,6 +207,27 @@ export class Operations extends Transport {
     );
   }
 
+  /**
+   * Create the flow's memory base of this name (201), or find the one it has (200). Nothing of that one is changed: a
+   * fixed setting that differs is 409, and `warnings` name the others.
+   */
+  putMemoryBase(
+    flowId: string,
+    name: string,
+    fields: Fields<"put_memory_base"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"put_memory_base">> {
+    return this.json(
+      {
+        method: "PUT",
+        path: "/v1/flows/{flow_id}/memories/{name}",
+        ids: { flow_id: flowId, name: name },
+        body: optionalBody(fields),
+      },
+      options,
+    );
+  }
+
   /** Read a memory base with its progress. */
   getMemoryBase(memoryBaseId: string, options?: CallOptions): Promise<Answer<"get_memory_base">> {
     return this.json(

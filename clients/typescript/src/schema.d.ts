@@ -277,6 +277,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/flows/{flow_id}/memories/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Memory Base
+         * @description Create the flow's memory base of this name (201), or find the one it has (200). Nothing of that one is changed: a
+         *     fixed setting that differs is 409, and `warnings` name the others.
+         */
+        put: operations["put_memory_base"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/memories/{memory_base_id}": {
         parameters: {
             query?: never;
@@ -6904,6 +6925,60 @@ export interface components {
          */
         MemoryBaseBody: {
             /**
+             * Threshold
+             * @description Number of pending messages in a session that starts its ingestion. At most 10000, by the setting max_threshold.
+             * @default 50
+             */
+            threshold?: number;
+            /**
+             * Kb Name
+             * @description The name of its knowledge base; by default `name`. Unique for the user.
+             */
+            kb_name?: string | null;
+            /**
+             * Auto Capture
+             * @description Whether captures start ingestion. If false, only a flush does.
+             * @default true
+             */
+            auto_capture?: boolean;
+            /**
+             * @description Which messages count toward the threshold and are embedded.
+             * @default outputs
+             */
+            capture?: components["schemas"]["Capture"];
+            /**
+             * Idle After
+             * @description Seconds without a capture until a session is ingested; 0: off.
+             */
+            idle_after?: number | null;
+            /**
+             * Start
+             * @description Messages captured before: pending until the session's next trigger or a flush (beginning), skipped (now), or scheduled for ingestion at once (all).
+             * @default beginning
+             * @enum {string}
+             */
+            start?: "beginning" | "now" | "all";
+            /**
+             * Embedding Model
+             * @description An allowed embedding model; by default the one of the settings.
+             */
+            embedding_model?: string | null;
+            /**
+             * Vector Store
+             * @description Where its vectors are stored; by default the store of the settings.
+             */
+            vector_store?: ("chroma" | "pgvector") | null;
+            /**
+             * Retain Days
+             * @description Days until the knowledge base forgets what was captured; the conversation stays. Null: nothing is forgotten.
+             */
+            retain_days?: number | null;
+            /**
+             * @description How large its share of the workers is, compared with other memory bases: `low`, `normal` or `high`.
+             * @default normal
+             */
+            priority?: components["schemas"]["Priority"];
+            /**
              * Name
              * @description The name; unique for the user.
              */
@@ -6913,6 +6988,50 @@ export interface components {
              * @description The flow with the messages: a UUID or the caller's id.
              */
             flow_id: string;
+        };
+        /**
+         * MemoryBaseChanges
+         * @description The fields of a memory base to change.
+         */
+        MemoryBaseChanges: {
+            /**
+             * Name
+             * @description The name, for people.
+             */
+            name?: string;
+            /**
+             * Threshold
+             * @description At most 10000, by the setting max_threshold.
+             */
+            threshold?: number;
+            /**
+             * Auto Capture
+             * @description Whether captures start ingestion. If false, only a flush does.
+             */
+            auto_capture?: boolean;
+            /**
+             * Idle After
+             * @description Seconds without a capture until a session's pending messages are ingested; 0: off.
+             */
+            idle_after?: number;
+            /**
+             * Paused
+             * @description Whether its ingestion is held back. Resumed, it ingests what is due within seconds.
+             */
+            paused?: boolean;
+            /** @description How large its share of the workers is, compared with other memory bases: `low`, `normal` or `high`. */
+            priority?: components["schemas"]["Priority"];
+            /**
+             * Retain Days
+             * @description Days until the knowledge base forgets what was captured; the conversation stays. Null: nothing is forgotten.
+             */
+            retain_days?: number | null;
+        };
+        /**
+         * MemoryBaseSettings
+         * @description The settings of a memory base that is created.
+         */
+        MemoryBaseSettings: {
             /**
              * Threshold
              * @description Number of pending messages in a session that starts its ingestion. At most 10000, by the setting max_threshold.
@@ -6967,44 +7086,6 @@ export interface components {
              * @default normal
              */
             priority?: components["schemas"]["Priority"];
-        };
-        /**
-         * MemoryBaseChanges
-         * @description The fields of a memory base to change.
-         */
-        MemoryBaseChanges: {
-            /**
-             * Name
-             * @description The name, for people.
-             */
-            name?: string;
-            /**
-             * Threshold
-             * @description At most 10000, by the setting max_threshold.
-             */
-            threshold?: number;
-            /**
-             * Auto Capture
-             * @description Whether captures start ingestion. If false, only a flush does.
-             */
-            auto_capture?: boolean;
-            /**
-             * Idle After
-             * @description Seconds without a capture until a session's pending messages are ingested; 0: off.
-             */
-            idle_after?: number;
-            /**
-             * Paused
-             * @description Whether its ingestion is held back. Resumed, it ingests what is due within seconds.
-             */
-            paused?: boolean;
-            /** @description How large its share of the workers is, compared with other memory bases: `low`, `normal` or `high`. */
-            priority?: components["schemas"]["Priority"];
-            /**
-             * Retain Days
-             * @description Days until the knowledge base forgets what was captured; the conversation stays. Null: nothing is forgotten.
-             */
-            retain_days?: number | null;
         };
         /**
          * MemoryBaseStatus
@@ -7157,7 +7238,7 @@ export interface components {
             condition: components["schemas"]["ConditionName"];
             /**
              * Warnings
-             * @description What it will not remember.
+             * @description What it will not remember, and which settings of a PUT it did not take.
              */
             warnings: components["schemas"]["Caveat"][];
         };
@@ -12586,6 +12667,39 @@ export interface components {
             };
         };
         /** @description The request conflicts with the stored state. */
+        ConflictCapture: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorAnswer"];
+                /**
+                 * @example {
+                 *       "type": "urn:memorybase:error:conflict",
+                 *       "title": "The request conflicts with the stored state",
+                 *       "status": 409,
+                 *       "detail": "The memory base support notes exists, with capture all. Leave capture out, or take another name",
+                 *       "error": {
+                 *         "code": "conflict",
+                 *         "message": "The memory base support notes exists, with capture all. Leave capture out, or take another name",
+                 *         "field": "capture",
+                 *         "value": "outputs",
+                 *         "retryable": false,
+                 *         "request_id": "4f1c8e2a",
+                 *         "details": {
+                 *           "existing": "all",
+                 *           "existing_id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
+        /** @description The request conflicts with the stored state. */
         ConflictEndUserId: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -17052,6 +17166,104 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFoundFlowId"];
             409: components["responses"]["NameTakenName"];
+            422: components["responses"]["InvalidRequestThreshold"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["VectorStoreUnavailable"];
+            "4XX": components["responses"]["Rejected"];
+            "5XX": components["responses"]["Failed"];
+        };
+    };
+    put_memory_base: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A UUID, or the id that the caller chose.
+                 * @example support
+                 */
+                flow_id: string;
+                /**
+                 * @description The name of the memory base; unique for the user.
+                 * @example support notes
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "capture": "all"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MemoryBaseSettings"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "dcfd52af-c738-5da7-8edb-e42ae43b1ec6",
+                     *       "name": "support notes",
+                     *       "flow_id": "0e88dacf-a012-502d-bf09-e38ab28c5f06",
+                     *       "user_id": "a0eaf6a5-3001-5126-8e31-5c59b975bcb5",
+                     *       "kb_name": "support notes",
+                     *       "threshold": 2,
+                     *       "auto_capture": true,
+                     *       "capture": "all",
+                     *       "idle_after": 600,
+                     *       "retain_days": null,
+                     *       "embedding_model": "fake",
+                     *       "vector_store": "chroma",
+                     *       "vector_server": "chroma",
+                     *       "created_at": "2026-01-15T09:30:00Z",
+                     *       "priority": "normal",
+                     *       "paused_at": null,
+                     *       "status": "ready",
+                     *       "pending_messages": 0,
+                     *       "pending_capped": false,
+                     *       "total_processed": 0,
+                     *       "last_sync_at": null,
+                     *       "sessions": 0,
+                     *       "mismatch": null,
+                     *       "mismatch_checked_at": null,
+                     *       "mismatch_since": null,
+                     *       "chunks_missing": null,
+                     *       "dead_letters": 0,
+                     *       "sessions_near_threshold": 0,
+                     *       "condition": "ok",
+                     *       "warnings": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MemoryBaseView"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryBaseView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFoundFlowId"];
+            409: components["responses"]["ConflictCapture"];
             422: components["responses"]["InvalidRequestThreshold"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["VectorStoreUnavailable"];

@@ -380,6 +380,11 @@ CASES: Cases = {
             why=f"{OWN_NAMES}; id and user_id mean nothing there",
         ),
     ],
+    "put_memory_base": lambda o, e: [
+        Attempt(f"/flows/{o.flow}/memories/mine", body={}),
+        Attempt(f"/flows/{o.named('flow')}/memories/mine", body={}),
+        Attempt(f"/flows/{e.flow}/memories/shared-notes", 200, {"kb_name": "shared-notes-kb"}, why=OWN_NAMES),
+    ],
     "list_problems": lambda *_: [Attempt("/problems", 200, why=OWN_LIST)],
     "get_overview": lambda *_: [Attempt("/overview", 200, why=OWN_LIST)],
     "list_memory_bases": lambda o, _: [

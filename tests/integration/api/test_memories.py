@@ -76,6 +76,27 @@ class TestCreate:
         other.flow()
         other.memory(kb_name="kb")
 
+    def test_put_creates_once_and_changes_nothing_of_what_exists(self, api: Api) -> None:
+        api.flow()
+        path = "/flows/support/memories/notes%2F1"
+        made = api.call("PUT", path, expect=201, json={"capture": "all", "threshold": 7}).json()
+        assert (made["name"], made["capture"], made["threshold"]) == ("notes/1", "all", 7)
+        for body in ({"capture": "all", "threshold": 7}, {}, None):
+            assert api.call("PUT", path, expect=200, json=body).json() == made
+        kept = api.call("PUT", path, expect=200, json={"threshold": 8, "retain_days": 3, "start": "now"}).json()
+        assert kept == made | {"warnings": kept["warnings"]}
+        assert [warning["message"] for warning in kept["warnings"]] == [
+            "threshold is 7, as before: PATCH changes it.", "retain_days is not set, as before: PATCH changes it.",
+        ]  # fmt: skip
+        for field, value in (("capture", "outputs"), ("kb_name", "kb"), ("embedding_model", "other")):
+            error = api.refused("PUT", path, 409, json={field: value})
+            assert (error["code"], error["field"], error["value"]) == ("conflict", field, value)
+            assert error["details"]["existing_id"] == made["id"]
+        api.flow("other")
+        taken = api.refused("PUT", "/flows/other/memories/notes%2F1", 409)
+        assert (taken["code"], taken["details"]["existing_id"]) == ("name_taken", made["id"])
+        assert api.get("/memories")["items"] == [made]
+
     def test_an_unknown_flow_or_model_is_refused(self, api: Api) -> None:
         assert api.refused("POST", "/memories", 404, json={"name": "n", "flow_id": "x"})["field"] == "flow_id"
         api.flow()

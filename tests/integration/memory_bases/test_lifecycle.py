@@ -685,6 +685,25 @@ def test_a_taken_name_is_refused_with_the_existing_id(world: World) -> None:
     assert len(world.vectors.names()) == 2
 
 
+@pytest.mark.both_databases
+def test_two_puts_at_once_create_one_memory_base(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, create = threading.Barrier(2, timeout=30), manage.create_collection
+
+    def together(*args: Any, **options: Any) -> Any:
+        ref = create(*args, **options)
+        both.wait()
+        return ref
+
+    monkeypatch.setattr(manage, "create_collection", together)
+    new = manage.NewMemoryBase(name="notes", flow_id=world.flow_id)
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(manage.put_memory_base, world.services, world.user_id, new) for _ in range(2)]
+        results = [call.result() for call in calls]
+    assert len({put.id for put in results}) == 1
+    assert sorted(put.created for put in results) == [False, True]
+    assert len(world.vectors.names()) == 1
+
+
 def test_knowledge_base_metadata_marks_a_memory_base(world: World) -> None:
     world.new_base(name="notes")
     (folder,) = world.services.settings.knowledge_dir.glob("*")

@@ -1998,7 +1998,7 @@ class MemoryBaseView(Answer):
     searchable.
     """
     warnings: list[Caveat] = Field(default_factory=list)
-    """What it will not remember."""
+    """What it will not remember, and which settings of a PUT it did not take."""
 
 
 class MemorySourceBody(TypedDict):

@@ -395,6 +395,63 @@ class Operations(Transport):
         )
         return self._call(call, models.MemoryBaseView)
 
+    def put_memory_base(
+        self,
+        flow_id: str | UUID,
+        name: str | UUID,
+        *,
+        threshold: int | None = None,
+        kb_name: str | None = None,
+        auto_capture: bool | None = None,
+        capture: models.Capture | None = None,
+        idle_after: int | None = None,
+        start: Literal["beginning", "now", "all"] | None = None,
+        embedding_model: str | None = None,
+        vector_store: Literal["chroma", "pgvector"] | None = None,
+        retain_days: int | None = None,
+        priority: models.Priority | None = None,
+    ) -> models.MemoryBaseView:
+        """Create the flow's memory base of this name (201), or find the one it has (200). Nothing of that one is
+        changed: a fixed setting that differs is 409, and `warnings` name the others.
+
+        flow_id: A UUID, or the id that the caller chose.
+        name: The name of the memory base; unique for the user.
+        threshold: Number of pending messages in a session that starts its ingestion. At most 10000, by the
+        setting max_threshold.
+        kb_name: The name of its knowledge base; by default `name`. Unique for the user.
+        auto_capture: Whether captures start ingestion. If false, only a flush does.
+        capture: Which messages count toward the threshold and are embedded.
+        idle_after: Seconds without a capture until a session is ingested; 0: off.
+        start: Messages captured before: pending until the session's next trigger or a flush (beginning),
+        skipped (now), or scheduled for ingestion at once (all).
+        embedding_model: An allowed embedding model; by default the one of the settings.
+        vector_store: Where its vectors are stored; by default the store of the settings.
+        retain_days: Days until the knowledge base forgets what was captured; the conversation stays. Null:
+        nothing is forgotten.
+        priority: How large its share of the workers is, compared with other memory bases: `low`, `normal` or
+        `high`.
+        """
+        call = Call(
+            "PUT",
+            f"/flows/{segment(flow_id, 'flow_id')}/memories/{segment(name, 'name')}",
+            content=json_of(
+                {
+                    "threshold": threshold,
+                    "kb_name": kb_name,
+                    "auto_capture": auto_capture,
+                    "capture": capture,
+                    "idle_after": idle_after,
+                    "start": start,
+                    "embedding_model": embedding_model,
+                    "vector_store": vector_store,
+                    "retain_days": retain_days,
+                    "priority": priority,
+                },
+                is_optional=True,
+            ),
+        )
+        return self._call(call, models.MemoryBaseView)
+
     def get_memory_base(self, memory_base_id: str | UUID) -> models.MemoryBaseView:
         """Read a memory base with its progress.
 
