@@ -142,7 +142,7 @@ class TestWhatIsKept:
         assert session["metadata"] == {"title": "Sourdough"}
         view = api.post("/history", {"flow_id": "chatgpt", "session_id": "c-1"})
         said = [each["content"] for each in view["messages"] if each["role"] != "tool" and not each.get("tool_calls")]
-        assert said == ["How much water for 100 g of flour?", "75 g.", "And here?", "75 %."]
+        assert said == ["How much water for 100 g of flour?", "75 g.", "[image: file]\nAnd here?", "75 %."]
         other = api.post("/history", {"flow_id": "chatgpt", "session_id": "c-1", "leaf_id": "c-1:a1-old"})
         assert [message["content"] for message in other["messages"]][-1] == "About 60 g."
         message = api.get("/messages/c-1:a1-old")
