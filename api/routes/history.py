@@ -7,8 +7,9 @@ from uuid import UUID
 from fastapi import Response
 
 from api.deps import FlowFilter, FlowId, NodeExecutionId, NodeId, Reader, RunId, ServicesDep, Writer, keyed_router
-from api.history_schemas import HistoryAnswer, HistoryBody, MemoryUseBody
+from api.history_schemas import HistoryAnswer, HistoryBody
 from api.locations import location
+from api.memory_use_schemas import MemoryUseBody
 from api.schemas import NodeExecutionBody
 from memorybase import ids
 from memorybase.conversation import Prefixes
