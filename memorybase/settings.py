@@ -228,9 +228,7 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
 
     # The audit log.
     audit: bool = Field(True, description="Record changes, exports, and what people read on the page.")
-    audit_captures: bool = Field(
-        True, description="Record captures too: runs, traces, chat messages, node executions, memory uses."
-    )
+    audit_captures: bool = Field(True, description="Record captures too, also traces, chats, nodes and memory uses.")
     audit_retention_days: int = Field(
         365, ge=0, le=36_500, description="Days that entries of the audit log are kept; 0: for ever."
     )
@@ -280,12 +278,12 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     @model_validator(mode="before")
     @classmethod
     def _variables_are_settings(cls, values: Any) -> Any:
-        known = [ENVIRONMENT_PREFIX + name.upper() for name in (*cls.model_fields, "url", "flow", "end_user")]  # clients'
+        clients = ("url", "flow", "end_user")  # of programs in the same terminal
+        known = [ENVIRONMENT_PREFIX + name.upper() for name in (*cls.model_fields, *clients)]
         for name in sorted(os.environ):
             if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known:
-                nearest = difflib.get_close_matches(name.upper(), known, n=1)
-                hint = f"did you mean {nearest[0]}?" if nearest else "unset it"
-                message = f"{name} is not a setting; {hint}"
+                nearest = "".join(difflib.get_close_matches(name.upper(), known, n=1))
+                message = f"{name} is not a setting; " + (f"did you mean {nearest}?" if nearest else "unset it")
                 raise ValueError(message)
         return values
 

@@ -114,7 +114,7 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """Captures that the server does not have yet."""
+        """Captures and records that the server does not have yet."""
         return self._own().waiting(self._target)
 
     @property

@@ -44,7 +44,7 @@ from memorybase_client.integrations._dumps import (
     stored_message,
 )
 from memorybase_client.integrations._messages import Json, batches, rest_of, texts, whole_of
-from memorybase_client.integrations._recall import Given, merged
+from memorybase_client.integrations._recall import SEARCHES, Given, merged
 
 if TYPE_CHECKING:
     from memorybase_client import models
@@ -139,7 +139,7 @@ _found: WeakKeyDictionary[AgentMemory, dict[str, list[Given]]] = WeakKeyDictiona
 
 def _remember(memory: AgentMemory, session_id: str, given: Given) -> None:
     sessions = _found.setdefault(memory, {})
-    sessions.setdefault(session_id, []).append(given)
+    sessions[session_id] = [*sessions.get(session_id, ()), given][-SEARCHES:]
     if len(sessions) > REMEMBERED_SESSIONS:
         del sessions[next(iter(sessions))]
 

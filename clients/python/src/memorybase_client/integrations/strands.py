@@ -17,7 +17,7 @@ from strands.memory import ExtractionConfig, InvocationTrigger, MemoryEntry
 
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._messages import Json, batches, storable_text
-from memorybase_client.integrations._recall import TOP_K, UNAVAILABLE, Given, earlier_hits, merged, passage_of
+from memorybase_client.integrations._recall import SEARCHES, TOP_K, UNAVAILABLE, Given, earlier_hits, merged, passage_of
 
 if TYPE_CHECKING:
     from strands.memory import AddMessagesContext, SearchOptions
@@ -71,7 +71,7 @@ class MemorybaseStore:
         )
         if hits is None:  # the caller may be a model's tool: an outage must not look like an empty memory
             return [MemoryEntry(content=UNAVAILABLE)]
-        self._found.append(Given(query, hits))
+        self._found = [*self._found, Given(query, hits)][-SEARCHES:]
         return [_entry_of(hit) for hit in hits]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> None:
