@@ -10,9 +10,9 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from api.memory_base_schemas import DECIDED_BY_SERVER
 from api.middleware import path_text
 from api.proxy_user import USER
-from api.schemas import DECIDED_BY_SERVER
 from memorybase import errors
 from memorybase.audit import record
 from memorybase.audit.record import Actor, Recorder, Via, id_text, ids_in

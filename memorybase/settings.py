@@ -24,7 +24,6 @@ from memorybase.quota_settings import QuotaSettings
 from memorybase.retention_settings import RetentionSettings
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
-CLIENT_VARIABLES = ("MEMORYBASE_URL", "MEMORYBASE_FLOW", "MEMORYBASE_END_USER")  # of clients in the same terminal
 VectorStoreName = Literal["chroma", "pgvector"]
 TokenHeader = Literal["authorization", "x-chroma-token"]
 SERVER_NAME = re.compile("[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?")
@@ -277,12 +276,12 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     @model_validator(mode="before")
     @classmethod
     def _variables_are_settings(cls, values: Any) -> Any:
-        known = [ENVIRONMENT_PREFIX + name.upper() for name in cls.model_fields]
+        clients = ("url", "flow", "end_user")  # of programs in the same terminal
+        known = [ENVIRONMENT_PREFIX + name.upper() for name in (*cls.model_fields, *clients)]
         for name in sorted(os.environ):
-            if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in (*known, *CLIENT_VARIABLES):
-                nearest = difflib.get_close_matches(name.upper(), known, n=1)
-                hint = f"did you mean {nearest[0]}?" if nearest else "unset it"
-                message = f"{name} is not a setting; {hint}"
+            if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known:
+                nearest = "".join(difflib.get_close_matches(name.upper(), known, n=1))
+                message = f"{name} is not a setting; " + (f"did you mean {nearest}?" if nearest else "unset it")
                 raise ValueError(message)
         return values
 

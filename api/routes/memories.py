@@ -14,17 +14,13 @@ from api.admission import Work, admission_of
 from api.deps import FlowFilter, FlowId, Named, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping
 from api.locations import location
+from api.memory_base_schemas import FlushBody, MemoryBaseBody, MemoryBaseChanges, MemoryBaseSettings, RegenerateBody
 from api.routes.flows import deleted
 from api.schemas import (
     MAX_WAIT_SECONDS,
     Accepted,
-    FlushBody,
     Identifier,
-    MemoryBaseBody,
-    MemoryBaseChanges,
-    MemoryBaseSettings,
     Moment,
-    RegenerateBody,
     Regeneration,
     Repairs,
     SentUuid,

@@ -9,20 +9,23 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from shown import reply
+
 Json = dict[str, Any]
 
 
 class FakeModel:
-    """Answers each call with the next text, or tool call (a name and arguments)."""
+    """Answers each call with the next text, or tool call (a name and arguments), then as who has read the prompt."""
 
     def __init__(self, *answers: str | tuple[str, str]) -> None:
         self.answers = list(answers)
         self.url = ""
         self.calls = 0
 
-    def message(self) -> Json:
+    def message(self, body: Json) -> Json:
         self.calls += 1
-        answer = self.answers.pop(0) if self.answers else "Nothing more to say."
+        read = "\n".join(str(each.get("content")) for each in body.get("messages", ()))
+        answer = self.answers.pop(0) if self.answers else reply(read)
         if isinstance(answer, str):
             return {"role": "assistant", "content": answer}
         name, arguments = answer
@@ -39,7 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        message = self.model.message()
+        message = self.model.message(body)
         if self.path.endswith("/responses"):
             self._respond(body, message)
         elif body.get("stream"):

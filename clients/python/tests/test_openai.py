@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from guides import run_guide, set_environment
 from memorybase_client import AgentMemory, Client
 from memorybase_client.integrations.openai_client import AsyncCapturingTransport, CapturingTransport, conversation
 from models import FakeModel, serving
@@ -166,3 +168,13 @@ def test_a_memory_that_does_not_answer_holds_no_call_up(stack: Stack, openai: Op
         for number in range(20):
             assert ask(openai, user(f"Question {number}")).choices
     assert time.monotonic() - begin < PATIENCE_SECONDS
+
+
+def test_the_guide_recalls_in_another_conversation(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_environment(monkeypatch, stack, tmp_path)
+    with serving(FakeModel()) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        run_guide("capture-without-code.md", mark="from openai import OpenAI")
