@@ -33,9 +33,7 @@ from memorybase.conversation.history.token_buffer import (
     OnMissing,
     Unanswered,
 )
-from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS
 from memorybase.conversation.session_memory.summaries import PRESET_NAME
-from memorybase.conversation.view.records import Kind
 from memorybase.conversation.view.rendering import Format
 from memorybase.errors import SentId
 from memorybase.ingestion.capture import CapturedMessage
@@ -84,7 +82,7 @@ def _absent(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-def _up_to(setting: str, what: str = "") -> str:
+def up_to(setting: str, what: str = "") -> str:
     """A setting may change this bound, so the schema only describes it, with the default."""
     default = Settings.model_fields[setting].default
     return f"At most {default}{what and ' '}{what}, by the setting {setting}."
@@ -98,7 +96,6 @@ Stored = Annotated[str, AfterValidator(storable)]
 Identifier = Annotated[Stored, StringConstraints(min_length=1, max_length=ID_LENGTH), AfterValidator(not_blank)]
 Name = Annotated[Stored, StringConstraints(min_length=1, max_length=NAME_LENGTH), AfterValidator(not_blank)]
 ModelName = Annotated[Stored, StringConstraints(min_length=1, max_length=MODEL_LENGTH), AfterValidator(not_blank)]
-Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 SummaryPreset = Annotated[str, StringConstraints(pattern=f"^({PRESET_NAME})$")]
 Moment = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_aware)]
 # A field of a PATCH may be absent; null is invalid.
@@ -178,34 +175,10 @@ class CaptureBody(Body):
     end_user_id: Identifier | None = None
     on_conflict: Literal["error", "keep", "update"] = "error"
     messages: list[Any] = Field(
-        description="{role, content, ...}, {text, sender} or {type, content}. " + _up_to("max_messages_per_run"),
+        description="{role, content, ...}, {text, sender} or {type, content}. " + up_to("max_messages_per_run"),
         json_schema_extra={"items": {"type": "object"}},
     )
     node_executions: list[ReportedExecutionBody] = Field(default_factory=list, max_length=MAX_EXECUTIONS)
-
-
-class MemorySourceBody(Body):
-    """Where a message of a memory use comes from."""
-
-    kind: Kind = "recall"
-    message_ids: list[Identifier] = Field(default_factory=list, max_length=MAX_SOURCE_IDS)
-    scores: list[Score | None] = Field(default_factory=list, max_length=MAX_SOURCE_IDS)
-    score: Score | None = None
-    tokens: int | None = Field(default=None, ge=0, le=MAX_VIEW_TOKENS)
-
-
-class MemoryUseBody(Body):
-    """The memory that a model was given, and the search that found it. Without messages the search found nothing."""
-
-    session_id: Identifier
-    end_user_id: Identifier | None = None
-    query: Stored | None = Field(default=None, description=_up_to("max_query_chars", "characters"))
-    messages: list[Any] = Field(
-        default_factory=list,
-        description="{role, content}. " + _up_to("max_messages_per_run"),
-        json_schema_extra={"items": {"type": "object"}},
-    )
-    sources: list[MemorySourceBody] = Field(default_factory=list)
 
 
 class RolePrefix(Body):
@@ -268,7 +241,7 @@ class MemoryBaseBody(Body):
 
     name: Name
     flow_id: Identifier
-    threshold: int = Field(default=50, ge=1, description=_up_to("max_threshold"))
+    threshold: int = Field(default=50, ge=1, description=up_to("max_threshold"))
     kb_name: Name | None = None
     auto_capture: bool = True
     capture: Capture = Capture.OUTPUTS
@@ -300,7 +273,7 @@ class MemoryBaseChanges(Body):
     """The fields of a memory base to change."""
 
     name: Name = NOT_GIVEN
-    threshold: Annotated[int, Field(ge=1, description=_up_to("max_threshold"))] = NOT_GIVEN
+    threshold: Annotated[int, Field(ge=1, description=up_to("max_threshold"))] = NOT_GIVEN
     auto_capture: bool = NOT_GIVEN
     idle_after: Annotated[int, Field(ge=0, le=MAX_IDLE_SECONDS)] = NOT_GIVEN
     paused: bool = NOT_GIVEN
@@ -400,8 +373,8 @@ class PartWeightsBody(Body):
 class SearchBody(Body):
     """A search in one memory base. `since` and `until` are inclusive."""
 
-    query: Stored = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
-    top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
+    query: Stored = Field(min_length=1, description=up_to("max_query_chars", "characters"))
+    top_k: int = Field(default=10, ge=1, description=up_to("max_top_k"))
     mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
     session_id: Identifier | None = None
     end_user_id: Identifier | None = None
@@ -467,7 +440,7 @@ class LabelBody(Body):
     """A judgement of a message as an answer to a question."""
 
     message_id: Identifier
-    query: Stored = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
+    query: Stored = Field(min_length=1, description=up_to("max_query_chars", "characters"))
     right: bool
     flow_id: Identifier | None = None
     session_id: Identifier | None = None
@@ -490,7 +463,7 @@ class RecallBody(Body):
     end user recalls from; default: the whole flow if it knows no end users at all, else the session. `facts`: add
     facts that a model derived, in up to half of the share."""
 
-    top_k: int | None = Field(default=None, ge=1, description=_up_to("max_top_k"))
+    top_k: int | None = Field(default=None, ge=1, description=up_to("max_top_k"))
     share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     scope: Literal["session", "flow"] | None = None
@@ -535,7 +508,7 @@ class ContextBody(Body):
     flow_id: Identifier
     session_id: Identifier
     token_budget: int = Field(ge=1, le=MAX_VIEW_TOKENS)
-    query: Stored | None = Field(default=None, min_length=1, description=_up_to("max_query_chars", "characters"))
+    query: Stored | None = Field(default=None, min_length=1, description=up_to("max_query_chars", "characters"))
     leaf_id: Identifier | None = Field(
         default=None, description="Last message of the thread; default: the newest message."
     )
@@ -570,14 +543,14 @@ class DocumentBody(Body):
 class DocumentsBody(Body):
     """Documents to add."""
 
-    documents: list[DocumentBody] = Field(min_length=1, description=_up_to("max_documents_per_request"))
+    documents: list[DocumentBody] = Field(min_length=1, description=up_to("max_documents_per_request"))
 
 
 class DocumentSearchBody(Body):
     """A search in one knowledge base."""
 
-    query: str = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
-    top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
+    query: str = Field(min_length=1, description=up_to("max_query_chars", "characters"))
+    top_k: int = Field(default=10, ge=1, description=up_to("max_top_k"))
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)
 

@@ -228,9 +228,7 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
 
     # The audit log.
     audit: bool = Field(True, description="Record changes, exports, and what people read on the page.")
-    audit_captures: bool = Field(
-        True, description="Record captures too: runs, traces, chat messages, node executions, memory uses."
-    )
+    audit_captures: bool = Field(True, description="Record captures too, also traces, chats, nodes and memory uses.")
     audit_retention_days: int = Field(
         365, ge=0, le=36_500, description="Days that entries of the audit log are kept; 0: for ever."
     )

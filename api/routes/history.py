@@ -8,7 +8,8 @@ from fastapi import Response
 
 from api.deps import FlowFilter, FlowId, NodeExecutionId, NodeId, Reader, RunId, ServicesDep, Writer, keyed_router
 from api.locations import location
-from api.schemas import HistoryAnswer, HistoryBody, MemoryUseBody, NodeExecutionBody
+from api.memory_use_schemas import MemoryUseBody
+from api.schemas import HistoryAnswer, HistoryBody, NodeExecutionBody
 from memorybase import ids
 from memorybase.conversation import Prefixes
 from memorybase.conversation.history import node_executions

@@ -13,8 +13,10 @@ import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from uuid import UUID
 
 from memorybase_client import AgentMemory, AsyncAgentMemory, Client
+from memorybase_client.integrations._messages import texts
 
 ROOT = Path(__file__).resolve().parents[3]
 # An interpreter whose environment has the server.
@@ -171,6 +173,21 @@ def prepare(client: Client, flow: str) -> None:
     then finds what it has just captured on a busy machine too."""
     client.put_flow(flow, name=flow)
     client.create_memory_base(name=f"{flow} memory", flow_id=flow, capture="all")
+
+
+def turns(memory: AgentMemory, client: Client, session_id: str) -> list[tuple[list[str], dict[str, str]]]:
+    """The session's runs, oldest first: what each says, and what the model of each node was given."""
+    deliver(memory)
+    said: dict[UUID, list[str]] = {}
+    for message in client.list_messages(flow_id=memory.flow_id, session_id=session_id):
+        said.setdefault(message.run_id, []).append("\n".join(texts(message.content)))
+    return [(each, given(memory, client, run_id)) for run_id, each in said.items()]
+
+
+def given(memory: AgentMemory, client: Client, run_id: UUID) -> dict[str, str]:
+    """What the model of each node of a run was given, and only as long as its sources are stored."""
+    nodes = client.get_run_memory(memory.flow_id, run_id).nodes
+    return {node.node_id: "\n".join(str(each["content"]) for each in node.messages) for node in nodes}
 
 
 def until(condition: Callable[[], bool]) -> None:

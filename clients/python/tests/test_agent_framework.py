@@ -12,7 +12,7 @@ from agent_framework import Agent, AgentSession, BaseChatClient, ChatResponse, C
 from guides import run_example, run_guide, set_environment
 from memorybase_client import AgentMemory, Client
 from memorybase_client.integrations.agent_framework import MemorybaseContextProvider, MemorybaseHistoryProvider
-from stack import Stack, deliver
+from stack import Stack, deliver, turns
 
 pytestmark = pytest.mark.anyio
 
@@ -146,6 +146,20 @@ async def test_a_second_session_recalls_what_the_first_one_said(memory: AgentMem
     assert "My boat lies at berth 12." not in spy.instructions[0]
     assert "My boat lies at berth 12." in spy.instructions[1]
     assert "My boat lies at berth 12." not in spy.instructions[2]
+
+
+async def test_a_run_shows_what_its_agent_was_given(memory: AgentMemory, client: Client) -> None:
+    memory.capture("first", [{"role": "user", "content": "My boat Aurora lies at berth 12."}])
+    spy = Spy()
+    providers = [MemorybaseHistoryProvider(memory), MemorybaseContextProvider(memory)]
+    agent = Agent(client=spy, name="harbour master", context_providers=providers)
+    for question in ("Where does Aurora lie?", "What is the capital of France?"):
+        await agent.run(question, session=AgentSession(session_id="second"))
+    (said, shown), (_, nothing) = turns(memory, client, "second")
+    assert said == ["Where does Aurora lie?", "Noted."]
+    assert "My boat Aurora lies at berth 12." in shown["harbour master"]
+    assert shown["harbour master"] in spy.instructions[0]
+    assert nothing == {"harbour master": ""}
 
 
 # While memorybase is away

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from memorybase_client import AgentMemory, AsyncAgentMemory, Client, errors
-from stack import Stack, deliver
+from stack import Stack, deliver, turns
 
 BERTH = [{"id": "m1", "role": "user", "content": "My boat lies at berth 12."}]
 # Of a call whose deadline is two seconds; a hung connection would take minutes.
@@ -73,6 +73,22 @@ def test_without_a_server_reads_are_none_and_captures_wait(stack: Stack, memory:
     assert outbox.flush(30) == 0
     stored = client.list_messages(flow_id=memory.flow_id, session_id="anna")
     assert [message.content for message in stored] == ["My boat lies at berth 12.", "Noted: berth 12."]
+
+
+def test_what_a_model_was_given_is_recorded_when_the_server_is_back(
+    stack: Stack, memory: AgentMemory, client: Client
+) -> None:
+    memory.capture("anna", BERTH)
+    hits = memory.recall("Where is the boat?")
+    assert hits
+    stack.kill()
+    memory.record_memory("ben", run_id="r", node_id="one", query="Where?", hits=hits)
+    memory.record_memory("ben", run_id="r", node_id="two", query="Where?", hits=hits, text="quoted: berth 12")
+    memory.record_memory("ben", run_id="r", node_id="three", query="Who?", hits=[])
+    memory.capture("ben", [{"role": "user", "content": "Where?"}], run_id="r")
+    stack.restart()
+    given = {"one": "My boat lies at berth 12.", "two": "quoted: berth 12", "three": ""}
+    assert turns(memory, client, "ben") == [(["Where?"], given)]
 
 
 def test_a_server_that_does_not_answer_holds_nobody_up(stack: Stack, flow: str, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from google.genai import types
 from guides import run_example, run_guide, set_environment
 from memorybase_client import AgentMemory, Client, errors
 from memorybase_client.integrations.google_adk import MemorybaseMemoryService, capture_session
-from stack import Stack, deliver, prepare, until
+from stack import Stack, deliver, prepare, turns, until
 
 PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
 APP = "harbour"
@@ -97,6 +97,19 @@ async def test_a_second_session_recalls_what_the_first_said(memory: AgentMemory)
     assert await host.ask("My boat Aurora lies at berth 12.", "s1") == "Noted."
     assert await host.ask("Where does Aurora lie?", "s2") == "Berth 12."
     assert "My boat Aurora lies at berth 12." in host.seen()
+
+
+@pytest.mark.anyio
+async def test_a_turn_shows_what_its_agent_was_given(memory: AgentMemory, client: Client) -> None:
+    load = types.FunctionCall(name="load_memory", args={"query": "Which boat is at berth 12?"})
+    host = Host(memory, "Noted.", "Berth 12.", load, "Aurora.", tools=[preload_memory, load_memory])
+    await host.ask("My boat Aurora lies at berth 12.", "first")
+    for question in ("Where does  Aurora lie?", "Tell me."):
+        await host.ask(question, "second")
+    (said, shown), (_, loaded) = turns(memory, client, f"{APP}/anna/second")
+    assert said == ["Where does  Aurora lie?", "Berth 12."]
+    assert "My boat Aurora lies at berth 12." in shown["master"].splitlines()
+    assert "My boat Aurora lies at berth 12." in loaded["master"].splitlines()
 
 
 @pytest.mark.anyio

@@ -18,7 +18,7 @@ from memorybase_client.integrations.haystack import (
     MemorybaseChatMessageWriter,
     MemorybaseRetriever,
 )
-from stack import Stack, deliver
+from stack import Stack, deliver, turns
 
 # Of a run whose reads have deadlines of a fifth of a second; a hung connection would take minutes.
 PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
@@ -167,6 +167,21 @@ def test_a_second_session_recalls_what_the_first_one_said(flow: str) -> None:
     )  # fmt: skip
     assert len(recall.run("Where is the boat?")["documents"]) == 2
     assert [each.meta["session_id"] for each in recall.run("boat", session_id="bob")["documents"]] == ["bob"]
+
+
+def test_a_run_shows_the_documents_that_its_prompt_had(flow: str, client: Client) -> None:
+    pipeline = chat_of(flow)
+    memory = pipeline.get_component("writer").memory
+    memory.capture("first", [{"role": "user", "content": "My boat lies at berth 12."}])
+    pipeline.add_component("recall", opened_as(MemorybaseRetriever, flow))
+    pipeline.connect("recall.documents", "writer.documents")
+    for said in ("Where is the boat?", "What is the capital of France?"):
+        said_now = {"session_id": "anna", "messages": [ChatMessage.from_user(said)]}
+        pipeline.run({"history": said_now, "recall": {"query": said}, "writer": {"session_id": "anna"}})
+    assert turns(memory, client, "anna") == [
+        (["Where is the boat?", "Noted."], {"agent": "My boat lies at berth 12."}),
+        (["What is the capital of France?", "Noted."], {"agent": ""}),
+    ]
 
 
 def test_a_pipeline_is_serialisable_without_its_key(flow: str, stack: Stack) -> None:

@@ -18,11 +18,11 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from memorybase_client import AgentMemory, Client, errors
 from memorybase_client.integrations.langchain import MemorybaseChatMessageHistory, MemorybaseRetriever
-from stack import Stack, deliver
+from stack import Stack, deliver, turns
 
 SESSION = {"configurable": {"session_id": "anna"}}
 # Of a turn whose reads have deadlines of a fifth of a second; a hung connection would take minutes.
@@ -169,6 +169,27 @@ def test_a_second_session_recalls_what_the_first_one_said(memory: AgentMemory) -
     )
     (recalling | model).invoke("Where is the boat?")
     assert model.asked == [["My boat lies at berth 12."]]
+
+
+def test_a_turn_is_one_run_that_shows_what_its_model_was_given(memory: AgentMemory, client: Client) -> None:
+    memory.capture("first", [{"role": "user", "content": "My boat lies at berth 12."}])
+    retriever = MemorybaseRetriever(memory=memory, top_k=1)
+
+    def prompt(messages: list[BaseMessage], config: RunnableConfig) -> list[BaseMessage]:
+        found = retriever.invoke(messages[-1].text, config)
+        return [SystemMessage("\n".join(each.page_content for each in found)), *messages]
+
+    model = Spy(responses=["Berth 12.", "Paris."], asked=[])
+    for said in ("Where is the boat?", "What is the capital of France?"):
+        chain_of(RunnableLambda(prompt) | model, memory).invoke([HumanMessage(said)], SESSION)
+    history = MemorybaseChatMessageHistory(memory, "anna")
+    history.add_user_message("And now?")
+    history.add_ai_message("Here.")
+    assert turns(memory, client, "anna") == [
+        (["Where is the boat?", "Berth 12."], {"agent": "My boat lies at berth 12."}),
+        (["What is the capital of France?", "Paris."], {"agent": ""}),
+        (["And now?", "Here."], {}),
+    ]
 
 
 def test_a_retriever_searches_the_session_or_the_end_user_that_it_names(memory: AgentMemory) -> None:

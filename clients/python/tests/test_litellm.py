@@ -12,7 +12,7 @@ import pytest
 from memorybase_client import AgentMemory, Client
 from memorybase_client.integrations.litellm import MemorybaseLogger
 from models import FakeModel, serving
-from stack import Stack
+from stack import Stack, turns
 
 BOAT = "My boat lies at berth 12."
 NOTED = "Noted: berth 12."
@@ -64,6 +64,17 @@ def test_a_call_is_captured_and_its_system_prompt_is_not(
     ask(model, SYSTEM, user(BOAT))
     wait_until(lambda: stored(memory) == [BOAT, NOTED])
     assert logger.skipped == 0
+
+
+@pytest.mark.usefixtures("logger")
+def test_a_run_shows_what_its_prompt_had(model: FakeModel, memory: AgentMemory, client: Client) -> None:
+    memory.capture("first", [{"role": "user", "content": BOAT}])
+    metadata = {"session_id": "anna", "recalled": memory.recall("Where is my boat?")}
+    litellm.completion(
+        model="openai/fake", api_base=model.url, api_key="k", messages=[user("Where is my boat?")], metadata=metadata
+    )
+    wait_until(lambda: len(stored(memory)) == 2)
+    assert turns(memory, client, "anna") == [(["Where is my boat?", NOTED], {"agent": BOAT})]
 
 
 @pytest.mark.usefixtures("logger")

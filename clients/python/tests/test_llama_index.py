@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +12,13 @@ import pytest
 from guides import run_example, run_guide, set_environment
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
-from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.chat_engine import CondensePlusContextChatEngine, SimpleChatEngine
 from llama_index.core.llms import CustomLLM, LLMMetadata
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.memory import Memory
 from memorybase_client import AgentMemory, Client, errors
 from memorybase_client.integrations.llama_index import MemorybaseMemory, MemorybaseMemoryBlock, MemorybaseRetriever
-from stack import Stack, deliver
+from stack import Stack, deliver, turns
 
 # Of a turn whose reads have deadlines of a fifth of a second; a hung connection would take minutes.
 PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
@@ -175,6 +176,28 @@ def test_a_second_session_recalls_what_the_first_one_said(memory: AgentMemory) -
     assert [message.role.value for message in own] == ["user", "assistant"]
     (found, *_) = MemorybaseRetriever(memory, top_k=3).retrieve("Where is the boat?")
     assert found.node.get_content() == "My boat lies at berth 12."
+
+
+@pytest.mark.parametrize("engine", [CondensePlusContextChatEngine, "agent"])
+@pytest.mark.anyio
+async def test_a_turn_is_one_run_that_shows_what_its_agent_was_given(
+    memory: AgentMemory, client: Client, engine: Any
+) -> None:
+    memory.capture("first", [{"role": "user", "content": "My boat Aurora lies at berth 12."}])
+    kept = MemorybaseMemory(memory=memory, session_id="second", top_k=3)
+    nothing = MemorybaseRetriever(memory, session_id="none")
+    for question in ("Where does Aurora lie?", "Where does Aurora lie?", "What is the capital of France?"):
+        if engine == "agent":
+            await FunctionAgent(llm=MockFunctionCallingLLM(), tools=[]).run(question, memory=kept)
+        else:
+            made = engine.from_defaults(retriever=nothing, llm=Spy(asked=[]), memory=kept, skip_condense=True)
+            await asyncio.to_thread(made.chat, question)
+    first, second, (_, other) = turns(memory, client, "second")
+    assert [said[0] for said, _ in (first, second)] == ["Where does Aurora lie?"] * 2
+    assert [len(said) for said, _ in (first, second)] == [2, 2]
+    assert first[1] == second[1]
+    assert "My boat Aurora lies at berth 12." in first[1]["agent"]
+    assert other == {"agent": ""}
 
 
 @pytest.mark.anyio

@@ -12,7 +12,7 @@ from memorybase_client import AgentMemory, Client
 from memorybase_client.integrations.openai_client import AsyncCapturingTransport, CapturingTransport, conversation
 from models import FakeModel, serving
 from openai import AsyncOpenAI, OpenAI
-from stack import Stack
+from stack import Stack, turns
 
 BOAT = "My boat lies at berth 12."
 NOTED = "Noted: berth 12."
@@ -111,6 +111,28 @@ async def test_the_async_client_is_captured_too(model: FakeModel, memory: AgentM
             stream = await openai.chat.completions.create(model="fake", messages=[user("And now?")], stream=True)  # type: ignore[list-item]
             assert [chunk async for chunk in stream]
     assert [text.strip() for _, text in stored(memory)] == [BOAT, NOTED, "And now?", "At berth 12."]
+
+
+def test_a_turn_is_one_run_that_shows_what_its_prompt_had(memory: AgentMemory, client: Client) -> None:
+    memory.capture("first", [{"role": "user", "content": BOAT}])
+    with serving(FakeModel(("tide", "{}"), NOTED, NOTED)) as model:
+        http = httpx.Client(transport=CapturingTransport(memory))
+        with OpenAI(base_url=model.url, api_key="k", http_client=http) as openai:
+            said: list[Any] = []
+            for question in ("Where is my boat?", "What is the capital of France?"):
+                hits = memory.recall(question)
+                said.append(user(question))
+                with conversation("anna", recalled=hits):
+                    while True:
+                        answer = ask(openai, *said).choices[0].message
+                        said.append(answer.model_dump(exclude_none=True))
+                        if not answer.tool_calls:
+                            break
+                        said.append({"role": "tool", "tool_call_id": answer.tool_calls[0].id, "content": "low"})
+    assert turns(memory, client, "anna") == [
+        (["Where is my boat?", "", "low", NOTED], {"agent": BOAT}),
+        (["What is the capital of France?", NOTED], {"agent": ""}),
+    ]
 
 
 def test_calls_outside_a_conversation_are_not_captured(openai: OpenAI, memory: AgentMemory, client: Client) -> None:

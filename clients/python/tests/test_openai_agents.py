@@ -32,7 +32,7 @@ from openai.types.responses import (
     ResponseOutputMessage,
     ResponseOutputText,
 )
-from stack import Stack, deliver, prepare, until
+from stack import Stack, deliver, prepare, turns, until
 
 set_tracing_disabled(disabled=True)
 
@@ -248,6 +248,35 @@ async def test_a_second_session_recalls_what_the_first_said(memory: AgentMemory)
     assert texts(await second.get_items()) == [
         "Where does Aurora lie?", "Berth 12.", "What did I ask about Aurora?", "You asked where it lies.",
     ]  # fmt: skip
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_turn_is_one_run_that_shows_what_its_agent_was_given(
+    memory: AgentMemory, client: Client, *, streamed: bool
+) -> None:
+    @function_tool
+    def tide() -> str:
+        return "low"
+
+    memory.capture("first", [{"role": "user", "content": "My boat Aurora lies at berth 12."}])
+    call = ResponseFunctionToolCall(type="function_call", call_id="c1", name="tide", arguments="{}")
+    model, session = Scripted(call, "Berth 12.", "Berth 12.", "Nothing."), MemorybaseSession("second", memory)
+    agent = Agent(name="harbour master", instructions="You know every boat.", model=model, tools=[tide])
+    config = RunConfig(call_model_input_filter=session.recall)
+    for question in ("Where does Aurora lie?", "Where does Aurora lie?", "What is the capital of France?"):
+        if streamed:
+            run = Runner.run_streamed(agent, question, session=session, run_config=config)
+            async for _ in run.stream_events():
+                pass
+        else:
+            await Runner.run(agent, question, session=session, run_config=config)
+    (first, shown), second, (_, other) = turns(memory, client, "second")
+    assert first == ["Where does Aurora lie?", "", "low", "Berth 12."]
+    assert second == (["Where does Aurora lie?", "Berth 12."], shown)
+    assert shown == {"harbour master": model.instructions[0].partition("\n\n")[2]}
+    assert "My boat Aurora lies at berth 12." in shown["harbour master"]
+    assert other == {"harbour master": ""}
 
 
 @pytest.mark.anyio

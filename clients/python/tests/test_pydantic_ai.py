@@ -28,7 +28,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from stack import Stack, deliver, prepare, until
+from stack import Stack, deliver, prepare, turns, until
 
 PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
 
@@ -169,6 +169,20 @@ async def test_another_conversation_recalls_what_the_first_said(memory: AgentMem
     kept = await capability.message_history("second")
     assert texts(kept)[:2] == ["Where does Aurora lie?", "Berth 12."]
     assert "berth 12" not in as_json(kept[:1]).decode()
+
+
+@pytest.mark.anyio
+async def test_a_run_shows_what_its_agent_was_given(memory: AgentMemory, client: Client) -> None:
+    memory.capture("first", [{"role": "user", "content": "My boat Aurora lies at berth 12."}])
+    model, capability = Scripted("Berth 12.", "I do not know."), MemorybaseCapability(memory)
+    agent = Agent(FunctionModel(model), name="harbour master", capabilities=[capability])
+    for question in ("Where does Aurora lie?", "What is the capital of France?"):
+        await agent.run(question, conversation_id="second")
+    (said, shown), (_, nothing) = turns(memory, client, "second")
+    assert said == ["Where does Aurora lie?", "Berth 12."]
+    assert shown == {"harbour master": model.instructions[0]}
+    assert "My boat Aurora lies at berth 12." in model.instructions[0]
+    assert nothing == {"harbour master": ""}
 
 
 @pytest.mark.anyio

@@ -12,7 +12,7 @@ import pytest
 from guides import run_example, run_guide, set_environment
 from memorybase_client import AgentMemory, Client
 from memorybase_client.integrations.strands import MemorybaseStore
-from stack import Stack, deliver, prepare, until
+from stack import Stack, deliver, prepare, turns, until
 from strands import Agent
 from strands.memory import MemoryManager
 from strands.models import Model
@@ -72,6 +72,18 @@ def test_a_second_session_recalls_what_the_first_said(memory: AgentMemory) -> No
     assert "My boat Aurora lies at berth 12." in model.seen()
     agent("What did I ask about Aurora?")
     assert model.seen().count("Where does Aurora lie?") == 1  # its own: the model reads it as history
+
+
+def test_a_turn_is_one_run_that_shows_what_its_agent_was_given(memory: AgentMemory, client: Client) -> None:
+    memory.capture("first", [{"role": "user", "content": f"Aurora lies at berth {number}."} for number in (11, 12)])
+    call = {"name": "search_memory", "input": '{"query": "Which boat is at berth 12?", "max_search_results": 1}'}
+    agent = agent_of(Scripted(call, "Berth 12.", "Paris."), MemorybaseStore(memory, session_id="second"))
+    agent("Where does Aurora lie?")
+    agent("What is the capital of France?")
+    (said, shown), (_, nothing) = turns(memory, client, "second")
+    assert (said[0], said[-1]) == ("Where does Aurora lie?", "Berth 12.")
+    assert sorted(shown["agent"].splitlines()) == ["Aurora lies at berth 11.", "Aurora lies at berth 12."]
+    assert nothing == {"agent": ""}
 
 
 def test_each_turn_is_stored_as_soon_as_it_ends(memory: AgentMemory, client: Client) -> None:

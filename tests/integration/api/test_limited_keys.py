@@ -29,7 +29,7 @@ from api.deps import KeyedRoute
 from api.key_limits import RULES
 from memorybase import errors
 from memorybase.auth import api_keys, web_sessions
-from memorybase.models import ApiKey, Flow, Message, Session, StandingStatement
+from memorybase.models import ApiKey, Flow, MemoryUse, Message, Run, Session, StandingStatement
 from memorybase.settings import Settings
 
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -109,7 +109,11 @@ class Two:
             statements = db.execute(
                 sa.select(StandingStatement.__table__).where(StandingStatement.end_user_id.is_distinct_from("ann"))
             )
-            return sorted(repr(tuple(row)) for row in [*found, *sessions, *statements])
+            of_run = sa.select(Run.session_id).where(Run.id == MemoryUse.run_id).scalar_subquery()
+            theirs = sa.func.coalesce(of_run, MemoryUse.session_id) == Session.session_id
+            in_session = (Session.flow_id == MemoryUse.flow_id) & theirs
+            uses = db.execute(sa.select(MemoryUse.__table__).join(Session, in_session).where(whose))
+            return sorted(repr(tuple(row)) for row in [*found, *sessions, *statements, *uses])
 
 
 @pytest.fixture(scope="module")

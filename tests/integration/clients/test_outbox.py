@@ -272,6 +272,23 @@ def test_what_the_server_refuses_is_kept_aside_and_the_rest_goes_on(served: Serv
     assert stored(served.api) == ["good"]
 
 
+def test_what_a_model_was_given_is_delivered_and_a_refused_record_holds_nothing_up(
+    served: Served, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    use = {"session_id": "s", "messages": [{"role": "system", "content": "Berth 12."}], "sources": [{}]}
+    with Client(served.url, served.api.secret, outbox=folder) as client:
+        client.record_memory("new", run_id="r", node_id="the agent/1", **use)
+        client.record_memory("new", run_id="r", node_id="refused", **{**use, "sources": []})
+        client.capture("new", session_id="s", run_id="r", messages=said("Where?"))
+        assert client.outbox is not None
+        assert client.outbox.flush(30) == 0
+        assert client.outbox.refused() == []
+        nodes = client.get_run_memory("new", "r").nodes
+    assert [(each.node_id, each.messages[0]["content"]) for each in nodes] == [("the agent/1", "Berth 12.")]
+    assert "what a model was given is not recorded: invalid_request" in caplog.text
+    assert stored(served.api, "new") == ["Where?"]
+
+
 def test_an_outage_of_any_length_has_a_bounded_pause(folder: Path) -> None:
     """A thread that ended here would leave what is captured later to the next process."""
     outbox = Outbox(folder)

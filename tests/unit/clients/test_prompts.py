@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from memorybase_client.prompts import identified
+from memorybase_client.prompts import identified, run_id_of
 
 Json = dict[str, Any]
 
@@ -39,6 +39,18 @@ def test_sessions_roles_and_words_have_ids_of_their_own() -> None:
 def test_system_and_empty_messages_are_left_out() -> None:
     prompt = [say("system", "x"), say("developer", "y"), say("user", ""), say("user", "a"), {"role": "user"}, "text"]
     assert [each["content"] for each in identified("s", prompt)] == ["a"]
+
+
+def test_every_call_of_a_turn_is_of_one_run() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "tide", "arguments": "{}"}}
+    earlier = [say("user", "Hello."), say("assistant", "Yes?")]
+    steps = [say("assistant", None, tool_calls=[call]), say("tool", "low", tool_call_id="c"), say("assistant", "Low.")]
+    for before in ([], earlier):
+        asked = [*before, say("user", "And the tide?")]
+        first, second = (identified("s", [*asked, *steps[:done]], [steps[done]]) for done in (0, 2))
+        assert run_id_of(first) == run_id_of(second)
+    then = identified("s", [*asked, *steps, say("user", "And the tide?")], [say("assistant", "Still low.")])
+    assert run_id_of(then) != run_id_of(second)
 
 
 # A few words, so that many are said twice.

@@ -101,6 +101,11 @@ def encoded(value: Any) -> bytes:
     return json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False).encode()
 
 
+def is_memory_use(body: bytes) -> bool:
+    """Whether a body in the outbox is what a model was given, and no run: only then its first field is the node."""
+    return body.startswith(b'{"node_id": ')
+
+
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
     """httpx writes None as an empty value, and knows neither UUIDs nor times."""
     return {name: _sendable(value) for name, value in params.items() if value is not None}

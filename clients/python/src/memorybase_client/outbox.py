@@ -1,4 +1,4 @@
-"""Captures that wait on disk while memorybase is away.
+"""Captures, and records of what models were given, that wait on disk while memorybase is away.
 
 `Client(outbox="/var/lib/app/outbox")` or `Client(outbox=Outbox(...))`; then `client.capture(...)` stores a run here and
 returns at once, and a thread sends what waits, oldest first. A run has an id before it is stored, so one whose answer
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memorybase_client import errors
-from memorybase_client._calls import encoded, jittered, segment
+from memorybase_client._calls import encoded, is_memory_use, jittered, segment
 from memorybase_client._outbox_store import SenderLock, Store, Waiting, no_fork
 
 log = logging.getLogger("memorybase_client")
@@ -40,8 +40,11 @@ MAX_ATTEMPTS = 5  # of a run at which the server fails inside
 _OF_THE_KEY = frozenset({401, 403})
 
 
+_OF_PATHS = ("flow_id", "run_id", "node_id")
+
+
 class Send(Protocol):
-    """Sends one capture, or raises MemorybaseError."""
+    """Sends one capture or record, or raises MemorybaseError."""
 
     def __call__(self, flow_id: str, body: bytes) -> None: ...
 
@@ -111,7 +114,7 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """Captures that the server does not have yet."""
+        """Captures and records that the server does not have yet."""
         return self._own().waiting(self._target)
 
     @property
@@ -139,9 +142,18 @@ class Outbox:
 
     def put(self, flow_id: str, run: Mapping[str, Any]) -> None:
         """Store a run. Never raises: what cannot be stored is logged and counted in `lost`."""
+        self._put(flow_id, run)
+
+    def put_memory(self, flow_id: str, run_id: str, node_id: str, use: Mapping[str, Any]) -> None:
+        """The same for the memory that a node's model was given in a run."""
+        self._put(flow_id, {"node_id": node_id, "run_id": run_id, **use})
+
+    def _put(self, flow_id: str, fields: Mapping[str, Any]) -> None:
         try:
-            segment(flow_id, "flow_id")
-            body = encoded({name: value for name, value in run.items() if value is not None})
+            for name, value in {**fields, "flow_id": flow_id}.items():
+                if name in _OF_PATHS and value is not None:
+                    segment(value, name)
+            body = encoded({name: value for name, value in fields.items() if value is not None})
             lost = self._own().put(self._target, flow_id, body)
         except (OSError, TypeError, ValueError, RecursionError, sqlite3.Error) as error:
             self._lost_here += 1
@@ -255,14 +267,19 @@ class Outbox:
 
     def _send(self, send: Send, capture: Waiting) -> bool:
         """Whether the capture is done with: stored, or refused for good."""
+        body = capture.body.encode()
         try:
-            send(capture.flow_id, capture.body.encode())
+            send(capture.flow_id, body)
         except errors.MemorybaseError as error:
             if not _is_final(error, capture.attempts + 1):
                 if error.status == 500:  # an outage says nothing about the run
                     self._store.attempted(capture.id)
                 log.warning("the outbox waits: %s", error.code)
                 return False
+            if is_memory_use(body):  # no message is lost, and nobody would send it again
+                self._store.remove(capture.id)
+                log.warning("what a model was given is not recorded: %s", error.code)
+                return True
             self._store.refuse(capture.id, error.code, error.message)
             log.error("a capture was refused: %s; see Outbox.refused", error.code)  # noqa: TRY400 - no news in it
         else:

@@ -41,8 +41,20 @@ def identified(session_id: str, prompt: Iterable[Any], answer: Iterable[Any] = (
 
 
 def run_id_of(messages: list[Json]) -> str:
-    """The id of the run that ended with the last of these messages."""
-    return f"run-{messages[-1]['id']}"
+    """The id of the run of the last turn in these messages, made of what followed its question: each call of a model
+    in the turn has the same."""
+    turn = messages
+    for index, message in enumerate(messages[:-1]):
+        if message["role"] == "user":
+            turn = messages[index + 1 :]
+    return f"run-{turn[0]['id']}"
+
+
+def question_of(prompt: Iterable[Any]) -> str:
+    """The text of the latest user message."""
+    asked = [message for each in prompt if (message := plain(each)) is not None and message["role"] == "user"]
+    content = asked[-1].get("content") if asked else ""
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content or () if _is_text(part))
 
 
 def plain(message: Any) -> Json | None:

@@ -121,6 +121,35 @@ class AgentMemory:
         nothing: list[models.Hit] = []
         return self._read(search, nothing)
 
+    def record_memory(
+        self,
+        session_id: str,
+        *,
+        run_id: str,
+        node_id: str,
+        query: str,
+        hits: Sequence[models.Hit],
+        text: str | None = None,
+        end_user_id: str | None = None,
+    ) -> None:
+        """Record what a node's model was given in a run, now or when memorybase is back; the run's page shows it.
+        `text` has all hits as they were given; by default each is a message. Without hits nothing was found."""
+        whole = [] if text is None or not hits else [(text, list(hits))]
+        given = whole or [(hit.snippet, [hit]) for hit in hits]
+        self.client.record_memory(
+            self.flow_id,
+            run_id=run_id,
+            node_id=node_id,
+            session_id=session_id,
+            query=query[-MAX_QUERY_CHARS:],
+            messages=[{"role": "system", "content": content} for content, _ in given],
+            sources=[
+                {"message_ids": [str(hit.message_id) for hit in found], "scores": [hit.score for hit in found]}
+                for _, found in given
+            ],
+            end_user_id=end_user_id or self.end_user_id,
+        )
+
     def context(
         self, session_id: str, *, query: str | None = None, token_budget: int = 2000, end_user_id: str | None = None
     ) -> models.ContextAnswer | None:

@@ -102,6 +102,34 @@ class Client(Operations):
         in_thread(lambda: outbox.put(str(flow_id), run))
         return str(run["run_id"])
 
+    def record_memory(
+        self,
+        flow_id: str | UUID,
+        *,
+        run_id: str | UUID,
+        node_id: str,
+        session_id: str,
+        query: str | None = None,
+        messages: Sequence[Mapping[str, Any]] = (),
+        sources: Sequence[Mapping[str, Any]] = (),
+        end_user_id: str | None = None,
+    ) -> None:
+        """Put into the outbox what a node's model was given in a run, as put_run_memory() sends it at once. Raises as
+        capture() does."""
+        if self.outbox is None:
+            raise ValueError(
+                "record_memory() needs an outbox: Client(outbox=directory). put_run_memory() sends at once"
+            )
+        use = {
+            "session_id": session_id,
+            "end_user_id": end_user_id,
+            "query": query,
+            "messages": messages,
+            "sources": sources,
+        }
+        outbox = self.outbox
+        in_thread(lambda: outbox.put_memory(str(flow_id), str(run_id), node_id, use))
+
     def wait_until_searchable(
         self, memory_base_id: str | UUID, *, session_id: str | None = None, timeout_seconds: float = 120.0
     ) -> models.MemoryBaseView:

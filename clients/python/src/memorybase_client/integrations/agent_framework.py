@@ -23,7 +23,7 @@ from memorybase_client import AgentMemory
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._dumps import LATEST, Form, Place, call_of, key_of_others, message_key
 from memorybase_client.integrations._messages import Json, batches, texts
-from memorybase_client.integrations._recall import TOP_K, earlier_hits, quoted
+from memorybase_client.integrations._recall import TOP_K, Given, earlier_hits, node_of, quoted
 
 if TYPE_CHECKING:
     from memorybase_client import models
@@ -106,7 +106,7 @@ class MemorybaseContextProvider(ContextProvider):
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
         """Recall what fits the run's input."""
-        del agent, state
+        del state
         query = "\n".join(message.text for message in context.input_messages if message.role == "user")
         if not query.strip():
             return
@@ -120,21 +120,28 @@ class MemorybaseContextProvider(ContextProvider):
             end_user_id=self._end_user_id,
             min_score=self._min_score,
         )
+        if hits is not None:
+            context.metadata[self.source_id] = Given(query, hits, quoted(hits), node_of(agent))
         if hits:
             context.extend_instructions(self.source_id, quoted(hits))
 
     async def after_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
-        """Capture the run's input and its answer."""
+        """Capture the run's input and its answer, and what was recalled for them."""
         del agent, state
         answered = context.response.messages if context.response else []
         session_id = context.session_id or session.session_id
-        await capture(self._memory, session_id, [*context.input_messages, *answered], self._end_user_id)
+        given = context.metadata.get(self.source_id)
+        await capture(self._memory, session_id, [*context.input_messages, *answered], self._end_user_id, given)
 
 
 async def capture(
-    memory: AgentMemory, session_id: str | None, messages: Sequence[Message], end_user_id: str | None
+    memory: AgentMemory,
+    session_id: str | None,
+    messages: Sequence[Message],
+    end_user_id: str | None,
+    given: Given | None = None,
 ) -> None:
     """Store the messages as one run of the session; without a session there is nowhere to store them."""
     if not session_id or not messages:
@@ -143,6 +150,8 @@ async def capture(
         message.additional_properties.setdefault(ID, message.message_id or str(uuid4()))
     session = storable_id(session_id)
     run_id = id_of(session, "run", str(messages[-1].additional_properties[ID]))
+    if given is not None:
+        await asyncio.to_thread(given.record, memory, session, run_id, end_user_id)
     for batch in batches(to_stored(message, session) for message in messages):
         await asyncio.to_thread(memory.capture, session, batch, run_id=run_id, end_user_id=end_user_id)
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ from google.genai import types
 from memorybase_client import errors
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._messages import Json, batches, is_name, storable_text
-from memorybase_client.integrations._recall import TOP_K, UNAVAILABLE, passage_of
+from memorybase_client.integrations._recall import NODE, TOP_K, UNAVAILABLE, Given, merged, passage_of
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
@@ -39,6 +40,7 @@ APP = "google_adk_app"  # of the metadata: the app that the message belongs to
 ENTRY = "google_adk_memory"  # of the metadata: the caller's id of a memory
 
 _REMEMBERED_SESSIONS = 1_000
+_REMEMBERED_SEARCHES = 1_000
 
 
 async def capture_session(callback_context: CallbackContext) -> None:
@@ -58,6 +60,7 @@ class MemorybaseMemoryService(BaseMemoryService):
         self._top_k = top_k
         self._min_score = min_score
         self._added: OrderedDict[str, set[str]] = OrderedDict()  # ids of messages, by session; the latest sessions
+        self._found: OrderedDict[tuple[str, str, str], Given] = OrderedDict()  # by app, user and query; the latest
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Adds the events with text that are not in memory yet."""
@@ -110,6 +113,9 @@ class MemorybaseMemoryService(BaseMemoryService):
         if hits is None:  # the caller may be a model's tool: an outage must not look like an empty memory
             content = types.Content(role="model", parts=[types.Part(text=UNAVAILABLE)])
             return SearchMemoryResponse(memories=[MemoryEntry(content=content, author="memorybase")])
+        self._found[app_name, user_id, _words(query)] = Given(query, hits)
+        if len(self._found) > _REMEMBERED_SEARCHES:
+            self._found.popitem(last=False)
         return SearchMemoryResponse(memories=[_entry_of(hit) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str) -> None:
@@ -121,12 +127,24 @@ class MemorybaseMemoryService(BaseMemoryService):
         await asyncio.to_thread(self._delete_all, _Scope(app_name, user_id))
 
     def _add_events(self, scope: _Scope, session_id: str, events: list[Event], metadata: Json) -> None:
-        for invocation, group in groupby(events, key=lambda event: event.invocation_id):
+        for invocation, grouped in groupby(events, key=lambda event: event.invocation_id):
+            group = list(grouped)
             messages = [message for event in group if (message := _event_message(session_id, event, metadata))]
             new = [message for message in messages if message["id"] not in self._added.get(session_id, ())]
             run_id = id_of(session_id, invocation) if invocation else None
+            if new and run_id is not None:
+                self._record(scope, session_id, run_id, group)
             self._capture(scope, session_id, new, run_id)
             self._remember(session_id, {message["id"] for message in new})
+
+    def _record(self, scope: _Scope, session_id: str, run_id: str, events: Sequence[Event]) -> None:
+        """What was found for the questions and the tool calls of an invocation: a search does not know its session."""
+        keys = dict.fromkeys((scope.app_name, scope.user_id, words) for event in events for words in _asked(event))
+        found = [self._found.pop(key) for key in keys if key in self._found]
+        if found:
+            agent = next((event.author for event in events if event.author != "user"), None)
+            given = replace(merged(found), node_id=NODE if agent is None else storable_id(agent))
+            given.record(self._memory, session_id, run_id, scope.end_user_id)
 
     def _remember(self, session_id: str, ids: set[str]) -> None:
         """What is in the outbox need not be sent again after the next turn."""
@@ -164,15 +182,15 @@ class _Scope:
 
     def __init__(self, app_name: str, user_id: str) -> None:
         self.app_name = app_name
-        self._user_id = user_id
+        self.user_id = user_id
         self.end_user_id = storable_id(user_id)
 
     def session_id(self, session_id: str) -> str:
         """Readable if it fits: "app/user/session"."""
-        return storable_id("/".join(part.replace("/", "%2F") for part in (self.app_name, self._user_id, session_id)))
+        return storable_id("/".join(part.replace("/", "%2F") for part in (self.app_name, self.user_id, session_id)))
 
     def entry_id(self, memory_id: str) -> str:
-        return id_of(self.app_name, self._user_id, memory_id)
+        return id_of(self.app_name, self.user_id, memory_id)
 
 
 def _event_message(session_id: str, event: Event, metadata: Json) -> Json | None:
@@ -187,6 +205,21 @@ def _event_message(session_id: str, event: Event, metadata: Json) -> Json | None
         "timestamp": event.timestamp,
         "metadata": metadata,
     }
+
+
+def _asked(event: Event) -> Iterator[str]:
+    """The queries that an event may have led to: what the user said, and arguments of the model's tool calls."""
+    for part in event.content.parts if event.content is not None and event.content.parts else []:
+        for value in (part.function_call.args or {}).values() if part.function_call is not None else ():
+            if isinstance(value, str):
+                yield _words(value)
+    if event.author == "user":
+        yield _words(_text_of(event.content))
+
+
+def _words(text: str) -> str:
+    """Two parts of the ADK join texts by different white space."""
+    return " ".join(text.split())
 
 
 def _entry_message(scope: _Scope, entry: MemoryEntry, metadata: Json) -> Json:

@@ -22,8 +22,10 @@ from haystack.utils import Secret, deserialize_secrets_inplace
 from memorybase_client import AgentMemory
 from memorybase_client._corrections import correction_metadata
 from memorybase_client._ids import id_of, storable_id
+from memorybase_client._sync.agent_memory import MAX_QUERY_CHARS
 from memorybase_client.integrations._dumps import LATEST, Form, Place, arguments_of, call_of
 from memorybase_client.integrations._messages import Json, batches, texts
+from memorybase_client.integrations._recall import NODE
 
 if TYPE_CHECKING:
     from memorybase_client import models
@@ -110,16 +112,36 @@ class MemorybaseChatMessageWriter(_Connected):
         replies: list[ChatMessage] | None = None,
         run_id: str | None = None,
         end_user_id: str | None = None,
+        documents: list[Document] | None = None,
     ) -> Json:
         """Messages, then replies. `messages_written` counts those that were not read from this session; written again
-        with the same `run_id`, they are stored once."""
+        with the same `run_id`, they are stored once. The page of the run shows `documents` of a MemorybaseRetriever,
+        which the prompt had."""
         session = storable_id(session_id)
         run = run_id or str(uuid4())
         new = [each for each in [*messages, *(replies or ())] if each.meta.get(SESSION) != session]
+        if documents is not None:
+            self._record(session, id_of(session, run), new, documents, end_user_id)
         stored = (to_stored(message, id_of(session, run, str(index))) for index, message in enumerate(new))
         for batch in batches(stored):
             self.memory.capture(session, batch, run_id=id_of(session, run), end_user_id=end_user_id)
         return {"messages_written": len(new)}
+
+    def _record(
+        self, session_id: str, run_id: str, said: list[ChatMessage], found: list[Document], end_user_id: str | None
+    ) -> None:
+        ours = [each for each in found if {"session_id", "run_id", "role"} <= each.meta.keys()]
+        asked = [each.text for each in said if each.role.value == "user" and each.text]
+        self.memory.client.record_memory(
+            self.flow_id,
+            run_id=run_id,
+            node_id=NODE,
+            session_id=session_id,
+            query=asked[-1][-MAX_QUERY_CHARS:] if asked else None,
+            messages=[{"role": "system", "content": each.content or ""} for each in ours],
+            sources=[{"message_ids": [each.id], "scores": [_score_of(each)]} for each in ours],
+            end_user_id=end_user_id,
+        )
 
 
 @component
@@ -166,6 +188,12 @@ class MemorybaseRetriever(_Connected):
             min_score=min_score,
         )
         return {"documents": [_document(hit) for hit in hits or ()], "is_available": hits is not None}
+
+
+def _score_of(document: Document) -> float | None:
+    """None if a ranker has given it one of another kind."""
+    score = document.score
+    return score if score is not None and 0 <= score <= 1 else None
 
 
 def _document(hit: models.Hit) -> Document:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.chat_history import BaseChatMessageHistory
@@ -28,6 +29,7 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables.config import ensure_config
 
 from memorybase_client import AgentMemory
 from memorybase_client._corrections import correction_metadata
@@ -42,12 +44,14 @@ from memorybase_client.integrations._dumps import (
     stored_message,
 )
 from memorybase_client.integrations._messages import Json, batches, rest_of, texts, whole_of
+from memorybase_client.integrations._recall import SEARCHES, Given, merged
 
 if TYPE_CHECKING:
     from memorybase_client import models
 
 FRAMEWORK = "langchain"
 TURN_SECONDS = 60.0
+REMEMBERED_SESSIONS = 1_000
 
 _ROLES = {
     "human": "user", "HumanMessageChunk": "user", "ai": "assistant", "AIMessageChunk": "assistant",
@@ -70,6 +74,7 @@ class MemorybaseChatMessageHistory(BaseChatMessageHistory):
         self._limit = limit
         self._end_user_id = end_user_id
         self._empty_until = 0.0
+        self._run_id: str | None = None
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class documents a property
@@ -85,14 +90,19 @@ class MemorybaseChatMessageHistory(BaseChatMessageHistory):
         return list(dropwhile(lambda message: message.type == "tool", map(message_of, found)))
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store all of them as one run, now or when memorybase is back."""
+        """Store all of them as one run, now or when memorybase is back. Messages without a question belong to the run
+        of the question before them. The run's page shows what a MemorybaseRetriever found for this session."""
         self._empty_until = 0.0
         if not messages:
             return
         identify(messages)
-        run_id = id_of(self._session, "run", str(messages[-1].id))
+        if self._run_id is None or any(_role_of(message) == "user" for message in messages):
+            self._run_id = id_of(self._session, "run", str(messages[-1].id))
+        found = _found.get(self._memory, {}).pop(self._session, [])
+        if found:
+            merged(found).record(self._memory, self._session, self._run_id, self._end_user_id)
         for batch in batches(to_stored(message, self._session) for message in messages):
-            self._memory.capture(self._session, batch, run_id=run_id, end_user_id=self._end_user_id)
+            self._memory.capture(self._session, batch, run_id=self._run_id, end_user_id=self._end_user_id)
 
     def clear(self) -> None:
         """Delete the session. Raises MemorybaseError if that is not possible."""
@@ -117,7 +127,21 @@ class MemorybaseRetriever(BaseRetriever):
             end_user_id=self.end_user_id,
             min_score=self.min_score,
         )
+        asking = ensure_config().get("configurable", {}).get("session_id")  # of the chain; else the search has no turn
+        if hits is not None and isinstance(asking, str) and asking:
+            _remember(self.memory, storable_id(asking), Given(query, hits))
         return [_document(hit) for hit in hits or ()]
+
+
+# What retrievers found for a session since its history was added to.
+_found: WeakKeyDictionary[AgentMemory, dict[str, list[Given]]] = WeakKeyDictionary()
+
+
+def _remember(memory: AgentMemory, session_id: str, given: Given) -> None:
+    sessions = _found.setdefault(memory, {})
+    sessions[session_id] = [*sessions.get(session_id, ()), given][-SEARCHES:]
+    if len(sessions) > REMEMBERED_SESSIONS:
+        del sessions[next(iter(sessions))]
 
 
 def _document(hit: models.Hit) -> Document:

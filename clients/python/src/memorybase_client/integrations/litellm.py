@@ -10,14 +10,16 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 
 from memorybase_client import AgentMemory
-from memorybase_client.prompts import identified, run_id_of
+from memorybase_client.integrations._recall import Given
+from memorybase_client.prompts import identified, question_of, run_id_of
 
 log = logging.getLogger("memorybase_client")
 
 
 class MemorybaseLogger(CustomLogger):
     """Stores prompt and answer of each successful call, every message once, in the session that the call's
-    `metadata={"session_id": ...}` names. Calls without a session are not stored, and counted in `skipped`."""
+    `metadata={"session_id": ...}` names. Calls without a session are not stored, and counted in `skipped`. `recalled`
+    in the metadata are the hits that the prompt contains: the page of the call's run shows them."""
 
     def __init__(self, memory: AgentMemory) -> None:
         super().__init__()
@@ -46,7 +48,11 @@ class MemorybaseLogger(CustomLogger):
         messages = identified(str(session_id), call["messages"], [choices[0].message])
         if messages:
             end_user_id = metadata.get("end_user_id") or call.get("user")
-            self._memory.capture(str(session_id), messages, run_id=run_id_of(messages), end_user_id=end_user_id)
+            run_id, recalled = run_id_of(messages), metadata.get("recalled")
+            if recalled is not None:
+                given = Given(question_of(call["messages"]), recalled)
+                given.record(self._memory, str(session_id), run_id, end_user_id)
+            self._memory.capture(str(session_id), messages, run_id=run_id, end_user_id=end_user_id)
 
 
 def _metadata_of(call: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ from memorybase_client._corrections import correction_metadata
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._dumps import LATEST, Form, Place, call_of, message_key, stored_id
 from memorybase_client.integrations._messages import Json, batches, texts
-from memorybase_client.integrations._recall import TOP_K, earlier_hits, quoted
+from memorybase_client.integrations._recall import TOP_K, Given, Turns, earlier_hits, quoted
 
 if TYPE_CHECKING:
     from memorybase_client import models
@@ -66,7 +66,11 @@ class MemorybaseMemory(BaseMemory):
 
     _own: deque[_Own] = PrivateAttr(default_factory=lambda: deque(maxlen=LATEST))
     _view: list[ChatMessage] | None = PrivateAttr(default=None)  # what set() has set, and what was put since
-    _run_id: str = PrivateAttr(default_factory=lambda: str(uuid4()))
+    _turns: Turns = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        self._turns = Turns(self._record)
 
     @classmethod
     def class_name(cls) -> str:
@@ -81,12 +85,13 @@ class MemorybaseMemory(BaseMemory):
         return made
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002 - the base's name
-        """The session's latest messages, oldest first."""
+        """The session's latest messages, oldest first. Most hosts put the question and give no `input`: it is then the
+        question, until something follows it."""
         del kwargs
         messages = self._messages(self.limit)
         # The limit may have cut a tool's answer from its call, which models refuse.
         messages = list(dropwhile(lambda message: _ROLES[message.role.value] == "tool", messages))
-        return [*self._recalled(input), *messages]
+        return [*self._recalled(input or self._turns.question), *messages]
 
     def get_all(self) -> list[ChatMessage]:
         """All messages of the session."""
@@ -94,8 +99,6 @@ class MemorybaseMemory(BaseMemory):
 
     def put(self, message: ChatMessage) -> None:
         """Capture it, now or when memorybase is back."""
-        if message.role.value == "user":
-            self._run_id = str(uuid4())
         if self._view is not None:
             self._view.append(message)
         self._capture([(str(uuid4()), message)])
@@ -154,14 +157,20 @@ class MemorybaseMemory(BaseMemory):
             session_id=self._session, top_k=self.top_k, end_user_id=self.end_user_id, min_score=self.min_score,
         )  # fmt: skip
         text = quoted(hits or [])
+        if hits is not None:
+            self._turns.recalled(Given(query, hits, text))
         return [ChatMessage(role="system", content=text)] if text else []
+
+    def _record(self, run_id: str, given: Given) -> None:
+        given.record(self.memory, self._session, run_id, self.end_user_id)
 
     def _capture(self, messages: Sequence[tuple[str, ChatMessage]]) -> None:
         if not messages:
             return
         self._own.extend(_Own(key, message) for key, message in messages)
-        for batch in batches(to_stored(message, key) for key, message in messages):
-            self.memory.capture(self._session, batch, run_id=self._run_id, end_user_id=self.end_user_id)
+        for run_id, said in self._turns.runs_of([to_stored(message, key) for key, message in messages]):
+            for batch in batches(said):
+                self.memory.capture(self._session, batch, run_id=run_id, end_user_id=self.end_user_id)
 
 
 class MemorybaseMemoryBlock(BaseMemoryBlock[str]):

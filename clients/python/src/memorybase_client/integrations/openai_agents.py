@@ -20,7 +20,7 @@ from agents.memory.session_settings import resolve_session_limit
 from memorybase_client import errors
 from memorybase_client._ids import storable_id
 from memorybase_client.integrations._messages import Json, batches, is_name, rest_of, texts, whole_of, with_rest
-from memorybase_client.integrations._recall import TOP_K, earlier_hits, quoted
+from memorybase_client.integrations._recall import TOP_K, Given, Turns, earlier_hits, node_of, quoted
 
 if TYPE_CHECKING:
     from agents import TResponseInputItem
@@ -59,7 +59,8 @@ class MemorybaseSession:
         self._end_user_id = end_user_id
         self._top_k = top_k
         self._min_score = min_score
-        self._recalled = ("", "")  # the latest question, and what was recalled for it
+        self._recalled: Given | None = None  # for the latest question
+        self._turns = Turns(self._record)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The session's items, or the latest of them, oldest first. Empty while memorybase is away."""
@@ -78,8 +79,9 @@ class MemorybaseSession:
         messages = [message_of(item) for item in items]
 
         def write() -> None:
-            for batch in batches(messages):
-                self._memory.capture(self._stored_id, batch, end_user_id=self._end_user_id)
+            for run_id, said in self._turns.runs_of(messages):
+                for batch in batches(said):
+                    self._memory.capture(self._stored_id, batch, run_id=run_id, end_user_id=self._end_user_id)
 
         await asyncio.to_thread(write)
 
@@ -94,10 +96,11 @@ class MemorybaseSession:
     async def recall(self, data: CallModelData[Any]) -> ModelInputData:
         """Adds what earlier sessions said about the question to the instructions of one model call.
 
-        For RunConfig(call_model_input_filter=session.recall). Nothing that is recalled becomes an item of the session.
+        For RunConfig(call_model_input_filter=session.recall). Nothing that is recalled becomes an item of the session;
+        the page of the turn's run shows it.
         """
         given = data.model_data
-        text = await asyncio.to_thread(self._recall, _question(given.input))
+        text = await asyncio.to_thread(self._recall, _question(given.input), node_of(data.agent))
         if not text:
             return given
         return replace(given, instructions=f"{given.instructions}\n\n{text}" if given.instructions else text)
@@ -132,23 +135,27 @@ class MemorybaseSession:
             return None
         return None
 
-    def _recall(self, question: str) -> str:
+    def _recall(self, question: str, node_id: str) -> str | None:
         """The same for every model call of a turn: a provider can cache the prompt."""
-        asked, text = self._recalled
-        if question == asked:
-            return text
-        hits = earlier_hits(
-            self._memory,
-            question,
-            session_id=self._stored_id,
-            top_k=self._top_k,
-            end_user_id=self._end_user_id,
-            min_score=self._min_score,
-        )
-        if hits is None:
-            return ""
-        self._recalled = (question, quoted(hits))
-        return self._recalled[1]
+        found = self._recalled
+        if found is None or found.question != question:
+            hits = earlier_hits(
+                self._memory,
+                question,
+                session_id=self._stored_id,
+                top_k=self._top_k,
+                end_user_id=self._end_user_id,
+                min_score=self._min_score,
+            )
+            if hits is None:
+                return None
+            found = Given(question, hits, quoted(hits))
+        self._recalled = replace(found, node_id=node_id)
+        self._turns.recalled(self._recalled)
+        return found.text
+
+    def _record(self, run_id: str, given: Given) -> None:
+        given.record(self._memory, self._stored_id, run_id, self._end_user_id)
 
 
 # Items and messages

@@ -14,16 +14,20 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 
 from memorybase_client import AgentMemory
 from memorybase_client.integrations import _openai_wire
-from memorybase_client.prompts import identified, run_id_of
+from memorybase_client.integrations._recall import Given
+from memorybase_client.prompts import identified, question_of, run_id_of
+
+if TYPE_CHECKING:
+    from memorybase_client import models
 
 log = logging.getLogger("memorybase_client")
 
@@ -33,17 +37,21 @@ MAX_ANSWER_BYTES = 8_000_000  # of one answer that is kept for the capture
 class _Conversation(NamedTuple):
     session_id: str
     end_user_id: str | None
+    recalled: Sequence[models.Hit] | None
 
 
 _current: ContextVar[_Conversation | None] = ContextVar("memorybase_conversation", default=None)
 
 
 @contextmanager
-def conversation(session_id: str, *, end_user_id: str | None = None) -> Iterator[None]:
-    """Calls inside belong to this session. Without one, calls are not captured."""
+def conversation(
+    session_id: str, *, end_user_id: str | None = None, recalled: Sequence[models.Hit] | None = None
+) -> Iterator[None]:
+    """Calls inside belong to this session. Without one, calls are not captured. `recalled` are the hits that their
+    prompts contain: the page of each call's run shows them."""
     if not session_id:
         raise ValueError("session_id must not be empty")
-    token = _current.set(_Conversation(session_id, end_user_id))
+    token = _current.set(_Conversation(session_id, end_user_id, recalled))
     try:
         yield
     finally:
@@ -114,14 +122,13 @@ class _Call:
     def done(self, answer: bytes) -> None:
         """Capture prompt and answer; whatever the server answered, the application goes on."""
         try:
-            messages = identified(self._conversation.session_id, self._prompt, _openai_wire.answer_of(answer))
+            session_id, end_user_id, recalled = self._conversation
+            messages = identified(session_id, self._prompt, _openai_wire.answer_of(answer))
             if messages:
-                self._memory.capture(
-                    self._conversation.session_id,
-                    messages,
-                    run_id=run_id_of(messages),
-                    end_user_id=self._conversation.end_user_id,
-                )
+                run_id = run_id_of(messages)
+                if recalled is not None:
+                    Given(question_of(self._prompt), recalled).record(self._memory, session_id, run_id, end_user_id)
+                self._memory.capture(session_id, messages, run_id=run_id, end_user_id=end_user_id)
         except Exception as error:  # noqa: BLE001 - see above
             log.warning("a call is not captured (%s)", type(error).__name__)
 

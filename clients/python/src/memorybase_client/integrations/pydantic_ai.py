@@ -24,7 +24,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._messages import Json, batches, is_name, rest_of, texts, whole_of, with_rest
-from memorybase_client.integrations._recall import TOP_K, earlier_hits, quoted
+from memorybase_client.integrations._recall import TOP_K, Given, earlier_hits, node_of, quoted
 
 if TYPE_CHECKING:
     from pydantic_ai.run import AgentRunResult
@@ -99,10 +99,14 @@ class MemorybaseCapability(AbstractCapability[Any]):
             )
             if hits is not None:
                 self._recalled = quoted(hits)
+                given = Given(question, hits, self._recalled, node_of(ctx.agent))
+                await asyncio.to_thread(
+                    given.record, self.memory, _session_of(ctx), _run_of(ctx), self._end_user_of(ctx)
+                )
         return self._recalled or None
 
     def _capture(self, ctx: RunContext[Any], new: Sequence[ModelMessage]) -> None:
-        run_id = ctx.run_id or str(uuid4())
+        run_id = _run_of(ctx)
         session_id = _session_of(ctx)
         dumps: list[Json] = json.loads(ModelMessagesTypeAdapter.dump_json(list(new), fallback=str))
         messages = [message_of(dump, id_of(session_id, run_id, str(index))) for index, dump in enumerate(dumps)]
@@ -111,6 +115,10 @@ class MemorybaseCapability(AbstractCapability[Any]):
 
     def _end_user_of(self, ctx: RunContext[Any]) -> str | None:
         return self.end_user_id(ctx) if callable(self.end_user_id) else self.end_user_id
+
+
+def _run_of(ctx: RunContext[Any]) -> str:
+    return ctx.run_id or str(uuid4())
 
 
 def _session_of(ctx: RunContext[Any]) -> str:

@@ -15,9 +15,9 @@ from uuid import uuid4
 
 from strands.memory import ExtractionConfig, InvocationTrigger, MemoryEntry
 
-from memorybase_client._ids import storable_id
+from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._messages import Json, batches, storable_text
-from memorybase_client.integrations._recall import TOP_K, UNAVAILABLE, earlier_hits, passage_of
+from memorybase_client.integrations._recall import SEARCHES, TOP_K, UNAVAILABLE, Given, earlier_hits, merged, passage_of
 
 if TYPE_CHECKING:
     from strands.memory import AddMessagesContext, SearchOptions
@@ -55,6 +55,7 @@ class MemorybaseStore:
         self._stored_id = storable_id(self.session_id)
         self._end_user_id = end_user_id
         self._min_score = min_score
+        self._found: list[Given] = []  # in this turn
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """What other sessions said that fits the query, best first."""
@@ -70,6 +71,7 @@ class MemorybaseStore:
         )
         if hits is None:  # the caller may be a model's tool: an outage must not look like an empty memory
             return [MemoryEntry(content=UNAVAILABLE)]
+        self._found = [*self._found, Given(query, hits)][-SEARCHES:]
         return [_entry_of(hit) for hit in hits]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> None:
@@ -77,14 +79,18 @@ class MemorybaseStore:
         await asyncio.to_thread(self._capture, [_message("assistant", content) | {"metadata": dict(metadata or {})}])
 
     async def add_messages(self, messages: Sequence[Message], context: AddMessagesContext | None = None) -> None:
-        """Captures the texts of messages, now or when memorybase is back."""
+        """Captures the texts of messages, and what was found for them, now or when memorybase is back."""
         del context  # its numbers tell retries apart, and the outbox makes them unnecessary
+        found, self._found = self._found, []
         texts = [(message["role"], _text_of(message)) for message in messages]
-        await asyncio.to_thread(self._capture, [_message(role, text) for role, text in texts if text.strip()])
+        await asyncio.to_thread(self._capture, [_message(role, text) for role, text in texts if text.strip()], found)
 
-    def _capture(self, messages: list[Json]) -> None:
-        for batch in batches(messages):
-            self._memory.capture(self._stored_id, batch, end_user_id=self._end_user_id)
+    def _capture(self, messages: list[Json], found: Sequence[Given] = ()) -> None:
+        run_id = str(uuid4())
+        if found and messages:
+            merged(found).record(self._memory, self._stored_id, run_id, self._end_user_id)
+        for batch in batches({"id": id_of(run_id, str(index)), **each} for index, each in enumerate(messages)):
+            self._memory.capture(self._stored_id, batch, run_id=run_id, end_user_id=self._end_user_id)
 
 
 def _message(role: str, text: str) -> Json:
