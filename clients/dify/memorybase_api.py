@@ -77,6 +77,16 @@ class Memory:
             raise
         return found if isinstance(found, list) else []
 
+    def record_given(self, flow: str, run_id: str, node_id: str, given: Json) -> None:
+        """Record in the background what a run's model was given; whether that fails, nobody learns."""
+        path = "/".join(quote(each, safe="") for each in ("flows", flow, "runs", run_id[:ID_LENGTH], "memory", node_id))
+
+        def record() -> None:
+            with suppress(CallFailed):  # such as a flow that begins with this run
+                self._call("PUT", f"/{path}", given)
+
+        threading.Thread(target=record, name="memorybase-record", daemon=True).start()
+
     def capture(self, flow: str, run: Json) -> None:
         """Store a run. The flow and its memory base are created with their first run."""
         path = f"/flows/{quote(flow, safe='')}"

@@ -6,7 +6,10 @@ Paste this file into the code editor of a custom component. It needs httpx, whic
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import suppress
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import httpx
 from lfx.custom.custom_component.component import Component
@@ -18,6 +21,7 @@ Json = dict[str, Any]
 
 DEADLINE_SECONDS = 2.0  # of a search; the flow then goes on without it
 QUERY_CHARS = 2_000
+ID_LENGTH = 128
 DEFAULT_TOP_K = 5
 MIN_SCORE = 0.05  # below it hits seldom answer: the server's default for contexts
 OF_END_USER, OF_SESSION, OF_FLOW = "End user", "Session", "Flow"
@@ -157,6 +161,7 @@ class Recalled(NamedTuple):
     memories: list[Json]
     status: str
     error: str = ""
+    query: str = ""
 
 
 class MemorybaseRecall(Component):
@@ -180,7 +185,7 @@ class MemorybaseRecall(Component):
         SecretStrInput(
             name="api_key",
             display_name="API key",
-            info="A key of memorybase with the scope read.",
+            info="A key of memorybase with the scope read; with write too, what is found is recorded with the run.",
             value="",
         ),
         MessageTextInput(
@@ -235,7 +240,11 @@ class MemorybaseRecall(Component):
 
     async def recall_text(self) -> Message:
         """What was found, as text for a prompt."""
-        return Message(text=prompt_text(await self._recall()))
+        recalled = await self._recall()
+        text = prompt_text(recalled)
+        with suppress(Exception):  # the flow goes on whatever memory does
+            self._record(recalled, text)
+        return Message(text=text)
 
     async def recall_memories(self) -> Data:
         """What was found, with scores; `error` says why nothing could be searched."""
@@ -267,7 +276,19 @@ class MemorybaseRecall(Component):
         found = f"{len(memories)} found." if memories else NOTHING
         if self.scope == OF_END_USER and not place.end_user:
             found += " Only this session was searched, because there is no end user."
-        return Recalled(memories, found)
+        return Recalled(memories, found, query=query)
+
+    def _record(self, recalled: Recalled, text: str) -> None:
+        """Record in the background what the prompt is given, with the run that Remember stores."""
+        keeps = getattr(self.graph, "persist_messages", True) is not False
+        if recalled.query and keeps and (run_id := str(self.graph.run_id or "")[:ID_LENGTH]):
+            node = str(getattr(self, "_id", None) or self.name)[:ID_LENGTH]
+            place = place_of(self)
+            if self.scope == OF_FLOW:  # memories of other end users would be recorded as deleted
+                place = place._replace(end_user="")
+            body = given_body(place, recalled, text)
+            # A task would end with the event loop, which Langflow's command line closes after the run.
+            threading.Thread(target=record, args=(memory_of(self), place.flow, run_id, node, body)).start()
 
     def _body(self, place: Place, query: str) -> Json:
         body: Json = {
@@ -307,6 +328,27 @@ async def post(memory: Memory, path: str, body: Json) -> httpx.Response:
     client = await asyncio.to_thread(httpx.AsyncClient, headers=memory.headers, timeout=DEADLINE_SECONDS)
     async with client:
         return await client.post(f"{memory.url}/v1{path}", json=body)
+
+
+def record(memory: Memory, flow: str, run_id: str, node: str, body: Json) -> None:
+    """Record what a run's model was given. Raises nothing: a key may only read, and a flow begin with this run."""
+    with suppress(Exception):
+        path = "/".join(quote(each, safe="") for each in ("flows", flow, "runs", run_id, "memory", node))
+        url = f"{memory.url}/v1/{path}"
+        httpx.put(url, headers=memory.headers, json=body, timeout=DEADLINE_SECONDS)
+
+
+def given_body(place: Place, recalled: Recalled, text: str) -> Json:
+    """Without memories, that nothing was found."""
+    body: Json = {"session_id": place.session, "query": recalled.query}
+    if place.end_user:
+        body["end_user_id"] = place.end_user
+    if recalled.memories:
+        ids = [each["message_id"] for each in recalled.memories]
+        scores = [each["score"] for each in recalled.memories]
+        body["messages"] = [{"role": "system", "content": text}]
+        body["sources"] = [{"kind": "recall", "message_ids": ids, "scores": scores}]
+    return body
 
 
 def memory_from(hit: Json) -> Json:

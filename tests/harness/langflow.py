@@ -117,6 +117,7 @@ class _Component:
 
     def __init__(self, graph: Any, fields: Json) -> None:
         self.graph = graph
+        self._id = f"{type(self).__name__}-memory"
         self.logs: list[str] = []
         known = {each.name: each.value for each in self.inputs}
         assert fields.keys() <= known.keys()

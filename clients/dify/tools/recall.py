@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Generator
 from typing import Any
 
-from dify_context import context_of
+from dify_context import Context, context_of
 from dify_plugin import Tool
 from dify_plugin.entities.tool import ToolInvokeMessage
 from memorybase_api import CallFailed, Memory
@@ -26,8 +27,9 @@ class RecallTool(Tool):
         elif query:
             in_conversation = tool_parameters.get("scope") == "conversation"
             min_score = tool_parameters.get("min_score")
+            memory = Memory.of(self.runtime.credentials)
             try:
-                found = Memory.of(self.runtime.credentials).search(
+                found = memory.search(
                     context.flow,
                     query,
                     top_k=int(tool_parameters.get("top_k") or DEFAULT_TOP_K),
@@ -36,6 +38,10 @@ class RecallTool(Tool):
                     session=context.session if in_conversation else None,
                 )
                 memories = [_memory(hit) for hit in found]
+                run_id = str(tool_parameters.get("run_id") or "").strip() or context.message
+                if run_id:  # an agent may search several times in a run
+                    node_id = f"recall-{hashlib.sha256(query.encode(errors='replace')).hexdigest()[:8]}"
+                    memory.record_given(context.flow, run_id, node_id, _given(context, query, memories))
             except (CallFailed, LookupError, TypeError, ValueError) as failure:
                 error = str(failure) or type(failure).__name__
         yield self.create_text_message(_text(memories, error))
@@ -50,6 +56,16 @@ def _memory(hit: dict[str, Any]) -> dict[str, Any]:
         "score": hit["score"], "session_id": hit["session_id"], "message_id": hit["message_id"],
         "note": _note(hit.get("corrected_by")),
     }  # fmt: skip
+
+
+def _given(context: Context, query: str, memories: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the model is given; without memories, that nothing was found."""
+    given: dict[str, Any] = {"session_id": context.session, "end_user_id": context.user, "query": query}
+    if memories:
+        ids, scores = [each["message_id"] for each in memories], [each["score"] for each in memories]
+        given["messages"] = [{"role": "system", "content": _text(memories, "")}]
+        given["sources"] = [{"kind": "recall", "message_ids": ids, "scores": scores}]
+    return given
 
 
 def _note(later: dict[str, Any] | None) -> str:

@@ -33,6 +33,9 @@ MAX_RESULT = 4_000  # characters of a tool's arguments or result, if they are ke
 BATCH_MESSAGES = 50
 BATCH_CHARS = 100_000
 MAX_FILES = 2_000  # that wait in the spool, and places in transcripts
+MAX_GIVEN = 200  # recalls whose turn is not captured yet
+START_SECONDS = 60.0  # a transcript's first message may be as much older than the hook of its session's start
+MAX_PROMPT = 2_000  # characters of what is searched for
 SAID = 200  # first characters of an answer, by which it is recognized in the transcript
 RECALLED = 5
 MIN_SCORE = 0.05  # as the server's default for contexts; at a session's start nothing was asked, and all may help
@@ -176,12 +179,16 @@ def recall(config: Json, agent: str, event: Json) -> str:
         words = f"{os.path.basename(project)} {branch}".strip()
         query: Json = {"query": words, "metadata": {"project": project}, "half_life_days": RECENT_DAYS}
     else:
-        prompt = _text(event.get("prompt")).strip()[:2_000]
+        prompt = _text(event.get("prompt")).strip()[:MAX_PROMPT]
         query = {"query": prompt, "min_score": float(config.get("min_score", MIN_SCORE))}
     if not config.get("recall", True) or len(query["query"]) < 3 or query["query"].startswith("/"):
         return ""
-    hits = search(config, query)
-    text = describe([hit for hit in hits if hit.get("session_id") != event["session"]])
+    found = search(config, query)
+    hits = [hit for hit in found or [] if hit.get("session_id") != event["session"]][:RECALLED]
+    text = describe(hits)
+    if found is not None and agent in READERS:  # Cursor recalls before it names a turn
+        with contextlib.suppress(OSError):
+            keep_given(config, agent, event, given_of(config, event, query["query"], hits, text))
     if not text:
         return ""
     if agent == "cursor":
@@ -190,8 +197,8 @@ def recall(config: Json, agent: str, event: Json) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
 
 
-def search(config: Json, query: Json) -> list[Json]:
-    """Messages of the flow, best first. By words alone if the vector store or the model is away."""
+def search(config: Json, query: Json) -> list[Json] | None:
+    """Messages of the flow, best first. By words alone if the vector store or the model is away; None if memory is."""
     body = {"flow_id": config["flow"], "top_k": 4 * RECALLED, "fold_alike": True, **query}
     if config.get("end_user"):
         body["end_user_id"] = config["end_user"]
@@ -202,13 +209,13 @@ def search(config: Json, query: Json) -> list[Json]:
             return results
         if status != 503:
             break
-    return []
+    return None
 
 
 def describe(hits: list[Json]) -> str:
-    """The best hits as a list."""
+    """The hits as a list."""
     lines = []
-    for hit in hits[:RECALLED]:
+    for hit in hits:
         where = os.path.basename(_text((hit.get("metadata") or {}).get("project")))
         heading = ", ".join(part for part in (_text(hit.get("timestamp"))[:10], _text(hit.get("role")), where) if part)
         later = hit.get("corrected_by") or {}
@@ -218,8 +225,37 @@ def describe(hits: list[Json]) -> str:
     return "\n".join([HEADING, *lines]) if lines else ""
 
 
-def call(config: Json, path: str, body: Json) -> tuple[int, Any]:
-    """POST to memory; the status and the answer. Raises OSError or HTTPException."""
+def given_of(config: Json, event: Json, query: str, hits: list[Json], text: str) -> Json:
+    """What the agent was given, as memory records it; without hits, that nothing was found."""
+    given: Json = {"session_id": event["session"][:128], "end_user_id": config.get("end_user"), "query": query}
+    if hits:
+        ids, scores = [hit["message_id"] for hit in hits], [hit["score"] for hit in hits]
+        given["messages"] = [{"role": "system", "content": text}]
+        given["sources"] = [{"kind": "recall", "message_ids": ids, "scores": scores}]
+    return given
+
+
+def keep_given(config: Json, agent: str, event: Json, given: Json) -> None:
+    """Keep it until the turn is captured, whose run is known only then. Gives up the oldest if many are kept."""
+    name = event["hook_event_name"]
+    asked = "" if name in STARTS else given["query"]
+    path = f"{_given_files(config, agent, event['session'])[0]}{time.time_ns()}.json"
+    write_json(path, {"node": name, "asked": asked, "at": time.time(), "given": given})
+    folder = os.path.dirname(path)
+    for old in sorted(os.listdir(folder), key=lambda each: each.partition("-")[2])[:-MAX_GIVEN]:
+        _remove(os.path.join(folder, old))
+
+
+def _given_files(config: Json, agent: str, session: str) -> tuple[str, list[str]]:
+    """The beginning of the paths of a session, and what is kept there, oldest first."""
+    folder, name = os.path.join(config["state_dir"], "given"), f"{digest(f'{agent} {session}')[:32]}-"
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    kept = [os.path.join(folder, each) for each in names if each.startswith(name) and each.endswith(".json")]
+    return os.path.join(folder, name), kept
+
+
+def call(config: Json, path: str, body: Json, method: str = "POST") -> tuple[int, Any]:
+    """Call memory; the status and the answer. Raises OSError or HTTPException."""
     from http.client import HTTPConnection, HTTPSConnection
     from urllib.parse import urlsplit
 
@@ -229,7 +265,7 @@ def call(config: Json, path: str, body: Json) -> tuple[int, Any]:
     try:
         headers = {"Content-Type": "application/json", "Authorization": b"Bearer " + config["key"].encode()}
         sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        connection.request("POST", url.path.rstrip("/") + path, sent, headers)
+        connection.request(method, url.path.rstrip("/") + path, sent, headers)
         answer = connection.getresponse()
         content = answer.read()
         return answer.status, json.loads(content) if content else None
@@ -394,6 +430,7 @@ class Capture:
         self._state = read_json(self._state_file) or _first_place(os.path.dirname(self._state_file))
         self._saved = self._state.get("offset")
         self._messages: list[Json] = []
+        self._given: list[tuple[str, Json]] = []  # to record, by run
         self.answer = _text(self._state.get("answer"))  # the beginning of the newest answer that was read
 
     def read(self, until: float) -> None:
@@ -412,6 +449,10 @@ class Capture:
                 if len(self._messages) >= BATCH_MESSAGES or chars > BATCH_CHARS:
                     self._flush()
             self._flush()
+        for run, each in self._given:
+            with contextlib.suppress(Exception):  # a record is worth no repetition of what is captured
+                record_given(self.config, self.event, run, each)
+        self._given.clear()
 
     def _take(self, entry: Json) -> None:
         calls = self._state.setdefault("tools", [])
@@ -422,6 +463,7 @@ class Capture:
         if entry["role"] == "user" or not self._state.get("run"):  # a run is a user's message and what follows it
             self._flush()
             self._state["run"] = entry["id"]
+            self._given += ((entry["id"], each) for each in take_given(self.config, self.event, entry))
         tools = calls[:] if entry["role"] == "assistant" else []
         if entry["role"] == "assistant":
             calls.clear()
@@ -435,6 +477,37 @@ class Capture:
         if self._state.get("offset") != self._saved:
             write_json(self._state_file, self._state)
             self._saved = self._state.get("offset")
+
+
+def take_given(config: Json, event: Json, entry: Json) -> list[Json]:
+    """What was recalled for the turn that this entry starts: for its prompt, and at the session's start before it."""
+    _, paths = _given_files(config, event["agent"], event["session"])
+    latest, asked = _seconds(entry.get("timestamp")) + START_SECONDS, entry["text"].strip()[:MAX_PROMPT]
+    kept = [(path, each) for path in paths if (each := read_json(path)).get("asked") or each.get("at", 0) <= latest]
+    own = next((place for place, (_, each) in enumerate(kept) if each.get("asked") == asked), None)
+    if own is None:  # nothing was recalled for it
+        own = next((place for place, (_, each) in enumerate(kept) if each.get("asked")), len(kept)) - 1
+    for path, _ in kept[: own + 1]:
+        _remove(path)
+    return [each for _, each in kept[: own + 1] if each.get("asked") in ("", asked)]
+
+
+def _seconds(moment: Any) -> float:
+    """Since the epoch; infinity if it is not known."""
+    import calendar
+
+    with contextlib.suppress(ValueError):
+        return calendar.timegm(time.strptime(_text(moment)[:19], "%Y-%m-%dT%H:%M:%S"))
+    return float("inf")
+
+
+def record_given(config: Json, event: Json, run: str, kept: Json) -> None:
+    """Record it with the run."""
+    from urllib.parse import quote
+
+    ids = (config["flow"], "runs", identity(event, run), "memory", kept["node"])
+    path = "/".join(quote(each, safe="") for each in ids)
+    call(config, f"/v1/flows/{path}", kept["given"], "PUT")
 
 
 def _first_place(folder: str) -> Json:

@@ -106,6 +106,25 @@ def test_the_app_is_the_flow_and_the_conversation_the_session(dify: Dify) -> Non
     assert dify.recalled("boat", flow="shared") == ["A third boat."]
 
 
+def test_what_is_recalled_is_recorded_with_the_run(dify: Dify) -> None:
+    dify.remember("My boat lies at berth 12.", run_id="before")
+    for asker, named in ((Asker(message="asked-1"), {}), (Asker(message=None), {"run_id": "asked-2"})):
+        said = [dify.recall(query, asker, **named) for query in ("Where is the boat?", "What is the boat's colour?")]
+        dify.recall("Where is the boat?", asker, **named)  # Dify repeats a node that failed
+        assert dify.remember("Where is the boat?", asker, **named).json["stored"]
+        run_id = asker.message or named["run_id"]
+
+        def nodes(run_id: str = run_id) -> list[dict[str, Any]]:
+            found: list[dict[str, Any]] = dify.api.get(f"/flows/app-1/runs/{run_id}/memory")["nodes"]
+            return found
+
+        wait_until(lambda: len(nodes()) == 2, 30, "both searches are recorded")
+        recorded = {node["query"]: node for node in nodes()}
+        first = recorded["Where is the boat?"]
+        assert first["messages"][0]["content"] == said[0].text
+        assert first["sources"][0]["message_ids"] == [each["message_id"] for each in said[0].json["memories"]]
+
+
 def test_nobody_recalls_what_another_user_or_app_said(dify: Dify) -> None:
     dify.remember("Anna's boat.")
     dify.remember("Bob's boat.", BOB)
@@ -280,4 +299,4 @@ def test_a_404_of_another_server_is_no_empty_search() -> None:
     with stand_in(), scripted([http_answer("404 Not Found", b"<html>")]) as other:
         api = sys.modules["memorybase_api"]
         with pytest.raises(api.Refused, match="not as memorybase does"):
-            api.Memory(other.url, "k").search("app-1", "boat", top_k=3, end_user="anna", session=None)
+            api.Memory(other.url, "k").search("app-1", "boat", top_k=3, min_score=0, end_user="anna", session=None)

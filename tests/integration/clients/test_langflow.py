@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,27 @@ def test_a_second_session_recalls_what_the_first_one_said(chat: Chat) -> None:
     assert "user: My boat lies at berth 12." in second.prompt
     assert chat.stored("s1") == ["My boat lies at berth 12."]
     assert chat.stored("s2", "assistant") == ["You said: Where is my boat?"]
+
+
+def test_what_the_prompt_got_is_recorded_with_the_run(chat: Chat) -> None:
+    def recorded(run_id: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = chat.api.get(f"/flows/{FLOW}/runs/{run_id}/memory")["nodes"]
+        return found
+
+    chat.say("My boat lies at berth 12.")
+    chat.say("The red boat lies at berth 13.", "s2", both={"end_user": "bob"})  # which the whole flow has
+    # Of a run that keeps no messages nothing is recorded, though another client may store a run of that id.
+    chat.say("Where is my boat?", run_id="private", graph={"persist_messages": False})
+    chat.api.capture("Hello", flow=FLOW, end_user_id="anna", run_id="private")
+    for scope in ("End user", "Flow"):
+        ran = chat.say("Where is my boat?", scope, run_id=scope, recall={"scope": scope})
+        wait_until(partial(recorded, scope), 30, "the record")
+        (node,) = recorded(scope)
+        assert (node["node_id"], node["query"]) == ("MemorybaseRecall-memory", "Where is my boat?")
+        assert node["messages"][0]["content"] in ran.prompt
+        assert "My boat lies at berth 12." in node["messages"][0]["content"]
+        assert {each["message_id"] for each in ran.memories["memories"]} == set(node["sources"][0]["message_ids"])
+    assert recorded("private") == []
 
 
 def test_the_flow_of_langflow_gets_a_memory_base_with_its_first_run(chat: Chat) -> None:

@@ -25,7 +25,7 @@ export const MIN_SCORE = 0.05;
 export const DEADLINE_SECONDS = 2;
 export const BACK_OFF_SECONDS = 10;
 
-const NODE_ID = "ai-sdk";
+const NODE_ID = "agent";
 const TOP_K = 30;
 const LONGEST_QUERY = 4_000; // characters
 const DELIVERY_SECONDS = 30;

@@ -329,6 +329,41 @@ def test_a_prompt_recalls_other_sessions_and_a_start_the_project(machine: Machin
     assert (elsewhere, itself, command) == ("", "", "")
 
 
+@pytest.mark.parametrize("kind", AGENTS)
+def test_what_was_recalled_is_recorded_with_its_turn(
+    machine: Machine, served: Served, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = session_of(machine, served, kind, "s-old")
+    old.user("Which port has the staging database?")
+    old.assistant("The staging database of shop listens on port 6543.")
+    stop(machine, old, last_assistant_message="The staging database of shop listens on port 6543.")
+    machine.settle()
+    monkeypatch.setattr(type(old), "moment", lambda _: hook.now())
+    transcript, agent = TRANSCRIPTS[kind](machine.home, "s-new"), kind.partition(" ")[0]
+    shown = [machine.run(agent, "SessionStart", **shared_fields(transcript), source="startup")]
+    for prompt in ("Hi", "What port does the staging database have?", "And the production database?"):
+        if prompt.startswith("And"):
+            blocked = "Which port has the staging database?"  # by another hook: the transcript does not have it
+            assert machine.run(agent, "UserPromptSubmit", **shared_fields(transcript), prompt=blocked) != ""
+            shown.append(machine.run(agent, "SessionStart", **shared_fields(transcript), source="compact"))
+        # For so short a prompt as the first nothing is recalled.
+        shown.append(machine.run(agent, "UserPromptSubmit", **shared_fields(transcript), prompt=prompt))
+        transcript.user(prompt)
+        transcript.assistant(f"I look for it: {prompt}")
+    stop(machine, transcript, last_assistant_message="I look for it: And the production database?")
+    machine.settle()
+
+    runs = dict.fromkeys(message["run_id"] for message in messages(served, "s-new"))
+    nodes = [served.api.get(f"/flows/{FLOW}/runs/{run}/memory")["nodes"] for run in runs]
+    assert [[node["node_id"] for node in each] for each in nodes] == [
+        ["SessionStart"], ["UserPromptSubmit"], ["SessionStart", "UserPromptSubmit"],
+    ]  # fmt: skip
+    given = [node["messages"][0]["content"] for each in nodes for node in each]
+    assert given == [json.loads(each)["hookSpecificOutput"]["additionalContext"] for each in shown if each]
+    assert all(node["sources"][0]["message_ids"] for each in nodes for node in each)
+    assert not list((machine.state / "given").iterdir())
+
+
 def test_cursor_recalls_at_the_start_of_a_session(machine: Machine, served: Served) -> None:
     machine.install("cursor", served.url, served.api.secret)
     old = cursor_fields("c-old", "g-1")
