@@ -1,4 +1,4 @@
-"""The hook that a coding agent runs. A script of its own: standard library only, Python 3.9 or later.
+"""The hook that a coding agent runs. With transcripts.py a script: standard library only, Python 3.9 or later.
 
     python -I -S hook.py --config FILE AGENT      an event, as JSON on standard input
     python -I -S hook.py --config FILE --drain    in the background: send what waits in the spool
@@ -47,9 +47,6 @@ STARTS = {"SessionStart", "sessionStart"}
 CAPTURES = {"Stop", "PreCompact", "SessionEnd"}  # Cursor's inputs have the texts; its transcript has no ids
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-# What an agent writes as a user's message although no user typed it.
-_NOT_TYPED = re.compile(r"<(command-|local-command-|bash-|ide_|task-notification|user-prompt-submit-hook)")
 
 
 class Away(Exception):
@@ -186,7 +183,7 @@ def recall(config: Json, agent: str, event: Json) -> str:
     found = search(config, query)
     hits = [hit for hit in found or [] if hit.get("session_id") != event["session"]][:RECALLED]
     text = describe(hits)
-    if found is not None and agent in READERS:  # Cursor recalls before it names a turn
+    if found is not None and agent != "cursor":  # which recalls before it names a turn
         with contextlib.suppress(OSError):
             keep_given(config, agent, event, given_of(config, event, query["query"], hits, text))
     if not text:
@@ -350,9 +347,10 @@ def _remove(path: str) -> None:
 def _send_waiting(config: Json, until: float) -> bool:
     """Send every event; whether memory is there."""
     groups: dict[str, list[tuple[str, Json]]] = {}
+    known = readers()
     for path in _waiting(config):
         event = read_json(path)
-        if event.get("agent") in READERS or event.get("text"):
+        if event.get("agent") in known or event.get("text"):
             groups.setdefault(_text(event.get("transcript")) if "said" in event else path, []).append((path, event))
         else:
             _remove(path)
@@ -419,6 +417,15 @@ def send_transcript(config: Json, event: Json, until: float) -> int:
     return capture.stored
 
 
+def readers() -> dict[str, Callable[[Json, Json], Iterator[Json]]]:
+    """What reads a line of an agent's transcript: from the file beside this one, since a script has no package."""
+    import runpy
+
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcripts.py")
+    found: dict[str, Callable[[Json, Json], Iterator[Json]]] = runpy.run_path(beside)["READERS"]
+    return found
+
+
 class Capture:
     """Reads a transcript from where the last capture ended. The place is kept in a file, and may be lost: then the
     transcript is sent again, and memory skips what it has."""
@@ -429,6 +436,7 @@ class Capture:
         self._state_file = os.path.join(config["state_dir"], "transcripts", f"{name}.json")
         self._state = read_json(self._state_file) or _first_place(os.path.dirname(self._state_file))
         self._saved = self._state.get("offset")
+        self._entries = readers()[event["agent"]]
         self._messages: list[Json] = []
         self._given: list[tuple[str, Json]] = []  # to record, by run
         self.answer = _text(self._state.get("answer"))  # the beginning of the newest answer that was read
@@ -442,7 +450,7 @@ class Capture:
             for line in lines(file):
                 if time.monotonic() > until:
                     raise Away("the transcript was not read to its end in time; the next event continues")
-                for entry in READERS[self.event["agent"]](line, state.setdefault("context", {})):
+                for entry in self._entries(line, state.setdefault("context", {})):
                     self._take(entry)
                 state["offset"] = file.tell()
                 chars = sum(len(message["content"] or "") for message in self._messages)
@@ -598,88 +606,6 @@ def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
     if not stored:
         raise Refused(reason)
     return sum(stored)
-
-
-# Transcripts
-
-
-NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
-
-
-def claude_entries(line: Json, _: Json) -> Iterator[Json]:
-    """Claude Code: {uuid, type, message} a line. Lines of subagents, summaries and notes are skipped."""
-    message, kind, queued = line.get("message"), line.get("type"), line.get("attachment")
-    queued = queued if kind == "attachment" and isinstance(queued, dict) else {}
-    if (queued.get("type"), queued.get("commandMode", "prompt")) == ("queued_command", "prompt"):
-        kind, message = "user", {"content": queued.get("prompt")}  # typed while the agent was at work
-    if kind not in ("user", "assistant") or not isinstance(message, dict) or not isinstance(line.get("uuid"), str):
-        return
-    if any(line.get(mark) for mark in NOT_SAID):
-        return
-    common = {
-        name: line.get(key) for name, key in (("timestamp", "timestamp"), ("cwd", "cwd"), ("branch", "gitBranch"))
-    }
-    common["model"] = message.get("model")
-    content = message.get("content")
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    blocks = [block for block in parts if isinstance(block, dict)] if isinstance(parts, list) else []
-    typed = [_typed(_text(block.get("text"))) for block in blocks if block.get("type") == "text"]
-    text = "\n\n".join(part for part in typed if part)
-    if text:
-        yield {"role": kind, "id": line["uuid"], "text": text, **common}
-    for block in blocks:
-        call = _text(block.get("id")) or _text(block.get("tool_use_id"))
-        named = {"role": "tool", "id": f"{line['uuid']}:{call}", "call": call, **common}
-        if block.get("type") == "tool_use":
-            yield {**named, "name": _text(block.get("name")), "text": json.dumps(block.get("input"))}
-        elif block.get("type") == "tool_result":
-            yield {**named, "text": _flat(block.get("content"))}
-
-
-def _typed(text: str) -> str:
-    """The text without what the agent added; empty if that is all."""
-    text = _REMINDER.sub("", text).strip()
-    return "" if _NOT_TYPED.match(text) else text
-
-
-def _flat(content: Any) -> str:
-    """The text of a content that is a string or a list of parts."""
-    if isinstance(content, list):
-        return "\n".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else "" if content is None else json.dumps(content)
-
-
-CODEX_SAID = {"user_message": "user", "agent_message": "assistant", "UserMessage": "user", "AgentMessage": "assistant"}
-
-
-def codex_entries(line: Json, context: Json) -> Iterator[Json]:
-    """Codex: {timestamp, type, payload} a line. What was said is in events: completed items with ids, or, in older
-    threads, messages without. The model's items repeat it among instructions; only tool calls are taken from them."""
-    kind, payload = line.get("type"), line.get("payload")
-    if not isinstance(payload, dict):
-        return
-    if kind == "turn_context":
-        context["model"] = payload.get("model")
-    common = {"timestamp": line.get("timestamp"), "model": context.get("model")}
-    what = payload.get("type")
-    if kind == "event_msg":
-        said = payload.get("item") if what == "item_completed" else payload
-        said = said if isinstance(said, dict) else {}
-        role = CODEX_SAID.get(_text(said.get("type")))
-        text = _typed(_text(said.get("message")) or _flat(said.get("content")))
-        if role and text:
-            name = _text(said.get("id")) or digest(f"{line.get('timestamp')} {role} {text}")[:32]
-            yield {"role": role, "id": name, "text": text, **common}
-    elif kind == "response_item" and isinstance(payload.get("call_id"), str):
-        call = {"role": "tool", "call": payload["call_id"], **common}
-        if _text(what).endswith("_output"):
-            yield {**call, "id": f"{payload['call_id']}:result", "text": _flat(payload.get("output"))}
-        elif _text(what).endswith("_call"):
-            given = payload.get("arguments") or payload.get("input") or payload.get("action")
-            yield {**call, "id": payload["call_id"], "name": _text(payload.get("name")) or what, "text": _flat(given)}
-
-
-READERS: dict[str, Callable[[Json, Json], Iterator[Json]]] = {"claude-code": claude_entries, "codex": codex_entries}
 
 
 if __name__ == "__main__":

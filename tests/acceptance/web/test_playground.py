@@ -62,6 +62,7 @@ class TestResults:
         best.get_by_text(re.compile("^Why ")).click()
         expect(best.get_by_role("row").first).to_contain_text("Start: few messages are ever the right one")
         expect(best.get_by_role("row").last).to_contain_text("Score")
+        reader.page.get_by_text(re.compile("that fits? less")).click()
         expect(results.get_by_text("2 alike").first).to_be_visible()  # the question was asked three times
 
     def test_a_meter_is_as_long_as_its_score_and_weak_is_grey(self, window: Window) -> None:

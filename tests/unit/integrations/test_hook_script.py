@@ -15,12 +15,12 @@ import pytest
 
 from memorybase.integrations.coding_agents import hook
 
-SOURCE = Path(hook.__file__).read_text(encoding="utf-8")
+FILES = (Path(hook.__file__), Path(hook.__file__).with_name("transcripts.py"))
 NEWER = {"tomllib"}  # modules that Python 3.9 does not have
 
 
 def imported() -> set[str]:
-    nodes = list(ast.walk(ast.parse(SOURCE)))
+    nodes = [node for file in FILES for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
     plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     return {name.split(".")[0] for name in plain | {str(n.module) for n in nodes if isinstance(n, ast.ImportFrom)}}
 
@@ -30,7 +30,8 @@ def test_it_imports_the_standard_library_only() -> None:
 
 
 def test_it_has_the_grammar_of_python_3_9() -> None:
-    ast.parse(SOURCE, feature_version=(3, 9))
+    for file in FILES:
+        ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 9))
 
 
 def test_its_start_imports_neither_http_nor_processes() -> None:
