@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from importlib import metadata
 from typing import Any
 from uuid import UUID
 
@@ -400,35 +395,6 @@ def test_the_rate_of_a_key_is_limited(api_settings: Settings) -> None:
     assert "rate_limited" in text  # the tool's own call
     assert answer.status_code == 429
     assert "retry-after" in answer.headers
-
-
-@pytest.mark.slow
-def test_without_the_extra_the_api_works_and_has_no_mcp() -> None:
-    script = """
-import sys
-sys.modules["mcp"] = sys.modules["mcp_types"] = None
-from pathlib import Path
-from harness.api import open_api
-from memorybase.settings import Settings
-with open_api(Settings(data_dir=Path(sys.argv[1]), embedding_model="fake", api_key="k")) as api:
-    api.flow()
-    print(api.client.post("/mcp", json={}).status_code)
-"""
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [sys.executable, "-c", script, folder],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-
-    assert done.stdout.strip() == "404", done.stderr
-
-
-@pytest.mark.slow
-def test_an_sdk_that_is_too_old_counts_as_none(api_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "version", lambda _: "1.28.1")
-    with serve_api(api_settings, mcp=True) as served:
-        assert post(served).status_code == 404
 
 
 @pytest.mark.slow
