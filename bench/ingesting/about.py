@@ -16,7 +16,7 @@ from ingesting.texts import Corpus
 from memorybase import __version__
 from memorybase.settings import Settings
 
-PACKAGES = ("chromadb", "celery", "fastapi", "onnxruntime", "sentence-transformers", "sqlalchemy", "torch")
+PACKAGES = ("chromadb", "celery", "fastapi", "onnxruntime", "sqlalchemy")
 
 
 def machine() -> Figures:
