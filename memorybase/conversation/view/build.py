@@ -17,8 +17,8 @@ from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.images import keep_newest_images
 from memorybase.conversation.view.limits import Limits, Used
 from memorybase.conversation.view.parts import accepted
-from memorybase.conversation.view.records import Kind, Record, Role, with_files
-from memorybase.conversation.view.rendering import Align, Format, align, message_ids, to_langchain, to_openai
+from memorybase.conversation.view.records import Kind, Record, Role, message_ids, with_files
+from memorybase.conversation.view.rendering import Align, Format, align, to_langchain, to_openai
 from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.tool_results import Clearing, clear_tool_results
@@ -335,8 +335,11 @@ def _prompts_first(records: Sequence[Record], prompt_ids: set[str]) -> list[Reco
 def _with_files(records: Sequence[Record], resolve: FileResolver, notes: _Notes) -> list[Record]:
     attached: list[Record] = []
     for record in records:
-        shown, is_stub = with_files(record, resolve) if record.files else (record, False)
-        attached.append(shown)
+        if not record.files:
+            attached.append(record)
+            continue
+        shown, is_stub = with_files(record, resolve)
+        attached += _with_accepted_parts([shown], notes)  # such as no image in an answer
         if is_stub:
             notes.degraded.append(FILE_DEGRADED)
     return attached

@@ -11,6 +11,7 @@ from harness.what_models_take import refusals
 
 from memorybase.conversation import Record, ViewOptions
 from memorybase.conversation.view.build import View, build_view
+from memorybase.conversation.view.files import read_files
 from memorybase.conversation.view.limits import Limits
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
@@ -190,6 +191,19 @@ def test_an_image_of_a_result_is_moved_into_a_users_message() -> None:
     assert seen.messages[2]["content"] == "[image] in the next message"
     assert seen.messages[4]["content"] == [image]
     assert seen.sources[4].message_ids == ("m3",)
+
+
+def test_a_file_of_an_answer_is_a_line_and_one_of_a_result_is_moved() -> None:
+    def with_file(message: dict[str, Any], seq: int) -> Record:
+        files = read_files([{"url": "https://x.org/cat.png", "content_type": "image/png"}])
+        return Record.from_openai(message, id=f"m{seq}", seq=seq, files=files)
+
+    seen = build_view([with_file(each, seq) for seq, each in enumerate([asked(), called("c"), result("c"), said()], 1)])
+
+    assert refusals(seen.messages) == []
+    assert [one["role"] for one in seen.messages] == ["user", "assistant", "tool", "user", "assistant"]
+    assert [one["content"] for one in seen.messages[1::3]] == ["[image: cat.png]", "[image: cat.png]\nHere."]
+    assert seen.report.replaced_parts == 2
 
 
 def test_what_is_pruned_message_by_message_is_accepted_too() -> None:
