@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from memorybase.conversation.view.parts import stub_of
-from memorybase.conversation.view.records import Record, content_says, parts_of, plain, text_part
+from memorybase.conversation.view.records import Record, content_says, message_ids, parts_of, plain, text_part
 from memorybase.conversation.view.turns import Exchange, Paired, drop_unpaired_tool_messages, exchanges_of
 
 MOVED = "in the next message"
@@ -51,8 +51,7 @@ def _in_order(records: Sequence[Record], exchange: Exchange) -> list[Record]:
         text, parts = _text_and_rest(result)
         results.append(result if not parts else result.with_content(text))
         if parts:
-            kept = replace(result, role="user", content=parts, tool_call_id=None, name=None)
-            moved.append(replace(kept, message_ids=tuple(result.message_ids) or (result.id,)))
+            moved.append(replace(result, role="user", content=parts, tool_call_id=None, name=None))
     return [_joined(calling, ids), *results, *moved]
 
 
@@ -61,8 +60,11 @@ def _whole(result: Record, more: Sequence[Record]) -> Record:
     if not more:
         return result
     content = plain([part for each in (result, *more) for part in parts_of(each.content)])
-    ids = tuple(one for each in (result, *more) for one in each.message_ids or (each.id,))
-    return replace(result, content=content, message_ids=ids)
+    return replace(result, content=content, message_ids=_ids_of([result, *more]))
+
+
+def _ids_of(records: Sequence[Record]) -> tuple[str, ...]:
+    return tuple(each for record in records for each in message_ids(record))
 
 
 def _distinct_ids(calling: Sequence[Record]) -> list[list[str]]:
@@ -93,8 +95,7 @@ def _joined(calling: Sequence[Record], ids: Sequence[Sequence[str]]) -> Record:
         return first if calls == list(first.tool_calls) else replace(first, tool_calls=calls)
     contents = [record.content for record in calling if content_says(record.content)]
     content = plain([part for each in contents for part in parts_of(each)]) if contents else None
-    stored = tuple(one for record in calling for one in record.message_ids or (record.id,))
-    return replace(first, content=content, tool_calls=calls, message_ids=stored)
+    return replace(first, content=content, tool_calls=calls, message_ids=_ids_of(calling))
 
 
 def _text_and_rest(result: Record) -> tuple[Any, list[dict[str, Any]]]:

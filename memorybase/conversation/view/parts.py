@@ -7,20 +7,19 @@ Anthropic's Messages API, and of LangChain's content blocks.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from memorybase.conversation.view.files import url_label
 from memorybase.conversation.view.records import Record, plain, text_part
+from memorybase.conversation.view.tokens import IMAGE_TYPES
 
 Part = dict[str, Any]
 
 _THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
 _CALLS = frozenset({"tool_use", "tool_call"})
 _TEXTS = frozenset({"input_text", "output_text"})
-_IMAGES = frozenset({"image", "image_url", "input_image"})
 _FILES = frozenset({"file", "input_file", "document"})
 
 
@@ -68,10 +67,7 @@ class _Reading:
         if any(call.get("id") == part.get("id") for call in self.calls):
             return
         arguments = part.get("input", part.get("args", part.get("arguments")))
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments if arguments is not None else {}, ensure_ascii=False)
-        function = {"name": str(part.get("name") or ""), "arguments": arguments}
-        self.calls.append({"id": str(part.get("id") or ""), "type": "function", "function": function})
+        self.calls.append({"id": str(part.get("id") or ""), "name": part.get("name"), "args": arguments})
 
     def _read_result(self, part: Part) -> None:
         content = part.get("content")
@@ -110,9 +106,9 @@ def _may_have(role: str, part: Part) -> bool:
 def _translated(part: Part) -> Part:
     """The part of chat completions; any other type is returned as it is."""
     kind = part.get("type")
-    if kind in _TEXTS or (kind not in {"text", "refusal"} | _IMAGES | _FILES and isinstance(part.get("text"), str)):
+    if kind in _TEXTS or (kind not in {"text", "refusal"} | IMAGE_TYPES | _FILES and isinstance(part.get("text"), str)):
         return text_part(part["text"])
-    if kind in _IMAGES:
+    if kind in IMAGE_TYPES:
         return _image(part)
     if kind in _FILES:
         return _file(part)

@@ -93,6 +93,13 @@ class Record:
         return replace(self, content=content)
 
 
+def message_ids(record: Record) -> tuple[str, ...]:
+    """The stored messages that the record stands for."""
+    if record.message_ids:
+        return tuple(record.message_ids)
+    return (record.id,) if record.kind == "history" else ()
+
+
 def content_says(content: Content) -> bool:
     """Whether the content has more than white space."""
     if isinstance(content, str):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from memorybase.conversation.view.arrangement import arrange
-from memorybase.conversation.view.records import Kind, Record, call_parts, parts_of
+from memorybase.conversation.view.records import Kind, Record, call_parts, message_ids, parts_of
 from memorybase.conversation.view.turns import exchanges_of
 
 Align = Literal["none", "user_first", "strict"]
@@ -42,13 +42,6 @@ def align(records: Sequence[Record], how: Align) -> Aligned:
     arranged = arrange(left)
     removed += arranged.removed
     return Aligned(_merged(arranged.records) if how == "strict" else arranged.records, removed)
-
-
-def message_ids(record: Record) -> tuple[str, ...]:
-    """The stored messages that the record stands for."""
-    if record.message_ids:
-        return tuple(record.message_ids)
-    return (record.id,) if record.kind == "history" else ()
 
 
 def to_openai(record: Record) -> dict[str, Any]:
