@@ -184,16 +184,18 @@ async def _execution_in_path(request: Request, execution_id: Annotated[str, _Ext
     return ids.CallerId.of(_user_of(request), "node_execution", path_text(execution_id), name="execution_id")
 
 
-async def _name_in_path(name: Annotated[str, Path()]) -> str:
-    decoded = path_text(name)
-    validation.check_text(decoded, "name")
+def _text_in_path(sent: str, field: str) -> str:
+    decoded = path_text(sent)
+    validation.check_text(decoded, field)
     return decoded
+
+
+async def _name_in_path(name: Annotated[str, Path()]) -> str:
+    return _text_in_path(name, "name")
 
 
 async def _node_in_path(node_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]) -> str:
-    decoded = path_text(node_id)
-    validation.check_text(decoded, "node_id")
-    return decoded
+    return _text_in_path(node_id, "node_id")
 
 
 async def _run_in_query(
