@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from memorybase import tracing
@@ -103,6 +103,7 @@ class Claim:
     to_seq: int
     start_seq: int
     audit: bool
+    audit_at: datetime | None  # as it was scheduled before anything was read
     dirty: int  # the count of edits before anything was read
     job_cap: int | None
     retried: bool  # an earlier attempt may have left chunks that are in no ledger
@@ -146,6 +147,7 @@ def new_claim(
         to_seq=job.to_seq,
         start_seq=progress.start_seq,
         audit=job.audit,
+        audit_at=progress.audit_at,
         dirty=progress.dirty,
         job_cap=progress.job_cap,
         retried=job.attempts > 1 or job.outages > 0,

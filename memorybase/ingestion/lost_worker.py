@@ -97,7 +97,7 @@ def _give_up_on_last_message(
         return
     generation = memory_bases.fetch_generation(db, base.id, progress.generation)
     if job.kind == JobKind.REPAIR:
-        suspects = ledger.messages_to_write(
+        suspects, _ = ledger.messages_to_write(
             db,
             progress_id=progress.id,
             flow_id=progress.flow_id,
@@ -106,6 +106,7 @@ def _give_up_on_last_message(
             start_seq=progress.start_seq,
             cursor_seq=progress.cursor_seq,
             limit=1,
+            max_bytes=0,
         )
     else:
         suspects = sessions.fetch_range(

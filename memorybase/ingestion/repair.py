@@ -62,7 +62,7 @@ def repair(services: Services, claim: Claim, keeper: LeaseKeeper) -> None:
 def _difference(services: Services, claim: Claim, lost: set[UUID]) -> LedgerDifference:
     limit = min(services.settings.job_max_messages, claim.job_cap or services.settings.job_max_messages)
     with services.database.reading() as db:
-        write = ledger.messages_to_write(
+        write, is_all = ledger.messages_to_write(
             db,
             progress_id=claim.progress_id,
             flow_id=claim.flow_id,
@@ -72,11 +72,12 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> LedgerDiff
             cursor_seq=claim.from_seq,
             also=sorted(lost)[:limit],  # the next audit finds the rest
             limit=limit,
+            max_bytes=services.settings.job_max_bytes,
         )
         deleted = ledger.obsolete_entries(db, claim.progress_id, limit=limit)
         entries = ledger.entries(db, claim.progress_id, [m.id for m in write])
         orphaned = dead_letters.dead_letters_without_message(db, claim.progress_id)
-    complete = len(write) < limit and len(deleted) < limit and len(lost) <= limit
+    complete = is_all and len(deleted) < limit and len(lost) <= limit
     return LedgerDifference(write, list(entries.values()), deleted, orphaned, complete)
 
 
@@ -147,8 +148,8 @@ def _record(
             "total_processed": progress.total_processed - len(removed),
             "total_chunks": progress.total_chunks - sum(held.chunks for held in removed),
         }
-        if claim.audit and difference.complete and (progress.audit_at is None or progress.audit_at <= now):
-            # An audit scheduled for later may be for a write that came after this audit read the store.
+        if claim.audit and difference.complete and progress.audit_at in (None, claim.audit_at):
+            # Any other audit was asked for since, and may be for a write that came after this one read the store.
             changes |= {"audit_at": None, "renamed_from": None}
         if difference.complete:
             # Edits counted since the claim may have come after this repair read the messages.

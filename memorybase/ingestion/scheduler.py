@@ -104,12 +104,7 @@ def next_range(db: OrmSession, settings: Settings, progress: AnyProgress, captur
         to_seq=progress.target_seq,
         at_most=at_most + 1,
     )
-    messages = size = 0
-    for item in sizes[:at_most]:
-        size += item.text_bytes
-        if messages and size > settings.job_max_bytes:
-            break
-        messages += 1
+    messages = sessions.count_within(sizes[:at_most], settings.job_max_bytes)
     # If all fit, the job ends at the target, beyond messages after the last counted one.
     return JobRange(progress.target_seq if messages == len(sizes) else sizes[messages - 1].seq, messages)
 

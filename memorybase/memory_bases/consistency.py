@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 from uuid import UUID
@@ -21,13 +22,15 @@ from memorybase.queries.store_health import failing_stores
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
-from memorybase.vectors.store import CollectionRef
+from memorybase.vectors.store import CollectionRef, batches
 from memorybase.vectors.visibility import unreachable_ids
 from memorybase.webhooks import events
 
 log = get_logger(__name__)
 
 SHOWN_IDS = 20
+KEPT_EXTRA = 100_000  # a repair deletes these, the next one the rest
+SESSION_PAGE = 500
 PROBE_BATCH = 1_000  # chunks queried between two reports of progress, half a second
 
 OnProgress = Callable[[int, int], object]  # chunks queried so far, chunks in total
@@ -52,22 +55,24 @@ class Mismatch:
     extra_ids: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Differences:
-    """The result of a comparison by chunk: missing chunks by session row, and extra chunks.
+    """The result of a comparison by chunk. `missing` counts chunks and `without_tokens` messages, by session row.
 
-    `without_tokens` counts the messages without token vectors by session row. `altered`: as in Mismatch.
+    `extra` has at most KEPT_EXTRA of the `extra_count` chunks. `altered`: as in Mismatch.
     """
 
-    expected: int
-    found: int
-    missing: dict[str, UUID]
-    extra: set[str]
-    without_tokens: dict[UUID, int]
+    expected: int = 0
+    found: int = 0
+    missing: Counter[UUID] = field(default_factory=Counter)
+    missing_ids: list[str] = field(default_factory=list)  # at most SHOWN_IDS
+    extra_count: int = 0
+    extra: set[str] = field(default_factory=set)
+    without_tokens: dict[UUID, int] = field(default_factory=dict)
     altered: set[str] = field(default_factory=set)
 
     def __bool__(self) -> bool:
-        return bool(self.missing or self.extra or self.without_tokens or self.altered)
+        return bool(self.missing or self.extra_count or self.without_tokens or self.altered)
 
 
 def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch:
@@ -84,11 +89,11 @@ def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch
         state="mismatch" if differences else "ok",
         expected=differences.expected,
         found=differences.found,
-        missing=len(differences.missing),
-        extra=len(differences.extra),
+        missing=differences.missing.total(),
+        extra=differences.extra_count,
         altered=len(differences.altered),
         missing_token_vectors=sum(differences.without_tokens.values()),
-        missing_ids=sorted(differences.missing)[:SHOWN_IDS],
+        missing_ids=sorted(differences.missing_ids),
         extra_ids=sorted(differences.extra)[:SHOWN_IDS],
     )
 
@@ -96,21 +101,17 @@ def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch
 def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differences:
     """Compare the serving generation by chunk id, and its newest chunks by text; store whether it differs.
 
-    Raises VectorStoreUnavailable.
+    In pages: it holds a number for each session, not the ids. Raises VectorStoreUnavailable.
     """
-    stored: set[str] | None
+    found = Differences()
+    stored: Counter[UUID] | None
     try:
-        stored = {chunk for page in services.vectors.iter_ids(ref) for chunk in page}
+        stored = _compare_stored(services, base, ref, found)
     except errors.CollectionMissing:
-        stored = None
-    # Read the store first: chunks of a later advance are looked up again below.
-    found = _differences(services, base, stored)
-    if found:
-        found = _compare_again(services, base, ref, found)
-    if stored is not None:
-        found = replace(found, altered=_altered_chunks(services, base, ref, stored))
+        found, stored = Differences(), None
+    _compare_expected(services, base, ref, stored, found)
     with services.database.transaction() as db:
-        now, missing = clock.now(db), None if stored is None else len(found.missing)
+        now, missing = clock.now(db), None if stored is None else found.missing.total()
         began = memory_bases.set_mismatch(
             db, base.id, base.serving, bool(found), now, missing=missing, stored=found.found
         )
@@ -118,67 +119,117 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
     return found
 
 
-def _altered_chunks(services: Services, base: MemoryBase, ref: CollectionRef, stored: set[str]) -> set[str]:
-    try:
-        newest = compare_newest(services, base, ref)
-    except errors.CollectionMissing:
-        return set()
-    return newest.altered | (newest.unreadable & stored)
+def _compare_stored(services: Services, base: MemoryBase, ref: CollectionRef, found: Differences) -> Counter[UUID]:
+    """Find altered chunks and those that the ledger does not name; how many of the others each session row has."""
+    counts: Counter[UUID] = Counter()
+    newest = compare_newest(services, base, ref)
+    found.altered |= newest.altered
+    for page in services.vectors.iter_ids(ref):
+        found.found += len(page)
+        found.altered |= newest.unreadable.intersection(page)
+        with services.database.reading() as db:
+            owners = _owners(db, base, page)
+        counts.update(owners.values())
+        if unknown := set(page) - owners.keys():
+            # Two systems cannot be read at one moment: an extra chunk is one that differs both times.
+            unknown &= services.vectors.stored_ids(ref, sorted(unknown))
+            with services.database.reading() as db:
+                busy = cursors.busy_sessions(db, base.id, base.serving)
+                unknown -= _owners(db, base, sorted(unknown)).keys()
+                unknown -= chunks_in_flight(db, base, unknown, busy)
+            found.extra_count += len(unknown)
+            found.extra.update(sorted(unknown)[: KEPT_EXTRA - len(found.extra)])
+    return counts
 
 
-def _compare_again(services: Services, base: MemoryBase, ref: CollectionRef, first: Differences) -> Differences:
-    """Two systems cannot be read at one moment: keep only what differs both times."""
-    present: set[str] | None
-    try:
-        present = services.vectors.stored_ids(ref, sorted(first.missing.keys() | first.extra))
-    except errors.CollectionMissing:
-        present = None
-    second = _differences(services, base, present)
-    missing = {chunk: row for chunk, row in first.missing.items() if chunk in second.missing}
-    return Differences(first.expected, first.found, missing, first.extra & second.extra, second.without_tokens)
-
-
-def _differences(services: Services, base: MemoryBase, stored: set[str] | None) -> Differences:
-    """Compare with the ledger, without sessions in flight. `stored` None: there is no collection."""
-    with services.database.reading() as db:
-        expected = _expected(db, base)
-        if stored is None:  # no job writes to a missing collection
-            return Differences(len(expected), 0, expected, set(), {})
-        busy = cursors.busy_sessions(db, base.id, base.serving)
-        missing = {chunk: row for chunk, row in expected.items() if chunk not in stored and row not in busy}
-        extra = stored - expected.keys()
-        if extra and busy:
-            extra -= chunks_in_flight(db, base, extra, busy)
-        counts = token_vectors.count_missing_by_session(db, base.id, base.serving)
-    without_tokens = {row: count for row, count in counts.items() if row not in busy}
-    return Differences(len(expected), len(stored), missing, extra, without_tokens)
-
-
-def _expected(db: OrmSession, base: MemoryBase) -> dict[str, UUID]:
-    """The chunks of the serving generation according to the ledger, each with its session row."""
+def _owners(db: OrmSession, base: MemoryBase, chunks: Sequence[str]) -> dict[str, UUID]:
+    """The session rows of those of these chunks that the ledger of the serving generation names."""
+    parsed = {chunk: found for chunk in chunks if (found := chunk_ids.parse_chunk_id(chunk)) is not None}
+    held = ledger.held_chunks(db, base.id, base.serving, {chunk.message_id for chunk in parsed.values()})
     return {
-        chunk: progress_id
-        for progress_id, held in ledger.entries_of_generation(db, base.id, base.serving)
-        for chunk in chunk_ids.chunk_ids(base.id, held.message_id, held.version, held.chunks)
+        id_: owner
+        for id_, chunk in parsed.items()
+        if chunk.base_id == base.id and (owner := held.get((chunk.message_id, chunk.version, chunk.index))) is not None
     }
+
+
+def _compare_expected(
+    services: Services, base: MemoryBase, ref: CollectionRef, stored: Counter[UUID] | None, found: Differences
+) -> None:
+    """Find what is missing: chunks of sessions that have fewer than they should, and token vectors. `stored` None:
+    there is no collection, and nobody writes to it."""
+    after: UUID | None = None
+    while page := _page_of_sessions(services, base, after):
+        after = max(page)
+        found.expected += sum(page.values())
+        if stored is None:
+            found.missing.update({row: count for row, count in page.items() if count})
+            for row in page:
+                if len(found.missing_ids) < SHOWN_IDS:
+                    _show_missing(found, _expected(services, base, row))
+            continue
+        for row in [row for row, count in page.items() if stored[row] < count]:
+            if missing := _missing_of_session(services, base, ref, row):
+                found.missing[row] = len(missing)
+                _show_missing(found, missing)
+        with services.database.reading() as db:
+            without_tokens = token_vectors.count_missing_by_session(db, list(page))
+            busy = cursors.busy_sessions(db, base.id, base.serving) if without_tokens else set()
+        found.without_tokens |= {row: count for row, count in without_tokens.items() if row not in busy}
+
+
+def _page_of_sessions(services: Services, base: MemoryBase, after: UUID | None) -> dict[UUID, int]:
+    with services.database.reading() as db:
+        return cursors.chunks_by_session(db, base.id, base.serving, after=after, limit=SESSION_PAGE)
+
+
+def _missing_of_session(services: Services, base: MemoryBase, ref: CollectionRef, row: UUID) -> set[str]:
+    """The chunks that the ledger names before and after the store was read without them."""
+    expected = _expected(services, base, row)
+    try:
+        missing = set(expected) - services.vectors.stored_ids(ref, expected)
+    except errors.CollectionMissing:  # since; the next comparison says so
+        return set()
+    with services.database.reading() as db:
+        if row in cursors.busy_sessions(db, base.id, base.serving):
+            return set()
+        return missing & _owners(db, base, sorted(missing)).keys()
+
+
+def _expected(services: Services, base: MemoryBase, row: UUID) -> list[str]:
+    """The chunks of a session according to the ledger."""
+    with services.database.reading() as db:
+        held = ledger.entries_of_session(db, row)
+    return [
+        chunk for each in held for chunk in chunk_ids.chunk_ids(base.id, each.message_id, each.version, each.chunks)
+    ]
+
+
+def _show_missing(found: Differences, chunks: Iterable[str]) -> None:
+    found.missing_ids += sorted(chunks)[: SHOWN_IDS - len(found.missing_ids)]
 
 
 def find_unreachable_chunks(
     services: Services, base: MemoryBase, ref: CollectionRef, on_progress: OnProgress
-) -> dict[str, UUID]:
-    """Chunks that no vector search reaches, with their session row; only of sessions without active work.
+) -> Counter[UUID]:
+    """How many chunks no vector search reaches, by session row; only of sessions without active work.
 
-    Also those that are missing.
-    One query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and CollectionMissing.
+    Also those that are missing. One query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and
+    CollectionMissing.
     """
+    unreachable: Counter[UUID] = Counter()
     with services.database.reading() as db:
+        total = cursors.chunks_of_generation(db, base.id, base.serving)
         busy = cursors.busy_sessions(db, base.id, base.serving)
-        settled = {chunk: row for chunk, row in _expected(db, base).items() if row not in busy}
-    chunks, unreachable = list(settled), set[str]()
-    for start in range(0, len(chunks), PROBE_BATCH):
-        unreachable |= unreachable_ids(services.vectors, ref, chunks[start : start + PROBE_BATCH])
-        on_progress(min(start + PROBE_BATCH, len(chunks)), len(chunks))
-    return {chunk: settled[chunk] for chunk in unreachable}
+    queried, after = 0, None
+    while page := _page_of_sessions(services, base, after):
+        after = max(page)
+        chunks = {chunk: row for row in page if row not in busy for chunk in _expected(services, base, row)}
+        for batch in batches(list(chunks), PROBE_BATCH):
+            unreachable.update(chunks[chunk] for chunk in unreachable_ids(services.vectors, ref, batch))
+            queried += len(batch)
+            on_progress(min(queried, total), total)
+    return unreachable
 
 
 def compare_counts(services: Services) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -60,8 +60,7 @@ def reconcile_base(
         differences = compare(services, base, ref)
         if not services.vectors.collection_exists(ref):
             return _result(base, "gone", differences)
-        unreachable = find_unreachable_chunks(services, base, ref, on_progress)
-        hidden = {chunk: row for chunk, row in unreachable.items() if chunk not in differences.missing}
+        hidden = find_unreachable_chunks(services, base, ref, on_progress) - differences.missing
         if not differences and not hidden:
             return _result(base, "ok", differences)
         marked, removed = _repair(services, base, ref, differences, hidden) if repair else (0, 0)
@@ -69,7 +68,7 @@ def reconcile_base(
         return Reconciled(base.id, base.name, "unavailable")
     except errors.CollectionMissing:
         return Reconciled(base.id, base.name, "gone")
-    return _result(base, "mismatch", differences, len(hidden), marked, removed)
+    return _result(base, "mismatch", differences, hidden.total(), marked, removed)
 
 
 def _result(
@@ -82,13 +81,13 @@ def _result(
 ) -> Reconciled:
     return Reconciled(
         base.id, base.name, state, differences.expected, differences.found,
-        len(differences.missing), len(differences.extra), hidden, marked, removed,
+        differences.missing.total(), differences.extra_count, hidden, marked, removed,
         sum(differences.without_tokens.values()), len(differences.altered),
     )  # fmt: skip
 
 
 def _repair(
-    services: Services, base: MemoryBase, ref: CollectionRef, differences: Differences, hidden: Mapping[str, UUID]
+    services: Services, base: MemoryBase, ref: CollectionRef, differences: Differences, hidden: Collection[UUID]
 ) -> tuple[int, int]:
     extra = {chunk: chunk_ids.parse_chunk_id(chunk) for chunk in differences.extra}
     messages = sorted({parsed.message_id for parsed in extra.values() if parsed})
@@ -98,7 +97,7 @@ def _repair(
     stray = sorted(chunk for chunk, parsed in extra.items() if parsed is None or parsed.message_id not in known)
     if stray:
         services.vectors.delete(ref, stray)
-    differing = {*differences.missing.values(), *known.values(), *hidden.values(), *differences.without_tokens}
+    differing = {*differences.missing, *known.values(), *hidden, *differences.without_tokens}
     marked = sum(_mark(services, progress_id) for progress_id in sorted(differing))
     log.info("store_reconciled", memory_base_id=str(base.id), sessions_marked=marked, chunks_removed=len(stray))
     return marked, len(stray)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert_into
 from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, Message, SessionProgress
 from memorybase.queries.memory_bases import AnyBase
-from memorybase.queries.sessions import CountedMessage, counted, counted_columns
+from memorybase.queries.sessions import CountedMessage, MessageSize, count_within, counted, counted_columns
 
 Entry = LedgerEntry
 # Dead letters in these states are not tried again.
@@ -202,15 +202,20 @@ def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
     )
 
 
-def entries_of_generation(db: OrmSession, base_id: UUID, generation: int) -> Iterator[tuple[UUID, HeldMessage]]:
-    """Every entry with its session row, streamed."""
-    rows = db.execute(
-        sa.select(Entry.progress_id, Entry.message_id, Entry.version, Entry.chunks)
-        .where(Entry.memory_base_id == base_id, Entry.generation == generation)
-        .execution_options(yield_per=5_000)
-    )
-    for progress_id, message_id, version, chunks in rows:
-        yield progress_id, HeldMessage(message_id, version, chunks)
+def held_chunks(
+    db: OrmSession, base_id: UUID, generation: int, message_ids: Collection[UUID]
+) -> dict[tuple[UUID, int, int], UUID]:
+    """The generation's chunks of these messages, by message, version and index, each with its session row."""
+    of_generation = (Entry.memory_base_id == base_id, Entry.generation == generation)
+    columns = sa.select(Entry.progress_id, Entry.message_id, Entry.version, Entry.chunks)
+    return {
+        (message_id, version, index): progress_id
+        for some in pages(message_ids)
+        for progress_id, message_id, version, chunks in db.execute(
+            columns.where(*of_generation, Entry.message_id.in_(some))
+        )
+        for index in range(chunks)
+    }
 
 
 NEWEST_SESSIONS = 3
@@ -280,12 +285,14 @@ def messages_to_write(
     cursor_seq: int,
     also: Collection[UUID] = (),
     limit: int,
-) -> list[CountedMessage]:
-    """Counted messages up to the cursor that are missing in the ledger or have another version there, in seq order.
+    max_bytes: int,
+) -> tuple[list[CountedMessage], bool]:
+    """Counted messages up to the cursor that are missing in the ledger or have another version there, in seq order,
+    at least one and within the bytes; and whether these are all.
 
     Messages in `also` are included whatever the ledger says. Settled dead letters of the same version are left out.
     """
-    rows = db.execute(
+    wanted = (
         counted_columns()
         .outerjoin(Entry, sa.and_(Entry.message_id == Message.id, Entry.progress_id == progress_id))
         .where(
@@ -298,9 +305,12 @@ def messages_to_write(
             ~_settled(progress_id),
         )
         .order_by(Message.seq)
-        .limit(limit)
     )
-    return [CountedMessage(*row) for row in rows]
+    sized = wanted.with_only_columns(Message.seq, Message.text_bytes, maintain_column_froms=True)
+    sizes = [MessageSize(*row) for row in db.execute(sized.limit(limit + 1))]
+    count = count_within(sizes[:limit], max_bytes)
+    rows = db.execute(wanted.where(Message.seq <= sizes[count - 1].seq)) if sizes else ()
+    return [CountedMessage(*row) for row in rows], count == len(sizes)
 
 
 def obsolete_entries(db: OrmSession, progress_id: UUID, *, limit: int) -> list[HeldMessage]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
@@ -92,6 +93,12 @@ class CountedMessage(NamedTuple):
 class MessageSize(NamedTuple):
     seq: int
     text_bytes: int
+
+
+def count_within(sizes: Sequence[MessageSize], max_bytes: int) -> int:
+    """How many of the first messages fit within these bytes together; at least one if there is one."""
+    totals = accumulate(size.text_bytes for size in sizes)
+    return sum(number == 0 or total <= max_bytes for number, total in enumerate(totals))
 
 
 def counted(capture: Capture) -> sa.ColumnElement[bool]:

@@ -99,12 +99,12 @@ def messages_without_tokens(db: OrmSession, progress_id: UUID) -> set[UUID]:
     return set(db.scalars(_entries_without(LedgerEntry.message_id).where(LedgerEntry.progress_id == progress_id)))
 
 
-def count_missing_by_session(db: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:
-    """How many messages without token vectors each session row of a generation has."""
+def count_missing_by_session(db: OrmSession, progress_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """How many messages without token vectors each of these session rows has, if any."""
     rows = db.execute(
         _entries_without(LedgerEntry.progress_id)
         .add_columns(sa.func.count().label("messages"))
-        .where(LedgerEntry.memory_base_id == base_id, LedgerEntry.generation == generation)
+        .where(LedgerEntry.progress_id.in_(progress_ids))
         .group_by(LedgerEntry.progress_id)
     )
     return {row.progress_id: row.messages for row in rows}

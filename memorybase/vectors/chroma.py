@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -181,17 +182,20 @@ class ChromaStore:
         # Chroma pages by offset, in order of insertion. A concurrent deletion shifts the rest to the left, so each page
         # starts one early: if its first id was not seen yet, ids were skipped, and we step back.
         where = None if session_id is None else {"session_id": session_id}
-        seen: set[str] = set()
+        seen, last = array("q"), None  # hashes: a million ids would take a hundred megabytes
         offset, size = 0, min(ID_PAGE, self._limits.records)
         while True:
             page = self._page_of_ids(ref, where, offset, size)
-            if offset and (not page or page[0] not in seen):
+            is_next = bool(page) and page[0] == last
+            if offset and not is_next and (not page or hash(page[0]) not in seen):
                 offset = max(0, offset - size)
                 continue
-            fresh = [id_ for id_ in page if id_ not in seen]
-            seen.update(fresh)
+            known = set() if is_next else set(np.intersect1d([hash(id_) for id_ in page], seen).tolist())
+            fresh = page[1:] if is_next else [id_ for id_ in page if hash(id_) not in known]
+            seen.extend(hash(id_) for id_ in fresh)
             if fresh:
                 yield fresh
+            last = page[-1] if page else None
             if len(page) < size:
                 return
             offset += len(page) - 1

@@ -232,7 +232,7 @@ class World:
             assert row.total_processed == len(own)
             assert row.total_chunks == sum(e.chunks for e in own)
         with self.services.database.reading() as db:
-            assert token_vectors.count_missing_by_session(db, base_id, self.base(base_id).serving) == {}
+            assert token_vectors.count_missing_by_session(db, [row.id for row in rows.values()]) == {}
 
     def assert_all_ingested(self, base_id: UUID) -> None:
         """Exact, and nothing waits."""

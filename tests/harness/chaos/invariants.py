@@ -313,7 +313,7 @@ def _check_base(store: Store, db: OrmSession, base: MemoryBase, findings: Findin
     broken = _broken_chains(db, rows.values())
     findings.must_be_empty(f"{name}: cursors that took other steps than their jobs", broken)
     if len(findings.violations) == before:  # what the ledger should not hold has none
-        lacking = token_vectors.count_missing_by_session(db, base.id, base.serving)
+        lacking = token_vectors.count_missing_by_session(db, [row.id for row in rows.values()])
         findings.lost += findings.must_be_empty(f"{name}: sessions with messages without token vectors", lacking)
     _check_store(store, generation, entries, name, findings)
 

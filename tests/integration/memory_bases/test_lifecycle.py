@@ -447,6 +447,25 @@ def test_a_lost_and_a_foreign_chunk_are_a_mismatch_that_regenerate_fixes(world: 
     world.assert_all_ingested(base)
 
 
+def test_a_comparison_in_pages_counts_all_that_differs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consistency, "SESSION_PAGE", 2)
+    monkeypatch.setattr(consistency, "SHOWN_IDS", 3)
+    monkeypatch.setattr(consistency, "KEPT_EXTRA", 2)
+    base = world.new_base(threshold=1)
+    for number in range(5):
+        world.say(f"s{number}", *texts(3, start=10 * number))
+    world.settle()
+    ref, entries = world.ref(base), {str(entry.message_id): entry.progress_id for entry in world.ledger(base)}
+    lost = {entries[chunk.split(":")[1]]: chunk for chunk in sorted(world.stored(base))}  # one of each session
+    world.vectors.lose(ref, list(lost.values()))
+    record = next(iter(world.vectors.records(ref).values()))
+    world.vectors.upsert(ref, [dataclasses.replace(record, id=f"stranger {number}") for number in range(4)])
+    found = consistency.check_mismatch(world.services, world.user_id, base)
+    assert (found.missing, found.extra, found.expected, found.found) == (5, 4, 15, 14)
+    assert set(found.missing_ids) < set(lost.values())
+    assert (len(found.missing_ids), len(found.extra_ids)) == (3, 2)
+
+
 def test_a_deleted_collection_is_a_mismatch_and_is_not_recreated(world: World) -> None:
     base = filled(world)
     world.vectors.delete_collection(world.ref(base).name)
