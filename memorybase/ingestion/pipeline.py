@@ -305,10 +305,12 @@ def _is_stored(record: VectorRecord, stored: StoredVector | None) -> bool:
 
 
 def _confirm_message_fault(services: Services, keeper: LeaseKeeper, error: Exception, item: MessageWork) -> None:
-    """Check that the model and the store work without this message. Raises EnvironmentFailure if they do not."""
+    """Check that the model and the store work without this message. Raises EnvironmentFailure if they do not, and the
+    error itself if no message can cause it."""
+    if isinstance(error, errors.MemorybaseError) and not isinstance(error, errors.MessageFailure):
+        raise error
     vector = probe(services.embedders.get(item.work.claim.embedding_model))
-    if isinstance(error, errors.VectorRejected):
-        _store_probe(services, keeper, item, vector)
+    _store_probe(services, keeper, item, vector)
 
 
 def _store_probe(services: Services, keeper: LeaseKeeper, item: MessageWork, vector: NDArray[np.float32]) -> None:

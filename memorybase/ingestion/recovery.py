@@ -79,6 +79,8 @@ def _flush_session(services: Services, base_id: UUID, progress_id: UUID) -> bool
         if base is None or progress is None:
             return False
         session = sessions.lock_session(db, progress.flow_id, progress.session_id)
+        if session is not None:  # all of its rows in the common order, before the one
+            cursors.lock_rows(db, [base.id], session.session_id)
         progress = cursors.lock_progress(db, progress_id)
         if session is None or progress is None or progress.idle_due_at is None:
             return False

@@ -139,6 +139,44 @@ def test_a_capture_and_an_advance_during_a_build_do_not_deadlock(world: World, m
     world.assert_all_ingested(base)
 
 
+def test_an_idle_flush_during_a_build_does_not_deadlock_with_a_claim(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = world.new_base(threshold=2, idle_after=60)
+    world.say("s", "one", "two")
+    world.settle()
+    # The build's row sorts behind the serving one.
+    monkeypatch.setattr(cursors, "new_id", lambda _session: sa.literal(UUID(int=2**128 - 1), sa.Uuid()))
+    regenerate(world, base)
+    monkeypatch.undo()
+    assert world.base(base).building is not None
+    world.say("s", "three")
+    world.pass_time(61)
+    failures: list[BaseException] = []
+    claiming: list[threading.Thread] = []
+    lock_progress = cursors.lock_progress
+
+    def lock_rows() -> None:
+        try:
+            with world.services.database.transaction() as db:
+                cursors.lock_rows(db, [base], "s")
+        except BaseException as exc:  # noqa: BLE001 - handed to the test
+            failures.append(exc)
+
+    def let_a_claim_come(*args: Any, **kwargs: Any) -> Any:
+        monkeypatch.undo()
+        row = lock_progress(*args, **kwargs)
+        claiming.append(beside(lock_rows))
+        return row
+
+    monkeypatch.setattr(cursors, "lock_progress", let_a_claim_come)
+    recovery.flush_idle(world.services)
+    claiming[0].join(30)
+    assert failures == []
+    rest(world)
+    world.assert_all_ingested(base)
+
+
 @pytest.mark.slow
 def test_steady_captures_do_not_starve_a_regenerate(ready_postgres_url: str, tmp_path: Path) -> None:
     """On PostgreSQL alone: SQLite has one writer at a time, and no share locks that could overtake."""

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 from harness.acts import texts
-from harness.world import WORKER, WorkerKilled, World
+from harness.rows import each_row
+from harness.world import WORKER, WorkerKilled, World, build_world
 
 from memorybase import errors
-from memorybase.ingestion import claim, lease, scheduler, worker
+from memorybase.database import clock
+from memorybase.ingestion import claim, lease, pipeline, scheduler, worker
+from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.worker import JobOutcome
 from memorybase.memory_bases import deletion, regenerate
+from memorybase.queries import cursors
+from memorybase.queries.sessions import CountedMessage
+from memorybase.services import Services
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 SESSIONS = [f"session {n}" for n in range(6)]
@@ -212,6 +220,67 @@ def test_a_failing_message_does_not_affect_other_sessions_of_the_batch(world: Wo
     shift(world)
     codes = sorted(letter.error_code for letter in world.dead_letters(base))
     assert codes == ["text_rejected", "vector_rejected"]
+    world.assert_all_ingested(base)
+
+
+@each_row("defect", [errors.StatementRefused("The database refused a statement"), RuntimeError("of the client")])
+def test_a_failure_that_no_message_causes_makes_no_dead_letter(world: World, defect: Exception) -> None:
+    base = ready(world)
+
+    def fail(*_: object) -> None:
+        raise defect
+
+    world.vectors.before_upsert = fail
+    shift(world)
+    assert set(states(world, base).values()) == {"queued"}
+    assert world.dead_letters(base) == []
+    world.vectors.before_upsert = None
+    world.pass_time(61)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_repair_is_bounded_by_bytes_like_any_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path, job_max_bytes=1_000)
+    base = world.new_base(threshold=1)
+    world.say("s", *(f"{number}" * 400 for number in range(5)))
+    world.settle()
+    world.vectors.lose(world.ref(base), sorted(world.stored(base)))
+    with world.services.database.transaction() as db:
+        cursors.request_audit(db, world.row(base, "s").id, clock.now(db))
+    written: list[int] = []
+    write = pipeline.write_messages
+
+    def count(services: Services, claim: Claim, messages: Sequence[CountedMessage], *rest: Any) -> Any:
+        written.append(len(messages))
+        return write(services, claim, messages, *rest)
+
+    monkeypatch.setattr(pipeline, "write_messages", count)
+    world.settle()
+    assert written == [2, 2, 1]
+    world.assert_all_ingested(base)
+    world.close()
+
+
+def test_an_audit_asked_for_during_another_one_is_not_lost(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = ready(world, sessions=["s"])
+    world.settle()
+    progress_id = world.row(base, "s").id
+
+    def ask_again(*args: Any) -> Any:  # the store was read
+        monkeypatch.undo()
+        world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
+        ask()
+        return write(*args)
+
+    def ask() -> None:
+        with world.services.database.transaction() as db:
+            cursors.request_audit(db, progress_id, clock.now(db))
+
+    write = pipeline.write_messages
+    ask()
+    monkeypatch.setattr(pipeline, "write_messages", ask_again)
+    world.settle()
     world.assert_all_ingested(base)
 
 
