@@ -142,7 +142,7 @@ def log_failure(request: Request, error: errors.MemorybaseError) -> None:
     """Log what is not the caller's mistake."""
     # While a stack starts, its readiness is polled many times a second.
     if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, errors.NotReady):
-        log.warning("request_failed", code=error.code, method=request.method, reason=error.message)
+        log.warning("request_failed", code=error.code, method=request.method, reason=str(error))
 
 
 def title_of(kind: type[errors.MemorybaseError]) -> str:

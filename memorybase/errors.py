@@ -88,14 +88,16 @@ class MemorybaseError(Exception):
         field: str | None = None,
         value: object = None,
         limit: object = None,
+        cause: str | None = None,
         **details: object,
     ) -> None:
+        """`message` is for callers. `cause` may name hosts and roles: logs and commands show it, as `str(error)`."""
         self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
         self.field = field
         self.value = value.sent if isinstance(value, SentId) else str(value) if isinstance(value, UUID) else value
         self.limit = limit
         self.details = details
-        super().__init__(self.message)
+        super().__init__(f"{self.message.rstrip('.')}: {cause}" if cause else self.message)
 
 
 class EnvironmentFailure(MemorybaseError):

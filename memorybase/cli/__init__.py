@@ -164,7 +164,7 @@ def describe(error: errors.MemorybaseError | client_errors.MemorybaseError) -> s
     details = [f"{name}: {value}" for name, value in bounds.items() if value is not None]
     if error.field and error.field not in error.message:
         details.insert(0, f"field: {error.field}")
-    text = " ".join(error.message.split())
+    text = " ".join((str(error) if isinstance(error, errors.MemorybaseError) else error.message).split())
     text = f"{text} ({', '.join(details)})" if details else text
     advice = next((advice for kind, advice in ADVICE if isinstance(error, kind)), None)
     return text if advice is None else f"{text.rstrip('.')}. {advice}"

@@ -129,7 +129,7 @@ class Check:
             # Without a database the check's own fix would mislead.
             no_database = isinstance(exc, errors.DatabaseUnavailable) and self.name != "database"
             fix = "see the database above" if no_database else f"fix: {self.fix(context)}"
-            return Result(self.name, ok=False, detail=exc.message, fix=fix)
+            return Result(self.name, ok=False, detail=str(exc), fix=fix)
 
 
 def _python(_: DoctorContext) -> str:

@@ -133,7 +133,7 @@ def local_user(data_dir: Path | None) -> tuple[Services, UUID]:
         with services.database.reading() as db:
             user_id = user_by_name(db, api_keys.LOCAL_USER)
     except errors.DatabaseUnavailable as exc:
-        raise errors.DatabaseUnavailable(f"{exc.message}. Run `memorybase doctor` for fixes.") from exc
+        raise errors.DatabaseUnavailable(f"{exc}. Run `memorybase doctor` for fixes.") from exc
     if user_id is None:
         raise errors.NotReady(
             "There is no local user yet. Start a stack once (memorybase up), or set MEMORYBASE_API_KEY and run: "

@@ -225,13 +225,12 @@ def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as exc:
-        message = f"The database failed: {_first_line(exc)}"
-        raise errors.DatabaseUnavailable(message) from None
+        raise errors.DatabaseUnavailable(cause=_first_line(exc)) from None
     except sa.exc.IntegrityError as exc:
         raise errors.ConstraintViolated(constraint=_constraint(exc)) from None
     except sa.exc.DBAPIError as exc:
         if exc.connection_invalidated:
-            raise errors.DatabaseUnavailable(f"The database failed: {_first_line(exc)}") from None
+            raise errors.DatabaseUnavailable(cause=_first_line(exc)) from None
         raise errors.StatementRefused(f"The database refused a statement: {type(exc.orig).__name__}") from None
 
 

@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterator
 
 import pytest
+import sqlalchemy as sa
+import structlog
 from harness.api import Api, open_api, settings_in
 from harness.contract import CONTRACT
 
 from api import chat_schemas, docs_page, failures, schemas
 from memorybase.errors import MemorybaseError
+from memorybase.services import Services
 from memorybase.validation import Sent
 
 SECRET_TEXT = "the patient's name is Ada"
@@ -185,7 +188,6 @@ OUT_OF_BOUNDS = [
     ("/search", SEARCH | {"metadata": KEYS}, "metadata", 21, 20),
     ("/search", SEARCH | {"exclude_message_ids": ["x"] * 1_001}, "exclude_message_ids", 1_001, 1_000),
     ("/search", SEARCH | {"session_id": "x" * 129}, "session_id", 129, 128),
-    ("/search", SEARCH | {"query": "x" * 8_001}, "query", 8_001, 8_000),
     ("/memories", {"name": "n", "flow_id": "f", "idle_after": -1}, "idle_after", -1, 0),
     ("/memories", {"name": "n", "flow_id": "f", "idle_after": 31_536_001}, "idle_after", 31_536_001, 31_536_000),
     ("/memories", {"name": "n", "flow_id": "f", "threshold": 0}, "threshold", 0, 1),
@@ -321,6 +323,20 @@ class TestUnexpected:
         assert answer.json()["error"]["code"] == "internal_error"
         assert answer.headers["x-request-id"] == answer.json()["error"]["request_id"]
         assert "Ada" not in answer.text
+
+    def test_the_words_of_a_database_driver_are_for_the_log(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        said = 'connection to server at "10.0.0.7", port 5432 failed: FATAL: role "boss" does not exist'
+
+        def fail(services: Services, *_: object, **__: object) -> None:
+            with services.database.reading():
+                raise sa.exc.OperationalError("SELECT 1", {}, Exception(said))
+
+        monkeypatch.setattr("memorybase.read_models.sessions.list_flows", fail)
+        with structlog.testing.capture_logs() as logged:
+            answer = api.call("GET", "/flows", expect=503)
+        assert answer.json()["error"]["message"] == "The database is unavailable."
+        assert "boss" not in answer.text
+        assert [each["reason"] for each in logged] == [f"The database is unavailable: {said}"]
 
     def test_an_outage_is_503_with_retry_after(self, api: Api) -> None:
         api.flow()
