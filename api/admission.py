@@ -9,9 +9,10 @@ import asyncio
 import math
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Set
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from enum import StrEnum
 from typing import TypeVar, cast
+from uuid import UUID
 
 from anyio.lowlevel import RunVar
 from fastapi import FastAPI, Request
@@ -26,9 +27,11 @@ Result = TypeVar("Result")
 class Work(StrEnum):
     CAPTURE = "capture"
     CHANGE = "change"
+    BULK = "bulk"  # changes that take minutes
     READ = "read"
     SEARCH = "search"  # takes a processor for a tenth of a second and more
     STREAM = "stream"  # what streams and long polls ask before they wait
+    COMPARE = "compare"  # reads a whole knowledge base, in minutes
     KEY = "key"  # the check of an API key, of all work but captures
 
 
@@ -38,6 +41,9 @@ _WORK = {
     "put_node_execution": Work.CAPTURE,
     "put_run_memory": Work.CAPTURE,
     "post_chat_messages": Work.CAPTURE,
+    "import_lines": Work.BULK,
+    "erase_end_user": Work.BULK,
+    "delete_flow": Work.BULK,
     "get_history": Work.READ,
     "view_chat": Work.READ,
     "search_memory_base": Work.SEARCH,
@@ -47,6 +53,7 @@ _WORK = {
     "build_context": Work.SEARCH,
     "get_memory_map": Work.SEARCH,
     "search_facts": Work.SEARCH,
+    "check_mismatch": Work.COMPARE,
     "get_job": Work.STREAM,
     "watch_job": Work.STREAM,
     "flush_memory_base": Work.STREAM,
@@ -55,6 +62,7 @@ _WORK = {
 }
 _KEY_CHECKS = 4  # at once
 _STREAM_READS = 2
+_BULK_CHANGES = 2  # of different keys
 
 
 def work_of(operation: str, methods: Set[str]) -> Work:
@@ -65,10 +73,10 @@ def work_of(operation: str, methods: Set[str]) -> Work:
 class Bulkhead:
     """So many at once; others wait for their turn in order, for a bounded time."""
 
-    def __init__(self, work: Work, slots: int, seconds: float) -> None:
+    def __init__(self, work: Work, slots: int, seconds: float, key: UUID | None = None) -> None:
         self.work = work
         self._limit = slots
-        self._slots = RunVar[asyncio.Semaphore](f"{work} slots")  # of the running event loop
+        self._slots = RunVar[asyncio.Semaphore](f"{work} slots {key}")  # of the running event loop
         self._seconds = seconds
 
     @asynccontextmanager
@@ -114,15 +122,28 @@ class Admission:
             Work.READ: settings.read_threads,
             Work.SEARCH: settings.search_threads or max(1, (os.cpu_count() or 1) - 1),
             Work.STREAM: _STREAM_READS,
+            Work.COMPARE: 1,
+            Work.BULK: _BULK_CHANGES,
             Work.KEY: _KEY_CHECKS,
         }
         self.threads = sum(slots.values())
         self._bulkheads = {work: Bulkhead(work, each, settings.admission_seconds) for work, each in slots.items()}
+        self._turns: dict[UUID, Bulkhead] = {}
         self._free_waits = self._max_waits = settings.max_waits
         self._seconds = settings.admission_seconds
 
     def __getitem__(self, work: Work) -> Bulkhead:
         return self._bulkheads[work]
+
+    @asynccontextmanager
+    async def admitted(self, work: Work, key: UUID) -> AsyncIterator[None]:
+        """Hold a slot of this class; a key holds one of those for bulk changes at a time. Raises Overloaded."""
+        async with AsyncExitStack() as held:
+            if work is Work.BULK:
+                turn = self._turns.setdefault(key, Bulkhead(work, 1, self._seconds, key))
+                await held.enter_async_context(turn.admitted())
+            await held.enter_async_context(self[work].admitted())
+            yield
 
     def key_check(self, work: Work) -> Bulkhead:
         """Where the key of a call is checked: captures do not wait behind the keys of others."""

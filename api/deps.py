@@ -98,7 +98,7 @@ class KeyedRoute(CheckedRoute):
                 if work is Work.STREAM:
                     return await handler(request)  # it is admitted for what it reads, not while it waits
                 await request.body()  # FastAPI keeps it: no slot is held while a slow client sends
-                async with admission[work].admitted():
+                async with admission.admitted(work, request.state.principal.key_id):
                     return await handler(request)
 
         return keyed

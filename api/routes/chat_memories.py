@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from api.admission import Work, admission_of
 from api.chat_schemas import ChatPostBody, ChatSummaryBody, ChatTrimBody, ChatViewBody
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
 from api.deps import FlowId, NodeId, PageDep, Reader, ServicesDep, Writer, keyed_router
@@ -189,6 +190,7 @@ def summarize_chat(
 
 @router.get(f"{MEMORY}/export", response_class=StreamingResponse, responses={200: LINES_OF_EXPORT})
 def export_chats(
+    request: Request,
     flow_id: FlowId,
     node_id: NodeId,
     services: ServicesDep,
@@ -196,7 +198,8 @@ def export_chats(
     chat_id: Annotated[Identifier | None, Query()] = None,
 ) -> StreamingResponse:
     """Export a chat memory, its chats and messages as JSON lines. A complete export ends with an `end` line."""
-    lines = chats.export_memory(services, MemoryKey(caller.user_id, flow_id, node_id), chat_id=chat_id)
+    exported = chats.export_memory(services, MemoryKey(caller.user_id, flow_id, node_id), chat_id=chat_id)
+    lines = admission_of(request)[Work.READ].iterate(exported)
     return StreamingResponse(lines, media_type=JSON_LINES, headers=STREAM_HEADERS)
 
 

@@ -17,6 +17,8 @@ from harness.waiting import wait_until
 from api import admission
 from api.admission import Work
 from api.app import create_app
+from memorybase.import_export import importer
+from memorybase.import_export.importer import ImportAnswer
 from memorybase.read_models import jobs
 from memorybase.search import search
 from memorybase.search.search import SearchAnswer
@@ -170,3 +172,21 @@ def test_each_operation_of_a_class_exists() -> None:
     assert set(admission._WORK) <= operations
     assert admission.work_of("list_sessions", {"GET"}) is Work.READ
     assert admission.work_of("delete_flow", {"DELETE"}) is Work.CHANGE
+
+
+def test_a_key_that_imports_leaves_changes_and_imports_to_others(
+    impatient: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(ImportAnswer())
+    monkeypatch.setattr(importer, "import_lines", held)
+    other = impatient.api.of_user("local").secret
+    with client_of(impatient) as client, ThreadPoolExecutor(2) as pool:
+        first = pool.submit(client.post, "/import", content=b"")
+        wait_until(lambda: held.entered == 1, what="an import")
+        refused = client.post("/import", content=b"")
+        assert (refused.status_code, refused.json()["error"]["limit"]) == (503, 1)
+        second = pool.submit(client.post, "/import", content=b"", headers={"X-API-Key": other})
+        wait_until(lambda: held.entered == 2, what="an import with another key")
+        assert client.put("/flows/support", json={"name": "renamed"}).status_code == 200
+        held.release.set()
+        assert [first.result().status_code, second.result().status_code] == [200, 200]
