@@ -37,7 +37,7 @@ def with_rest(fields: Json, key: str, rest: Json, whole: str) -> Json:
     """A message of these fields, with the rest of the host's object as metadata. If the server could not store that,
     the whole object is metadata, as its JSON text."""
     message = fields | {"metadata": {key: rest}}
-    if _is_storable(message):
+    if is_storable(message):
         return message
     same = {name: fields[name] for name in ("id", "role", "timestamp") if name in fields}
     text = "\n".join(storable_text(each) for each in texts(fields["content"]))
@@ -69,6 +69,14 @@ def storable_text(text: str) -> str:
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
 
 
+def is_storable(value: Any) -> bool:
+    """Whether it has no NUL, no lone surrogate and no number that JSON does not have."""
+    try:
+        return b"\\u0000" not in encoded(value)
+    except ValueError:
+        return False
+
+
 def is_name(value: Any) -> bool:
     """Whether the server takes it as name or sender_name."""
     return isinstance(value, str) and len(value) <= MAX_NAME_CHARS
@@ -76,11 +84,3 @@ def is_name(value: Any) -> bool:
 
 def _whole(key: str) -> str:
     return f"{key}_json"
-
-
-def _is_storable(value: Any) -> bool:
-    """Whether it has no NUL, no lone surrogate and no number that JSON does not have."""
-    try:
-        return b"\\u0000" not in encoded(value)
-    except ValueError:
-        return False

@@ -22,7 +22,6 @@ from haystack.utils import Secret, deserialize_secrets_inplace
 from memorybase_client import AgentMemory
 from memorybase_client._corrections import correction_metadata
 from memorybase_client._ids import id_of, storable_id
-from memorybase_client._sync.agent_memory import MAX_QUERY_CHARS
 from memorybase_client.integrations._dumps import LATEST, Form, Place, arguments_of, call_of
 from memorybase_client.integrations._messages import Json, batches, texts
 from memorybase_client.integrations._recall import NODE
@@ -137,7 +136,7 @@ class MemorybaseChatMessageWriter(_Connected):
             run_id=run_id,
             node_id=NODE,
             session_id=session_id,
-            query=asked[-1][-MAX_QUERY_CHARS:] if asked else None,
+            query=asked[-1] if asked else None,
             messages=[{"role": "system", "content": each.content or ""} for each in ours],
             sources=[{"message_ids": [each.id], "scores": [_score_of(each)]} for each in ours],
             end_user_id=end_user_id,

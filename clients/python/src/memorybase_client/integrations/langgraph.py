@@ -38,7 +38,7 @@ from langgraph.store.base import (
 )
 
 from memorybase_client import Client, errors, models
-from memorybase_client._sync.agent_memory import MAX_QUERY_CHARS
+from memorybase_client.integrations._messages import is_storable, storable_text
 
 Json = dict[str, Any]
 Namespace = tuple[str, ...]
@@ -46,6 +46,7 @@ Namespace = tuple[str, ...]
 MAX_ID_CHARS = 128
 SCOPE_LABELS = 2  # of a namespace: they are the end user of its session
 RANKED = 100  # results of one search, the server's bound
+WHOLE = "item_json"
 PUT_TRIES = 3  # of an item that others delete at the same time
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -125,7 +126,7 @@ class MemorybaseStore(BaseStore):
     def _ranked(self, op: SearchOp, query: str) -> Iterator[SearchItem]:
         prefix = op.namespace_prefix
         hits = self._client.search_flow(
-            query=query[-MAX_QUERY_CHARS:],
+            query=storable_text(query),
             flow_id=self._flow_id,
             end_user_id=_scope_of(prefix),
             metadata={_level(len(prefix)): _name(prefix)} if prefix else None,
@@ -237,8 +238,10 @@ class MemorybaseStore(BaseStore):
             return ""
         paths = self._index if op.index is None else op.index
         if paths is None:
-            return "\n".join(_lines(op.value))
-        return "\n".join(text for path in paths for text in get_text_at_path(op.value, path))
+            found = _lines(op.value)
+        else:
+            found = (text for path in paths for text in get_text_at_path(op.value, path))
+        return storable_text("\n".join(found))
 
 
 def _check(op: Op) -> None:
@@ -249,6 +252,11 @@ def _check(op: Op) -> None:
             raise InvalidNamespaceError("Namespace cannot be empty.")
         if op.ttl is not None:
             raise NotImplementedError("ttl is not supported by MemorybaseStore: put the item without it")
+        try:
+            json.dumps(op.value)
+        except (TypeError, ValueError) as error:
+            where = f"{'/'.join(op.namespace)}/{op.key}"
+            raise type(error)(f"The value of {where!r} must be JSON, since it is stored: {error}") from None
     elif isinstance(op, SearchOp):
         _check_filter(op.filter or {})
     if isinstance(op, SearchOp | ListNamespacesOp) and min(op.limit, op.offset) < 0:
@@ -288,13 +296,16 @@ def _level(depth: int) -> str:
 
 
 def _metadata_of(namespace: Namespace, key: str, value: Mapping[str, Any], updated_at: str) -> Json:
-    """With the name of each prefix of the namespace, since searches filter by equal values."""
+    """With the name of each prefix of the namespace, since searches filter by equal values. What the server cannot
+    store is JSON text."""
     levels = {_level(depth): _name(namespace[:depth]) for depth in range(1, len(namespace) + 1)}
-    return {"namespace": list(namespace), "key": key, "value": dict(value), "updated_at": updated_at, **levels}
+    item = {"namespace": list(namespace), "key": key, "value": dict(value)}
+    stored = item if is_storable(item) else {WHOLE: json.dumps(item)}
+    return {**stored, "updated_at": updated_at, **levels}
 
 
 def _is_item(metadata: Mapping[str, Any]) -> bool:
-    return {"namespace", "key", "value", "updated_at"} <= metadata.keys()
+    return "updated_at" in metadata and (WHOLE in metadata or {"namespace", "key", "value"} <= metadata.keys())
 
 
 def _item_of(metadata: Mapping[str, Any], created_at: datetime, score: float | None = None) -> SearchItem:
@@ -302,10 +313,11 @@ def _item_of(metadata: Mapping[str, Any], created_at: datetime, score: float | N
 
 
 def _fields_of(metadata: Mapping[str, Any], created_at: datetime) -> Json:
+    item = json.loads(metadata[WHOLE]) if WHOLE in metadata else metadata
     return {
-        "namespace": tuple(metadata["namespace"]),
-        "key": metadata["key"],
-        "value": metadata["value"],
+        "namespace": tuple(item["namespace"]),
+        "key": item["key"],
+        "value": item["value"],
         "created_at": created_at,
         "updated_at": datetime.fromisoformat(metadata["updated_at"]),
     }
