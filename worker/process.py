@@ -7,6 +7,7 @@ import hashlib
 import os
 import signal
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psutil
 
@@ -45,8 +46,22 @@ log = telemetry.get_logger(__name__)
 
 def owner_prefix(settings: Settings) -> str:
     """The prefix of the names of all workers on this host and data directory."""
-    directory = hashlib.sha256(str(settings.data_dir.resolve()).encode()).hexdigest()[:12]
-    return f"{socket.gethostname()}:{directory}:"
+    return f"{socket.gethostname()}:{_directory_id(settings.data_dir)}:"
+
+
+def _directory_id(directory: Path) -> str:
+    """A random id that the data directory keeps: containers of one host name may have the same path and other disks,
+    and must not take each other's processes for dead. The path's own if it cannot keep one."""
+    path, new = directory / "worker_id", uuid4().hex[:12]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError), tempfile.NamedTemporaryFile("w", dir=directory) as written:
+            written.write(new)
+            written.flush()
+            os.link(written.name, path)  # whole or not at all, by whichever worker is first
+        return path.read_text()
+    except OSError:
+        return hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:12]
 
 
 def owner_name(settings: Settings) -> str:

@@ -31,6 +31,7 @@ LINK_BYTES = 600  # of a vector in the graph beside its components, generously
 CATCH_UP_ROUNDS = 5
 FEW_CHANGES = 200  # copied while writers wait, in about half a second
 LEFTOVER_BATCH = 5_000
+COUNTED_AT_ONCE = 200  # collections, in one statement
 DEAD_SHARE = 0.15  # of the living: beyond it a new table costs less than a vacuum
 INSUFFICIENT_RESOURCES = "53"  # the class of SQLSTATEs: disk, shared memory
 
@@ -63,11 +64,14 @@ _MOVE = f"UPDATE {SCHEMA}.collections SET home = %(home)s, indexed = true WHERE 
 _SHARED_TABLES = f"""
 SELECT DISTINCT dimension FROM {SCHEMA}.collections WHERE dimension <= {MAX_INDEXED_DIMENSION}
 """  # noqa: S608
+# Pages: all collections in one statement would exceed its time-out.
 _GROWN = f"""
-SELECT each.id FROM {SCHEMA}.collections AS each
-WHERE each.home = {SHARED} AND each.dimension = %(dimension)s AND (
+SELECT each.number, each.id, (
     SELECT count(*) FROM (SELECT FROM $vectors WHERE collection = each.number LIMIT %(above)s + 1) AS counted
 ) > %(above)s
+FROM {SCHEMA}.collections AS each
+WHERE each.home = {SHARED} AND each.dimension = %(dimension)s AND each.number > %(after)s
+ORDER BY each.number LIMIT {COUNTED_AT_ONCE}
 """  # noqa: S608
 _OWN_TABLES = f"""
 SELECT each.id FROM {SCHEMA}.collections AS each JOIN pg_stat_user_tables AS of_table
@@ -174,12 +178,19 @@ class Indexes:
             if not _has_iterative_scans(connection):
                 return due
             for dimension in connection.exec_driver_sql(_SHARED_TABLES).scalars().all():
-                grown = layout.fill(_GROWN, layout.shared_table(dimension))
-                due += connection.exec_driver_sql(grown, {"dimension": dimension, "above": self._above}).scalars()
+                due += self._grown(connection, dimension)
             # A few dead rows are no reason to copy thousands.
             bounds = {"above": self._above, "least": self._above // 10}
             due += connection.exec_driver_sql(_OWN_TABLES, bounds).scalars()
         return due
+
+    def _grown(self, connection: sa.Connection, dimension: int) -> Iterator[UUID]:
+        """The collections that have outgrown the shared table of a dimension."""
+        statement, after = layout.fill(_GROWN, layout.shared_table(dimension)), -1
+        bounds = {"dimension": dimension, "above": self._above}
+        while page := connection.exec_driver_sql(statement, {**bounds, "after": after}).all():
+            yield from (id_ for _, id_, has_grown in page if has_grown)
+            after = page[-1][0]
 
     def _clean_up(self) -> None:
         """Delete what is left of moves and deletions whose process ended in between."""

@@ -459,8 +459,14 @@ class TestExpectedChunks:
 
 class TestMaintain:
     def test_what_has_grown_is_indexed(
-        self, store: PgVectorStore, ref: CollectionRef, connection: psycopg.Connection
+        self,
+        store: PgVectorStore,
+        ref: CollectionRef,
+        connection: psycopg.Connection,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
+        at_once = f"LIMIT {pgvector_indexes.COUNTED_AT_ONCE}"
+        monkeypatch.setattr(pgvector_indexes, "_GROWN", pgvector_indexes._GROWN.replace(at_once, "LIMIT 1"))
         small, filling = (store.create_collection(f"mb-{uuid4()}-g1", {}) for _ in range(2))
         store.upsert(small, records(ABOVE))
         for each in (ref, filling):
