@@ -250,8 +250,11 @@ def update_session(
             session.expires_at = expiry.moment(clock.now(db))
         if new_session_id is None or new_session_id == session_id:
             return
-        if sessions.fetch_session(db, flow_id, new_session_id) is not None:
-            raise errors.SessionConflict("A session with this id exists", field="new_session_id", value=new_session_id)
+        if (other := sessions.fetch_session(db, flow_id, new_session_id)) is not None:
+            state = "exists" if other.deleted_at is None else "was deleted and is not removed everywhere yet: try later"
+            raise errors.SessionConflict(
+                f"A session with this id {state}", field="new_session_id", value=new_session_id
+            )
         db.flush()
         now = clock.now(db)
         base_ids = [base.id for base in bases]

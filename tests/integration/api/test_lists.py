@@ -239,6 +239,17 @@ class TestSessions:
         body = {"flow_id": "support", "session_id": "a", "new_session_id": "b"}
         assert api.refused("PATCH", "/sessions", 409, json=body)["code"] == "session_conflict"
 
+    def test_a_rename_to_the_id_of_a_deleted_session_says_so(self, api: Api) -> None:
+        api.flow()
+        api.memory(threshold=1)
+        for session in ("a", "b"):
+            api.capture("x", session=session)
+        api.work()
+        api.delete("/sessions", flow_id="support", session_id="b", expect=200)
+        body = {"flow_id": "support", "session_id": "a", "new_session_id": "b"}
+        refused = api.refused("PATCH", "/sessions", 409, json=body)
+        assert "was deleted and is not removed everywhere yet" in refused["message"]
+
     def test_deleting_a_session_deletes_its_messages(self, api: Api) -> None:
         api.flow()
         api.capture("x", session="a/b ä")
