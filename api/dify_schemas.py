@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from api.schemas import Stored
+from api.schemas import QUERY_BOUND, Stored
 from memorybase.search.conditions import MAX_CONDITIONS, OPERATORS
 from memorybase.settings import Settings
 from memorybase.validation import Sent
@@ -89,7 +89,7 @@ class Retrieval(FromDify):
     )
 
     knowledge_id: Stored = Field(min_length=1, max_length=MAX_KNOWLEDGE_ID, description="What to search.")
-    query: Stored = Field(min_length=1, description=f"The question. {_up_to('max_query_chars', ' characters')}")
+    query: Stored = Field(min_length=1, description=f"The question. {QUERY_BOUND}")
     retrieval_setting: RetrievalSetting | None = Field(default=None, description="How much to answer.")
     metadata_condition: MetadataCondition | None = Field(default=None, description="Which messages to search.")
 

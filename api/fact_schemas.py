@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from api.schemas import Body, Identifier, Moment, Stored, Until
+from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Stored, Until
 from memorybase.caveats import Caveat
 from memorybase.facts.recall import FactHit
 from memorybase.search.search import Hit
@@ -35,7 +35,7 @@ class DistillationBody(Body):
 class FactSearchBody(Body):
     """A question to find facts for."""
 
-    query: Stored = Field(min_length=1, max_length=8_000)
+    query: Stored = Field(min_length=1, description=QUERY_BOUND)
     top_k: int = Field(default=10, ge=1, le=MAX_FACTS_FOUND)
     session_id: Identifier | None = None
     end_user_id: Identifier | None = None
@@ -44,9 +44,11 @@ class FactSearchBody(Body):
 
 
 class FactsFound(BaseModel):
-    """Facts about a question, best first. A model derived them from messages, which each of them names."""
+    """Facts about a question, best first. A model derived them from messages, which each of them names. `warnings`: if
+    only a part of the question was looked for."""
 
     facts: list[FactHit]
+    warnings: list[Caveat] = Field(default_factory=list)
 
 
 class FactsDeleted(BaseModel):

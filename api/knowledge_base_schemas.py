@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from api.schemas import Body, ModelName, Name, up_to
+from api.schemas import QUERY_BOUND, Body, ModelName, Name, up_to
 from memorybase.knowledge_bases.documents import MAX_DOCUMENT_CHARS, DocumentResult
 from memorybase.models import ID_LENGTH
 from memorybase.vectors.search import MAX_FILTER_KEYS
@@ -37,7 +37,7 @@ class DocumentsBody(Body):
 class DocumentSearchBody(Body):
     """A search in one knowledge base."""
 
-    query: str = Field(min_length=1, description=up_to("max_query_chars", "characters"))
+    query: str = Field(min_length=1, description=QUERY_BOUND)
     top_k: int = Field(default=10, ge=1, description=up_to("max_top_k"))
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from api.schemas import MAX_VIEW_TOKENS, Body, Identifier, Stored, up_to
+from api.schemas import MAX_VIEW_TOKENS, QUERY_BOUND, Body, Identifier, Stored, up_to
 from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS
 from memorybase.conversation.view.records import Kind
 
@@ -28,7 +28,7 @@ class MemoryUseBody(Body):
 
     session_id: Identifier
     end_user_id: Identifier | None = None
-    query: Stored | None = Field(default=None, description=up_to("max_query_chars", "characters"))
+    query: Stored | None = Field(default=None, description=QUERY_BOUND)
     messages: list[Any] = Field(
         default_factory=list,
         description="{role, content}. " + up_to("max_messages_per_run"),

@@ -85,6 +85,10 @@ def up_to(setting: str, what: str = "") -> str:
     return f"At most {default}{what and ' '}{what}, by the setting {setting}."
 
 
+QUERY_BOUND = (
+    f"Of a longer one the last {Settings.model_fields['max_query_chars'].default} characters count, by the setting "
+    "max_query_chars."
+)
 _CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}
 
 # A UUID that memorybase generated; errors repeat it as it was sent.
@@ -252,7 +256,7 @@ class PartWeightsBody(Body):
 class SearchBody(Body):
     """A search in one memory base. `since` and `until` are inclusive."""
 
-    query: Stored = Field(min_length=1, description=up_to("max_query_chars", "characters"))
+    query: Stored = Field(min_length=1, description=QUERY_BOUND)
     top_k: int = Field(default=10, ge=1, description=up_to("max_top_k"))
     mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
     session_id: Identifier | None = None
@@ -319,7 +323,7 @@ class LabelBody(Body):
     """A judgement of a message as an answer to a question."""
 
     message_id: Identifier
-    query: Stored = Field(min_length=1, description=up_to("max_query_chars", "characters"))
+    query: Stored = Field(min_length=1, description=QUERY_BOUND)
     right: bool
     flow_id: Identifier | None = None
     session_id: Identifier | None = None
@@ -388,7 +392,7 @@ class ContextBody(Body):
     flow_id: Identifier
     session_id: Identifier
     token_budget: int = Field(ge=1, le=MAX_VIEW_TOKENS)
-    query: Stored | None = Field(default=None, min_length=1, description=up_to("max_query_chars", "characters"))
+    query: Stored | None = Field(default=None, min_length=1, description=QUERY_BOUND)
     leaf_id: Identifier | None = Field(
         default=None, description="Last message of the thread; default: the newest message."
     )

@@ -36,3 +36,9 @@ WITHIN_SESSION = Caveat(
 def kept(name: str, value: object) -> Caveat:
     """Of a setting that was sent for something that exists with another."""
     return Caveat("setting_kept", f"{name} is {'not set' if value is None else value}, as before: PATCH changes it.")
+
+
+def query_cut(query: str, limit: int) -> list[Caveat]:
+    """Of a query of which only the end is searched for."""
+    text = f"The query has more than {limit} characters: its last {limit} were searched for."
+    return [Caveat("query_cut", text)] if len(query) > limit else []

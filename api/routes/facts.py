@@ -9,6 +9,7 @@ from fastapi import Query, Response
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.fact_schemas import DistillationBody, FactsDeleted, FactSearchBody, FactsFound
 from api.schemas import Identifier, SentUuid
+from memorybase import caveats
 from memorybase.database.paging import Page
 from memorybase.facts import manage
 from memorybase.facts.manage import DistillationView, FactView
@@ -53,7 +54,8 @@ def list_facts(
 def search_facts(memory_base_id: SentUuid, body: FactSearchBody, services: ServicesDep, caller: Reader) -> FactsFound:
     """Find the facts that are about a question, best first, without those that later ones correct."""
     query = FactQuery(base_ids=[memory_base_id], **body.model_dump())
-    return FactsFound(facts=manage.search_facts(services, caller.user_id, query))
+    facts = manage.search_facts(services, caller.user_id, query)
+    return FactsFound(facts=facts, warnings=caveats.query_cut(body.query, services.settings.max_query_chars))
 
 
 @router.get("/memories/{memory_base_id}/facts/{fact_id}")

@@ -8,8 +8,9 @@ from uuid import UUID
 from api.deps import Reader, ServicesDep, keyed_router
 from api.fact_schemas import SearchAnswer
 from api.schemas import FlowSearchBody, SearchBody, SentUuid
-from memorybase import errors, ids, messages
+from memorybase import caveats, errors, ids, messages
 from memorybase.auth.api_keys import Principal
+from memorybase.caveats import Caveat
 from memorybase.facts.beside import beside
 from memorybase.facts.recall import FactHit
 from memorybase.search import search
@@ -40,18 +41,22 @@ def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> 
         return _search(services, caller, body, _request(body, caller, flow_id=flow_id))
     request, wanted = _request(body, caller), None if body.all else body.memory_base_ids
     found = search_several(services, caller.user_id, request, wanted)
-    return _answer(found, beside(services, caller.user_id, request, wanted) if body.facts else [])
+    facts = beside(services, caller.user_id, request, wanted) if body.facts else []
+    return _answer(services, request, found, facts, [])
 
 
 def _search(services: Services, caller: Principal, body: SearchBody, request: SearchRequest) -> SearchAnswer:
     found = search.search(services, caller.user_id, request)
     facts = beside(services, caller.user_id, request) if body.facts else []
-    answer = _answer(found, facts)
-    return answer if found.results else answer.model_copy(update={"warnings": why_nothing(services, request)})
+    warnings = [] if found.results else why_nothing(services, request)
+    return _answer(services, request, found, facts, warnings)
 
 
-def _answer(found: search.SearchAnswer, facts: list[FactHit]) -> SearchAnswer:
-    return SearchAnswer(results=found.results, took_ms=found.took_ms, facts=facts)
+def _answer(
+    services: Services, request: SearchRequest, found: search.SearchAnswer, facts: list[FactHit], warnings: list[Caveat]
+) -> SearchAnswer:
+    warnings = [*warnings, *caveats.query_cut(request.query, services.settings.max_query_chars)]
+    return SearchAnswer(results=found.results, took_ms=found.took_ms, facts=facts, warnings=warnings)
 
 
 def _request(body: SearchBody, caller: Principal, **where: UUID) -> SearchRequest:

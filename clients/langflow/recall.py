@@ -20,7 +20,6 @@ from lfx.schema.message import Message
 Json = dict[str, Any]
 
 DEADLINE_SECONDS = 2.0  # of a search; the flow then goes on without it
-QUERY_CHARS = 2_000
 ID_LENGTH = 128
 DEFAULT_TOP_K = 5
 MIN_SCORE = 0.05  # below it hits seldom answer: the server's default for contexts
@@ -262,7 +261,7 @@ class MemorybaseRecall(Component):
 
     async def _search(self) -> Recalled:
         try:
-            query = text_of(self.query).strip()[:QUERY_CHARS]
+            query = text_of(self.query).strip()
             memory, place = memory_of(self), place_of(self)
             if not query:
                 return Recalled([], "Nothing was searched, because the query is empty.")

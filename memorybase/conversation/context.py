@@ -63,6 +63,7 @@ from memorybase.services import Services
 from memorybase.standing import queries as standing_queries
 from memorybase.standing import statements
 from memorybase.telemetry import get_logger
+from memorybase.vectors.search import cut_query
 
 log = get_logger(__name__)
 
@@ -299,9 +300,11 @@ def _checked(services: Services, user_id: UUID, request: ContextRequest) -> _Pla
     warnings = [
         *([] if known else [caveats.UNKNOWN_SESSION]),
         *([caveats.WITHIN_SESSION] if alone and searches else []),
+        *(caveats.query_cut(request.query or "", services.settings.max_query_chars) if searches else []),
     ]
     searched: Searched | None = ("end_user" if end_user_id is not None else scope) if searches else None
-    request = replace(request, recall=replace(request.recall, scope=scope))
+    query = None if request.query is None else cut_query(services.settings, request.query)
+    request = replace(request, query=query, recall=replace(request.recall, scope=scope))
     return _Place(request, end_user_id, searched, tuple(warnings))
 
 

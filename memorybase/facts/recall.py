@@ -21,6 +21,7 @@ from memorybase.models import Fact
 from memorybase.queries import memory_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.vectors.search import cut_query
 
 log = get_logger(__name__)
 
@@ -73,7 +74,8 @@ def recall(services: Services, query: FactQuery) -> list[FactHit]:
         model = None if base is None else memory_bases.fetch_generation(db, base.id, base.serving).embedding_model
     if not facts:
         return []
-    scores = _scores(facts, query.query, *_question(services, query.query, model), analyzer(_language(services)))
+    question = cut_query(services.settings, query.query)
+    scores = _scores(facts, question, *_question(services, question, model), analyzer(_language(services)))
     best = sorted(range(len(facts)), key=lambda index: (-scores[index], facts[index].id))[: query.top_k]
     chosen = [(facts[index], scores[index]) for index in best if scores[index] >= MIN_SCORE]
     with services.database.reading() as db:

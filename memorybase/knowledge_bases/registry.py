@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import caveats, errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest
 from memorybase.embedding.chunking import chunker_for
@@ -29,7 +29,7 @@ from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.validation import check_text
 from memorybase.vectors import collection_names
-from memorybase.vectors.search import check_query
+from memorybase.vectors.search import check_query, cut_query
 from memorybase.vectors.store import CollectionRef
 
 Status = Literal["ready", "pending", "regenerating", "deleting"]
@@ -72,6 +72,7 @@ class DocumentAnswer:
 
     results: list[DocumentHit]
     took_ms: float
+    warnings: list[caveats.Caveat] = field(default_factory=list)
 
 
 # The registry.
@@ -259,13 +260,16 @@ def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -
     ModelUnavailable.
     """
     started = time.perf_counter()
+    asked, query = query.query, replace(query, query=cut_query(services.settings, query.query))
     check_query(services.settings, query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
     entry = _ready(services, user_id, name)
     charge_search(services, user_id)
     results = documents.nearest(
         services, entry, query.query, top_k=query.top_k, min_score=query.min_score or 0.0, metadata=query.metadata
     )
-    return DocumentAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
+    warnings = caveats.query_cut(asked, services.settings.max_query_chars)
+    took_ms = round((time.perf_counter() - started) * 1_000, 3)
+    return DocumentAnswer(results=results, took_ms=took_ms, warnings=warnings)
 
 
 def rebuild(services: Services, user_id: UUID, name: str) -> int:

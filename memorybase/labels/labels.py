@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -22,6 +22,7 @@ from memorybase.queries import caller_ids
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.validation import check_text
+from memorybase.vectors.search import cut_query
 
 MAX_SETTINGS_CHARS = 8_000  # as JSON
 MAX_EXPORTED = 50_000  # labels of one flow
@@ -68,7 +69,8 @@ def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -
 
     Raises NotFound, AmbiguousId, InvalidRequest.
     """
-    _check(services, wanted)
+    wanted = replace(wanted, query=cut_query(services.settings, wanted.query))
+    _check(wanted)
     with services.database.transaction() as db:
         message_id = caller_ids.locate(db, wanted.message_id, wanted.flow_id)
         message = db.get_one(Message, message_id)
@@ -159,13 +161,9 @@ def _question(rows: list[AnyRow]) -> dict[str, Any]:
     return {"question": first.question, **judged, **{name: value for name, value in filters.items() if value}}
 
 
-def _check(services: Services, wanted: Mark) -> None:
-    limit = services.settings.max_query_chars
-    if not wanted.query.strip() or len(wanted.query) > limit:
-        raise errors.InvalidRequest(
-            f"query must have 1 to {limit} characters (got {len(wanted.query)})",
-            field="query", value=len(wanted.query), limit=limit,
-        )  # fmt: skip
+def _check(wanted: Mark) -> None:
+    if not wanted.query.strip():
+        raise errors.InvalidRequest("query must not be empty", field="query")
     check_text(wanted.query, "query")
     for name in ("session_id", "end_user_id"):
         value = getattr(wanted, name)

@@ -22,7 +22,7 @@ from memorybase.queries import memory_bases
 from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.validation import check_text
-from memorybase.vectors.search import check_bound
+from memorybase.vectors.search import check_bound, cut_query
 
 LABEL_MESSAGES = 40  # of each cluster, nearest to its middle
 MAX_LISTED = 200
@@ -142,7 +142,8 @@ def get_map(
 ) -> MapView:
     """The map as far as there is one; raises NotFound, and for a question what a search raises."""
     if question is not None:
-        _check(services, question)
+        question = cut_query(services.settings, question)
+        _check(question)
     with services.database.reading() as db:
         stored = _read(db, services, require_memory_base(db, user_id, base_id), with_points=with_points)
     return _view(base_id, stored, _place(services, stored, question))
@@ -167,10 +168,9 @@ def _excerpt(text: str) -> str:
     return text if len(text) <= EXCERPT_CHARS else text[: EXCERPT_CHARS - 1].rstrip() + "…"
 
 
-def _check(services: Services, question: str) -> None:
+def _check(question: str) -> None:
     if not question.strip():
         raise errors.InvalidRequest("question must not be empty", field="question")
-    check_bound("question", len(question), 1, services.settings.max_query_chars, unit="characters")
     check_text(question, "question")
 
 

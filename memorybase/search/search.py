@@ -42,7 +42,7 @@ from memorybase.search.snippets import Snippet, snippets_of
 from memorybase.search.stored_candidates import Candidate
 from memorybase.search.vector_search import Nearest
 from memorybase.services import Services
-from memorybase.vectors.search import SCORE_DIGITS
+from memorybase.vectors.search import SCORE_DIGITS, cut_query
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
@@ -106,7 +106,7 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
 def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) -> SearchAnswer:
     """`search` as a part of a call that was charged."""
     started = time.perf_counter()
-    request = narrowed(request)
+    request = narrowed(replace(request, query=cut_query(services.settings, request.query)))
     check(services.settings, request)
     with moment(), tracing.span("search", mode=request.mode):
         request = _with_rows(services, user_id, request)

@@ -20,13 +20,17 @@ MAX_FETCH = 2_000  # records a query
 SCORE_DIGITS = 6  # two computations of one cosine differ beyond these
 
 
+def cut_query(settings: Settings, query: str) -> str:
+    """What is searched for: of a query beyond the bound its end, where a prompt's question mostly is."""
+    return query[-settings.max_query_chars :]
+
+
 def check_query(
     settings: Settings, query: str, *, top_k: int, min_score: float | None, metadata: Mapping[str, Any]
 ) -> None:
     """Raises InvalidRequest naming the field and its bound."""
     if not query.strip():
         raise errors.InvalidRequest("query must not be empty", field="query")
-    check_bound("query", len(query), 1, settings.max_query_chars, unit="characters")
     check_text(query, "query")
     check_bound("top_k", top_k, 1, settings.max_top_k)
     check_bound("metadata", len(metadata), 0, MAX_FILTER_KEYS, unit="keys")

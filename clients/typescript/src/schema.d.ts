@@ -3342,7 +3342,7 @@ export interface components {
             token_budget: number;
             /**
              * Query
-             * @description What to recall memories for; without it, none are recalled. At most 8000 characters, by the setting max_query_chars.
+             * @description What to recall memories for; without it, none are recalled. Of a longer one the last 8000 characters count, by the setting max_query_chars.
              */
             query?: string | null;
             /**
@@ -4335,6 +4335,8 @@ export interface components {
              * @description Duration of the search in milliseconds.
              */
             took_ms: number;
+            /** Warnings */
+            warnings?: components["schemas"]["Caveat"][];
         };
         /**
          * DocumentBody
@@ -4438,7 +4440,7 @@ export interface components {
         DocumentSearchBody: {
             /**
              * Query
-             * @description What to look for. At most 8000 characters, by the setting max_query_chars.
+             * @description What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
              */
             query: string;
             /**
@@ -4877,7 +4879,7 @@ export interface components {
         FactSearchBody: {
             /**
              * Query
-             * @description The question.
+             * @description The question. Of a longer one the last 8000 characters count, by the setting max_query_chars.
              */
             query: string;
             /**
@@ -5023,7 +5025,8 @@ export interface components {
         };
         /**
          * FactsFound
-         * @description Facts about a question, best first. A model derived them from messages, which each of them names.
+         * @description Facts about a question, best first. A model derived them from messages, which each of them names. `warnings`: if
+         *     only a part of the question was looked for.
          */
         FactsFound: {
             /**
@@ -5031,6 +5034,8 @@ export interface components {
              * @description The facts.
              */
             facts: components["schemas"]["FactHit"][];
+            /** Warnings */
+            warnings?: components["schemas"]["Caveat"][];
         };
         /**
          * Fix
@@ -5194,7 +5199,7 @@ export interface components {
         FlowSearchBody: {
             /**
              * Query
-             * @description What to look for. At most 8000 characters, by the setting max_query_chars.
+             * @description What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
              */
             query: string;
             /**
@@ -6511,7 +6516,7 @@ export interface components {
             message_id: string;
             /**
              * Query
-             * @description The question, as it was searched. At most 8000 characters, by the setting max_query_chars.
+             * @description The question, as it was searched. Of a longer one the last 8000 characters count, by the setting max_query_chars.
              */
             query: string;
             /**
@@ -7292,7 +7297,7 @@ export interface components {
             end_user_id?: string | null;
             /**
              * Query
-             * @description What was looked for; null if nothing was. At most 8000 characters, by the setting max_query_chars.
+             * @description What was looked for; null if nothing was. Of a longer one the last 8000 characters count, by the setting max_query_chars.
              */
             query?: string | null;
             /**
@@ -9870,7 +9875,7 @@ export interface components {
             knowledge_id: string;
             /**
              * Query
-             * @description The question. At most 8000 characters, by the setting max_query_chars.
+             * @description The question. Of a longer one the last 8000 characters count, by the setting max_query_chars.
              */
             query: string;
             /** @description How much to answer. */
@@ -10208,7 +10213,7 @@ export interface components {
         SearchBody: {
             /**
              * Query
-             * @description What to look for. At most 8000 characters, by the setting max_query_chars.
+             * @description What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
              */
             query: string;
             /**
@@ -12773,10 +12778,10 @@ export interface components {
                  *       "type": "urn:memorybase:error:database_unavailable",
                  *       "title": "The database is unavailable",
                  *       "status": 503,
-                 *       "detail": "The database failed: unable to open database file",
+                 *       "detail": "The database is unavailable.",
                  *       "error": {
                  *         "code": "database_unavailable",
-                 *         "message": "The database failed: unable to open database file",
+                 *         "message": "The database is unavailable.",
                  *         "retryable": true,
                  *         "request_id": "4f1c8e2a"
                  *       }
@@ -18878,7 +18883,8 @@ export interface operations {
                      *             "fc45d6a3-7e36-5c47-ae55-a0688e17cdec"
                      *           ]
                      *         }
-                     *       ]
+                     *       ],
+                     *       "warnings": []
                      *     }
                      */
                     "application/json": components["schemas"]["FactsFound"];
@@ -23729,7 +23735,8 @@ export interface operations {
                      *           }
                      *         }
                      *       ],
-                     *       "took_ms": 3.2
+                     *       "took_ms": 3.2,
+                     *       "warnings": []
                      *     }
                      */
                     "application/json": components["schemas"]["DocumentAnswer"];

@@ -24,7 +24,7 @@ from memorybase.queries import caller_ids, sessions
 from memorybase.queries.memory_uses import DELETED
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
-from memorybase.vectors.search import check_bound
+from memorybase.vectors.search import check_bound, cut_query
 
 MAX_SOURCE_IDS = 1_000  # of one use
 
@@ -65,19 +65,20 @@ def record_given(
         max_messages=settings.max_messages_per_run,
         max_message_bytes=settings.max_message_bytes,
     )
-    _check(given, settings.max_query_chars)
+    _check(given)
     with services.database.reading() as db:
         check_flow(db, user_id, flow_id)
         _check_session(db, flow_id, given)
         rows = _rows(db, flow_id, given)
     view = _view(messages, given.sources, rows, counter_for(settings))
     return record_use(
-        services, user_id=user_id, flow_id=flow_id, run_id=run_id, node_id=node_id, view=view, query=given.query,
+        services, user_id=user_id, flow_id=flow_id, run_id=run_id, node_id=node_id, view=view,
+        query=None if given.query is None else cut_query(settings, given.query),
         origin=ViewOrigin(session_id=given.session_id),
     )  # fmt: skip
 
 
-def _check(given: Given, max_query_chars: int) -> None:
+def _check(given: Given) -> None:
     if len(given.sources) != len(given.messages):
         text = "sources must have one source for each message"
         raise errors.InvalidRequest(text, field="sources", value=len(given.sources), limit=len(given.messages))
@@ -88,7 +89,6 @@ def _check(given: Given, max_query_chars: int) -> None:
             raise errors.InvalidRequest(text, field=field, value=len(source.scores), limit=limit)
     ids = sum(len(source.message_ids) for source in given.sources)
     check_bound("sources", ids, 0, MAX_SOURCE_IDS, unit="message_ids")
-    check_bound("query", len(given.query or ""), 0, max_query_chars, unit="characters")
 
 
 def _check_session(db: OrmSession, flow_id: UUID, given: Given) -> None:

@@ -176,7 +176,7 @@ def recall(config: Json, agent: str, event: Json) -> str:
         words = f"{os.path.basename(project)} {branch}".strip()
         query: Json = {"query": words, "metadata": {"project": project}, "half_life_days": RECENT_DAYS}
     else:
-        prompt = _text(event.get("prompt")).strip()[:MAX_PROMPT]
+        prompt = _text(event.get("prompt")).strip()[-MAX_PROMPT:]
         query = {"query": prompt, "min_score": float(config.get("min_score", MIN_SCORE))}
     if not config.get("recall", True) or len(query["query"]) < 3 or query["query"].startswith("/"):
         return ""
@@ -490,7 +490,7 @@ class Capture:
 def take_given(config: Json, event: Json, entry: Json) -> list[Json]:
     """What was recalled for the turn that this entry starts: for its prompt, and at the session's start before it."""
     _, paths = _given_files(config, event["agent"], event["session"])
-    latest, asked = _seconds(entry.get("timestamp")) + START_SECONDS, entry["text"].strip()[:MAX_PROMPT]
+    latest, asked = _seconds(entry.get("timestamp")) + START_SECONDS, entry["text"].strip()[-MAX_PROMPT:]
     kept = [(path, each) for path in paths if (each := read_json(path)).get("asked") or each.get("at", 0) <= latest]
     own = next((place for place, (_, each) in enumerate(kept) if each.get("asked") == asked), None)
     if own is None:  # nothing was recalled for it

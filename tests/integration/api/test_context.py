@@ -137,3 +137,33 @@ def test_an_answer_says_why_it_holds_less_than_expected(api: Api) -> None:
         "unknown_session"
     ]
     assert codes(context(api, query="boat")["report"]) == []
+
+
+def test_of_a_long_query_the_end_is_searched_for_everywhere_and_the_answer_says_so(api: Api) -> None:
+    talk(api, 1)
+    base = api.memory(capture="all")["id"]
+    api.post("/knowledge-bases", {"name": "kb"}, expect=201)
+    api.post("/knowledge-bases/kb/documents", {"documents": [{"text": "The boat is blue."}]})
+    end = "q1 " * 2_667
+    query = "raft " * 20_000 + end[:-1]
+    asked = {"flow_id": "support", "query": query}
+
+    limit = api.services.settings.max_query_chars
+    wrong = {}
+    for path, body in (
+        ("/search", asked), (f"/memories/{base}/search", {"query": query}),
+        ("/context", ASKED | asked | {"token_budget": 1_000}), ("/knowledge-bases/kb/search", {"query": query}),
+        (f"/memories/{base}/facts/search", {"query": query}),
+    ):  # fmt: skip
+        answer = api.post(path, body)
+        codes = [each["code"] for each in answer.get("report", answer)["warnings"]]
+        shorter = api.post(path, body | {"query": query[-limit:]})
+        if codes != ["query_cut"] or shorter.get("results") != answer.get("results"):
+            wrong[path] = codes
+    assert wrong == {}
+    assert api.post("/dify/retrieval", {"knowledge_id": "support", "query": query})["records"]
+    mark = {"flow_id": "support", "message_id": api.get("/messages", **ASKED)["items"][0]["id"], "right": True}
+    assert api.post("/labels", mark | {"query": query})["query"] == query[-limit:]
+    given = {"session_id": "s1", "messages": [], "sources": [], "query": query}
+    used = api.call("PUT", "/flows/support/runs/r9/memory/agent", json=given).json()
+    assert used["query"] == query[-limit:]

@@ -201,12 +201,10 @@ def test_only_messages_of_the_named_end_user_count_as_given(world: World) -> Non
 def test_a_use_of_a_client_that_is_not_valid_is_refused(world: World) -> None:
     many = GivenSource(kind="recall", message_ids=ids_of(world, *(f"m-{each}" for each in range(MAX_SOURCE_IDS))))
     uneven = GivenSource(kind="recall", message_ids=ids_of(world, "m"), scores=[0.1, 0.2])
-    longest = world.services.settings.max_query_chars
     for field, value, limit, call in (
         ("sources", 0, 1, lambda: give(world, "r", messages=[{"role": "user", "content": "x"}])),
         ("sources", 2 * MAX_SOURCE_IDS, MAX_SOURCE_IDS, lambda: give(world, "r", many, many)),
         ("sources[0].scores", 2, 1, lambda: give(world, "r", uneven)),
-        ("query", longest + 1, longest, lambda: give(world, "r", query="x" * (longest + 1))),
     ):
         with pytest.raises(InvalidRequest) as refused:
             call()

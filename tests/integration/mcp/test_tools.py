@@ -130,7 +130,7 @@ class TestSearchMemory:
 
         api.memory()
 
-        assert memory.call("search_memory", query="fence") == {"results": []}
+        assert memory.call("search_memory", query="fence") == {"results": [], "warnings": []}
 
     @each_row("arguments", [{}, {"query": ""}, {"query": "x", "top_k": 0}, {"query": "x", "role": "bot"}])
     def test_bad_arguments_are_errors_that_name_the_field(self, memory: McpClient, arguments: dict[str, Any]) -> None:

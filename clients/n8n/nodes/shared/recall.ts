@@ -3,7 +3,6 @@ import type { IDataObject } from 'n8n-workflow';
 import { isObject } from './api';
 import type { Api, Flow, Outcome } from './api';
 
-const MOST_QUERY_CHARS = 8_000;
 const MOST_EXCLUDED = 1_000;
 /** Below it hits seldom answer: the server's default for contexts. */
 export const MIN_SCORE = 0.05;
@@ -37,7 +36,7 @@ export interface Memory extends IDataObject {
 export async function search(api: Api, flow: Flow, wanted: Search): Promise<Outcome<Memory[]>> {
   const body: IDataObject = {
     flow_id: flow.id,
-    query: wanted.query.slice(0, MOST_QUERY_CHARS),
+    query: wanted.query,
     top_k: wanted.topK,
     min_score: wanted.minScore ?? MIN_SCORE,
     fold_alike: true,
@@ -54,7 +53,7 @@ export async function search(api: Api, flow: Flow, wanted: Search): Promise<Outc
 
 /** What a model was given of a search, as the call that records it wants it; without memories nothing was found. */
 export function givenOf(query: string, memories: Memory[], text: string): IDataObject {
-  const asked = { query: query.slice(0, MOST_QUERY_CHARS) };
+  const asked = { query };
   if (memories.length === 0) return asked;
   const source = {
     kind: 'recall',

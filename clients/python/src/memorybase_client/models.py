@@ -829,6 +829,7 @@ class DocumentAnswer(Answer):
     """What was found, best first."""
     took_ms: float
     """Duration of the search in milliseconds."""
+    warnings: list[Caveat] = Field(default_factory=list)
 
 
 class DocumentBody(TypedDict):
@@ -1073,10 +1074,13 @@ class FactsDeleted(Answer):
 
 
 class FactsFound(Answer):
-    """Facts about a question, best first. A model derived them from messages, which each of them names."""
+    """Facts about a question, best first. A model derived them from messages, which each of them names.
+    `warnings`: if only a part of the question was looked for.
+    """
 
     facts: list[FactHit]
     """The facts."""
+    warnings: list[Caveat] = Field(default_factory=list)
 
 
 class Fix(Answer):

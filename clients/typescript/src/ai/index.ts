@@ -27,7 +27,6 @@ export const BACK_OFF_SECONDS = 10;
 
 const NODE_ID = "agent";
 const TOP_K = 30;
-const LONGEST_QUERY = 4_000; // characters
 const DELIVERY_SECONDS = 30;
 const MAX_WAITING = 1_000; // captures in memory, without an outbox
 const MAX_REMEMBERED = 200; // turns whose memories the next step of a loop with tools uses again
@@ -168,7 +167,7 @@ class Memory {
 
   async #recalled({ call, prompt, turn }: Seen, signal: AbortSignal): Promise<string | undefined> {
     const { client, flowId, tokenBudget = TOKEN_BUDGET, minScore = MIN_SCORE, scope } = this.#options;
-    const query = questionOf(prompt).trim().slice(0, LONGEST_QUERY).trim();
+    const query = questionOf(prompt).trim();
     if (!query || tokenBudget <= 0) {
       return undefined;
     }

@@ -25,7 +25,6 @@ Answer = TypeVar("Answer")
 TIMEOUT_SECONDS = 2.0
 SETTLE_SECONDS = 1.0
 AWAY_SECONDS = 5.0  # without another attempt, after one that failed
-MAX_QUERY_CHARS = 8_000  # the server's default
 MIN_SCORE = 0.05  # of a recall: below it hits seldom answer; the server's default for contexts
 
 
@@ -107,7 +106,7 @@ class AsyncAgentMemory:
 
         async def search() -> list[models.Hit]:
             answer = await self.client.search_flow(
-                query=query[-MAX_QUERY_CHARS:],  # a prompt's question is mostly at its end
+                query=query,
                 flow_id=self.flow_id,
                 top_k=top_k,
                 session_id=session_id,
@@ -141,7 +140,7 @@ class AsyncAgentMemory:
             run_id=run_id,
             node_id=node_id,
             session_id=session_id,
-            query=query[-MAX_QUERY_CHARS:],
+            query=query,
             messages=[{"role": "system", "content": content} for content, _ in given],
             sources=[
                 {"message_ids": [str(hit.message_id) for hit in found], "scores": [hit.score for hit in found]}
@@ -161,7 +160,7 @@ class AsyncAgentMemory:
             return await self.client.build_context(
                 flow_id=self.flow_id,
                 session_id=session_id,
-                query=None if query is None else query[-MAX_QUERY_CHARS:],
+                query=query,
                 token_budget=token_budget,
                 end_user_id=end_user_id or self.end_user_id,
             )

@@ -902,7 +902,7 @@ class AsyncOperations(AsyncTransport):
         """Find the facts that are about a question, best first, without those that later ones correct.
 
         memory_base_id: The UUID of the memory base.
-        query: The question.
+        query: The question. Of a longer one the last 8000 characters count, by the setting max_query_chars.
         top_k: Maximum facts.
         session_id: Only facts of this session.
         end_user_id: Only facts from this person's sessions.
@@ -1810,8 +1810,8 @@ class AsyncOperations(AsyncTransport):
         node_id: The node of the flow, named by the caller.
         session_id: The session's id, chosen by the caller.
         end_user_id: The person that the session belongs to. Messages of others count as not stored.
-        query: What was looked for; null if nothing was. At most 8000 characters, by the setting
-        max_query_chars.
+        query: What was looked for; null if nothing was. Of a longer one the last 8000 characters count, by the
+        setting max_query_chars.
         messages: The messages as the model received them, in OpenAI's format: {role, content}. At most 1000, by
         the setting max_messages_per_run.
         sources: Where each message comes from, parallel to `messages`.
@@ -2224,7 +2224,7 @@ class AsyncOperations(AsyncTransport):
         """Search the messages of a memory base, best first, including those not ingested yet.
 
         memory_base_id: The UUID of the memory base.
-        query: What to look for. At most 8000 characters, by the setting max_query_chars.
+        query: What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
         top_k: Maximum results. At most 100, by the setting max_top_k.
         mode: `hybrid`; `dense`, vectors alone; or `keyword`, words alone.
         session_id: Only messages of this session.
@@ -2306,7 +2306,7 @@ class AsyncOperations(AsyncTransport):
     ) -> models.SearchAnswer:
         """Search every memory base of a flow, several memory bases, or all, best first.
 
-        query: What to look for. At most 8000 characters, by the setting max_query_chars.
+        query: What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
         top_k: Maximum results. At most 100, by the setting max_top_k.
         mode: `hybrid`; `dense`, vectors alone; or `keyword`, words alone.
         session_id: Only messages of this session.
@@ -2406,7 +2406,8 @@ class AsyncOperations(AsyncTransport):
         replaces the first.
 
         message_id: The message: a UUID or the caller's id.
-        query: The question, as it was searched. At most 8000 characters, by the setting max_query_chars.
+        query: The question, as it was searched. Of a longer one the last 8000 characters count, by the setting
+        max_query_chars.
         right: Whether the message answers the question.
         flow_id: Its flow, if several flows have this message id.
         session_id: The question was asked of this session only; null: of all.
@@ -2571,7 +2572,7 @@ class AsyncOperations(AsyncTransport):
         """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify.
 
         knowledge_id: What to search.
-        query: The question. At most 8000 characters, by the setting max_query_chars.
+        query: The question. Of a longer one the last 8000 characters count, by the setting max_query_chars.
         retrieval_setting: How much to answer.
         metadata_condition: Which messages to search.
         """
@@ -2687,7 +2688,7 @@ class AsyncOperations(AsyncTransport):
         """Search the chunks of a knowledge base, best first.
 
         name: The name of the knowledge base.
-        query: What to look for. At most 8000 characters, by the setting max_query_chars.
+        query: What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
         top_k: Maximum results. At most 100, by the setting max_top_k.
         min_score: Minimum score of a result, from 0 to 1.
         metadata: Keys that the metadata must have, with exactly these values.
@@ -3172,8 +3173,8 @@ class AsyncOperations(AsyncTransport):
         flow_id: The flow: a UUID or the caller's id.
         session_id: The session's id, chosen by the caller.
         token_budget: Maximum tokens of the whole view.
-        query: What to recall memories for; without it, none are recalled. At most 8000 characters, by the
-        setting max_query_chars.
+        query: What to recall memories for; without it, none are recalled. Of a longer one the last 8000
+        characters count, by the setting max_query_chars.
         leaf_id: Last message of the thread; default: the newest message.
         run_id: The current run; its own messages are left out.
         node_id: The node that asks. With `run_id`, the memory use is recorded.

@@ -43,9 +43,10 @@ class Hit(BaseModel):
 
 
 class Found(BaseModel):
-    """Messages, best first."""
+    """Messages, best first. `warnings` say what the answer may lack, and why."""
 
     results: list[Hit]
+    warnings: list[str]
 
 
 class Spent(BaseModel):
@@ -76,6 +77,7 @@ class ContextReport(BaseModel):
     over_budget: bool
     counter: str
     degraded: list[str]
+    warnings: list[str]
     below_min_score: int = 0
     spent: Spent
     further: Further

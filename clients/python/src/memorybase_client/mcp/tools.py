@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import uuid4
@@ -96,11 +96,11 @@ async def search_memory(
 ) -> Found:
     """Search the messages of earlier conversations, best first. Use it before you say that you do not know something
     that may have been said before."""
-    hits = await _search(
+    found = await _search(
         scope_of(call), query, top_k=top_k, session_id=session_id, roles=None if role is None else [role],
         since=after, until=before, neighbors=neighbors, min_score=min_score, fold_alike=True,
     )  # fmt: skip
-    return Found(results=[answers.hit(found) for found in hits])
+    return Found(results=[answers.hit(hit) for hit in found.results], warnings=_messages(found.warnings))
 
 
 async def get_context(
@@ -118,7 +118,7 @@ async def get_context(
     """Get all that memory has on a subject as one text within a token budget: passages of earlier conversations, and
     of one session its summary and latest messages. It is cheaper than several searches."""
     view = await build_context(scope_of(call), session_id, token_budget, query, standing=standing)
-    report = {**dict(view.report), "tokens": view.report.tokens_after}
+    report = {**dict(view.report), "tokens": view.report.tokens_after, "warnings": _messages(view.report.warnings)}
     return BuiltContext(text=view.text, report=ContextReport.model_validate(report, from_attributes=True))
 
 
@@ -146,7 +146,7 @@ async def list_sessions(
     """List sessions, latest first; with a query those that have messages about it, best first."""
     scope = scope_of(call)
     if query is not None:
-        hits = await _search(scope, query, top_k=CANDIDATES)
+        hits = (await _search(scope, query, top_k=CANDIDATES)).results
         best = {hit.session_id: hit for hit in reversed(hits)}
         ranked = sorted(best.values(), key=lambda hit: -hit.score)[:limit]
         items = [
@@ -295,13 +295,17 @@ async def recent_sessions(scope: Scope, *, size: int, cursor: str | None = None)
     ).page()
 
 
-async def _search(scope: Scope, query: str, **options: Any) -> list[models.Hit]:
+async def _search(scope: Scope, query: str, **options: Any) -> models.SearchAnswer:
     """Hits, best first. Raises CallerError if there is none because nothing is ingested: memory is not empty then."""
     flow_id = await scope.flow_id()
     found = await scope.client.search_flow(query=query, flow_id=flow_id, end_user_id=scope.end_user, **options)
     if not found.results and not (await scope.client.list_memory_bases(flow_id=flow_id, size=1).page()).total:
         raise errors.CallerError(f"{NO_BASE}. Messages are stored and cannot be searched; get_session reads them")
-    return found.results
+    return found
+
+
+def _messages(warnings: Iterable[models.Caveat]) -> list[str]:
+    return [each.message for each in warnings]
 
 
 NO_BASE = "No memory base ingests this flow: create one with POST /v1/memories"
