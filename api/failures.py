@@ -204,12 +204,13 @@ def _from_validation(found: Sequence[Any]) -> errors.CallerError:
     if first["type"] == "json_invalid":
         return errors.CallerError("The body must be valid JSON", field="body")
     others = [{"field": _field(each["loc"]), "message": _message(each)} for each in found[1:DETAILED_ERRORS]]
+    details: dict[str, Any] = {"others": others} if others else {}
     return errors.InvalidRequest(
         _message(first),
         field=_field(first["loc"]),
         value=_value(first),
         limit=_limit(first.get("ctx") or {}),
-        **({"others": others} if others else {}),
+        **details,
     )
 
 
