@@ -315,6 +315,44 @@ def upgrade() -> None:
     )
     op.create_index("ix_memory_bases_page", "memory_bases", ["user_id", "created_at", "id"], unique=False)
     op.create_table(
+        "memory_uses",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.Column("session_id", sa.String(length=128), nullable=True),
+        sa.Column("end_user_id", sa.String(length=128), nullable=True),
+        sa.Column("run_id", sa.Uuid(), nullable=False),
+        sa.Column("run_due_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("node_id", sa.String(length=128), nullable=False),
+        sa.Column("messages", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("sources", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("report", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("query", sa.Text(), nullable=True),
+        sa.Column("memory_use_summary", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=True),
+        sa.Column("recorded_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["flow_id"], ["flows.id"], name=op.f("fk_memory_uses_flow_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_memory_uses")),
+        sa.UniqueConstraint("flow_id", "run_id", "node_id", name=op.f("uq_memory_uses_flow_id_run_id_node_id")),
+    )
+    op.create_index(
+        "ix_memory_uses_end_user",
+        "memory_uses",
+        ["end_user_id", "flow_id"],
+        unique=False,
+        postgresql_where=sa.text("end_user_id IS NOT NULL"),
+        sqlite_where=sa.text("end_user_id IS NOT NULL"),
+    )
+    op.create_index("ix_memory_uses_oldest", "memory_uses", ["recorded_at", "id"], unique=False)
+    op.create_index("ix_memory_uses_recorded", "memory_uses", ["flow_id", "recorded_at"], unique=False)
+    op.create_index(
+        "ix_memory_uses_run_due",
+        "memory_uses",
+        ["run_due_at"],
+        unique=False,
+        postgresql_where=sa.text("run_due_at IS NOT NULL"),
+        sqlite_where=sa.text("run_due_at IS NOT NULL"),
+    )
+    op.create_index("ix_memory_uses_session", "memory_uses", ["flow_id", "session_id", "id"], unique=False)
+    op.create_table(
         "sessions",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
@@ -661,31 +699,16 @@ def upgrade() -> None:
     )
     op.create_index("ix_memory_maps_notify", "memory_maps", ["notify_at"], unique=False)
     op.create_table(
-        "memory_uses",
-        sa.Column("id", sa.Uuid(), nullable=False),
+        "memory_use_messages",
+        sa.Column("message_id", sa.Uuid(), nullable=False),
+        sa.Column("use_id", sa.Uuid(), nullable=False),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
-        sa.Column("session_id", sa.String(length=128), nullable=True),
-        sa.Column("run_id", sa.Uuid(), nullable=False),
-        sa.Column("node_id", sa.String(length=128), nullable=False),
-        sa.Column("messages", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
-        sa.Column("sources", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
-        sa.Column("report", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
-        sa.Column("query", sa.Text(), nullable=True),
-        sa.Column("memory_use_summary", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=True),
-        sa.Column("recorded_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            name=op.f("fk_memory_uses_flow_id_session_id"),
-            onupdate="CASCADE",
-            ondelete="CASCADE",
+            ["use_id"], ["memory_uses.id"], name=op.f("fk_memory_use_messages_use_id"), ondelete="CASCADE"
         ),
-        sa.ForeignKeyConstraint(["flow_id"], ["flows.id"], name=op.f("fk_memory_uses_flow_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_memory_uses")),
-        sa.UniqueConstraint("flow_id", "run_id", "node_id", name=op.f("uq_memory_uses_flow_id_run_id_node_id")),
+        sa.PrimaryKeyConstraint("message_id", "use_id", name=op.f("pk_memory_use_messages")),
     )
-    op.create_index("ix_memory_uses_recorded", "memory_uses", ["flow_id", "recorded_at"], unique=False)
-    op.create_index("ix_memory_uses_session", "memory_uses", ["flow_id", "session_id"], unique=False)
+    op.create_index("ix_memory_use_messages_use", "memory_use_messages", ["use_id"], unique=False)
     op.create_table(
         "message_changes",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -956,17 +979,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_documents")),
     )
     op.create_index("ix_documents_knowledge_base", "documents", ["knowledge_base_id", "created_at"], unique=False)
-    op.create_table(
-        "memory_use_messages",
-        sa.Column("message_id", sa.Uuid(), nullable=False),
-        sa.Column("use_id", sa.Uuid(), nullable=False),
-        sa.Column("flow_id", sa.Uuid(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["use_id"], ["memory_uses.id"], name=op.f("fk_memory_use_messages_use_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("message_id", "use_id", name=op.f("pk_memory_use_messages")),
-    )
-    op.create_index("ix_memory_use_messages_use", "memory_use_messages", ["use_id"], unique=False)
     op.create_table(
         "messages",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -1418,7 +1430,6 @@ def downgrade() -> None:
     op.drop_table("dead_letters")
     op.drop_table("session_progress")
     op.drop_table("messages")
-    op.drop_table("memory_use_messages")
     op.drop_table("documents")
     op.drop_table("chat_records")
     op.drop_table("summaries")
@@ -1429,7 +1440,7 @@ def downgrade() -> None:
     op.drop_table("planned_base_deletions")
     op.drop_table("node_executions")
     op.drop_table("message_changes")
-    op.drop_table("memory_uses")
+    op.drop_table("memory_use_messages")
     op.drop_table("memory_maps")
     op.drop_table("legal_holds")
     op.drop_table("knowledge_bases")
@@ -1442,6 +1453,7 @@ def downgrade() -> None:
     op.drop_table("web_tickets")
     op.drop_table("spoken_languages")
     op.drop_table("sessions")
+    op.drop_table("memory_uses")
     op.drop_table("memory_bases")
     op.drop_table("deleted_messages")
     op.drop_table("chat_memories")
