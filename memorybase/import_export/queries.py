@@ -22,6 +22,7 @@ from memorybase.models import (
     Session,
     SessionSummary,
 )
+from memorybase.queries import memory_uses
 
 
 class ExportedMessage(NamedTuple):
@@ -117,10 +118,9 @@ def uses_of_runs_after(db: OrmSession, session_id: UUID, after: UUID | None, *, 
     session = db.get(Session, session_id)
     if session is None:
         return []
-    runs = sa.and_(Run.id == MemoryUse.run_id, Run.flow_id == session.flow_id, Run.session_id == session.session_id)
     others = sa.or_(MemoryUse.session_id.is_(None), MemoryUse.session_id != session.session_id)
-    statement = sa.select(MemoryUse).join(Run, runs).where(MemoryUse.flow_id == session.flow_id, others)
-    return _uses(db, statement, after, limit)
+    mine = memory_uses.of_runs(session.flow_id, session.session_id)
+    return _uses(db, sa.select(MemoryUse).where(*mine, others), after, limit)
 
 
 def uses_without_session_after(db: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:

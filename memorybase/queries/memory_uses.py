@@ -148,12 +148,13 @@ def rename_session(db: OrmSession, flow_id: UUID, session_id: str, new_session_i
 def _ids_of_session(flow_id: UUID, session_id: str) -> sa.CompoundSelect[UUID]:
     """The uses that were asked for the session, and those of its runs: two statements, each along its index."""
     asked = sa.select(MemoryUse.id).where(MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
-    of_runs = (
-        sa.select(MemoryUse.id)
-        .join(Run, Run.id == MemoryUse.run_id)
-        .where(MemoryUse.flow_id == flow_id, Run.flow_id == flow_id, Run.session_id == session_id)
-    )
-    return sa.union(asked, of_runs)
+    return sa.union(asked, sa.select(MemoryUse.id).where(*of_runs(flow_id, session_id)))
+
+
+def of_runs(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+    """Whether a use is of a run of the session."""
+    runs = sa.select(Run.id).where(Run.flow_id == flow_id, Run.session_id == session_id)
+    return MemoryUse.flow_id == flow_id, MemoryUse.run_id.in_(runs)
 
 
 class DueUse(NamedTuple):
@@ -175,6 +176,7 @@ def has_due(db: OrmSession, now: datetime) -> bool:
 def due_uses(db: OrmSession, now: datetime, *, limit: int) -> list[DueUse]:
     """Uses whose run should have been captured by now, the longest waiting first."""
     asked, captured = aliased(Session), aliased(Session)
+    its = (asked.flow_id == MemoryUse.flow_id, asked.session_id == MemoryUse.session_id)
     statement = (
         sa.select(
             MemoryUse.id, MemoryUse.flow_id, Flow.user_id, MemoryUse.session_id, Run.session_id.label("captured_in"),
@@ -183,7 +185,7 @@ def due_uses(db: OrmSession, now: datetime, *, limit: int) -> list[DueUse]:
         .join(Flow, Flow.id == MemoryUse.flow_id)
         .outerjoin(Run, sa.and_(Run.id == MemoryUse.run_id, Run.flow_id == MemoryUse.flow_id))
         .outerjoin(captured, sa.and_(captured.flow_id == Run.flow_id, captured.session_id == Run.session_id))
-        .outerjoin(asked, sa.and_(asked.flow_id == MemoryUse.flow_id, asked.session_id == MemoryUse.session_id))
+        .outerjoin(asked, sa.and_(*its, asked.deleted_at.is_(None)))
         .where(MemoryUse.run_due_at <= now)
         .order_by(MemoryUse.run_due_at)
         .limit(limit)

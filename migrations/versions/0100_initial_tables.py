@@ -1,7 +1,8 @@
 """The tables of the first release.
 
 All but `_beyond_the_models` and `_drop_beyond_the_models` is written by `python -m memorybase.database.migrate`.
-Revisions before it, 0001 to 0031, were of the development before.
+SQLite prefers the newer of two indexes that cost the same, so each table's keep their order. Revisions before, 0001 to
+0031, were of the development.
 
 Created 2026-11-27.
 """
@@ -121,8 +122,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_api_keys")),
         sa.UniqueConstraint("key_hash", name=op.f("uq_api_keys_key_hash")),
     )
-    op.create_index(op.f("ix_api_keys_quota_subject"), "api_keys", ["quota_subject"], unique=False)
     op.create_index(op.f("ix_api_keys_user_id"), "api_keys", ["user_id"], unique=False)
+    op.create_index(op.f("ix_api_keys_quota_subject"), "api_keys", ["quota_subject"], unique=False)
     op.create_table(
         "flows",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -133,7 +134,7 @@ def upgrade() -> None:
         sa.Column("deleting_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("retain_days", sa.Integer(), nullable=True),
         sa.Column("retention_due_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("standing", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("standing", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_flows_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_flows")),
         sa.UniqueConstraint("user_id", "external_id", name=op.f("uq_flows_user_id_external_id")),
@@ -178,8 +179,8 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_quota_counters_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("subject_id", "quota", "window_start", name=op.f("pk_quota_counters")),
     )
-    op.create_index("ix_quota_counters_recount", "quota_counters", ["recount_at"], unique=False)
     op.create_index(op.f("ix_quota_counters_user_id"), "quota_counters", ["user_id"], unique=False)
+    op.create_index("ix_quota_counters_recount", "quota_counters", ["recount_at"], unique=False)
     op.create_table(
         "quota_end_users",
         sa.Column("subject_id", sa.Uuid(), nullable=False),
@@ -208,8 +209,8 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_retention_passes")),
     )
-    op.create_index("ix_retention_passes_finished", "retention_passes", ["finished_at"], unique=False)
     op.create_index("ix_retention_passes_page", "retention_passes", ["user_id", "started_at", "id"], unique=False)
+    op.create_index("ix_retention_passes_finished", "retention_passes", ["finished_at"], unique=False)
     op.create_index(
         "uq_retention_passes_open",
         "retention_passes",
@@ -268,8 +269,8 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("flow_id", "message_id", name=op.f("pk_deleted_messages")),
     )
-    op.create_index("ix_deleted_messages_expires", "deleted_messages", ["expires_at"], unique=False)
     op.create_index("ix_deleted_messages_session", "deleted_messages", ["session_uuid"], unique=False)
+    op.create_index("ix_deleted_messages_expires", "deleted_messages", ["expires_at"], unique=False)
     op.create_table(
         "memory_bases",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -284,7 +285,7 @@ def upgrade() -> None:
         sa.Column("deleting_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("paused_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("priority", sa.String(length=16), server_default="normal", nullable=False),
-        sa.Column("distill", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("distill", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("serving", sa.Integer(), nullable=False),
         sa.Column("building", sa.Integer(), nullable=True),
         sa.Column("mismatch", sa.Boolean(), nullable=True),
@@ -305,6 +306,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("user_id", "name", name=op.f("uq_memory_bases_user_id_name")),
     )
     op.create_index(op.f("ix_memory_bases_flow_id"), "memory_bases", ["flow_id"], unique=False)
+    op.create_index("ix_memory_bases_page", "memory_bases", ["user_id", "created_at", "id"], unique=False)
     op.create_index(
         "ix_memory_bases_forget",
         "memory_bases",
@@ -313,7 +315,6 @@ def upgrade() -> None:
         postgresql_where=sa.text("forget_due_at IS NOT NULL"),
         sqlite_where=sa.text("forget_due_at IS NOT NULL"),
     )
-    op.create_index("ix_memory_bases_page", "memory_bases", ["user_id", "created_at", "id"], unique=False)
     op.create_table(
         "memory_uses",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -333,6 +334,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_memory_uses")),
         sa.UniqueConstraint("flow_id", "run_id", "node_id", name=op.f("uq_memory_uses_flow_id_run_id_node_id")),
     )
+    op.create_index("ix_memory_uses_session", "memory_uses", ["flow_id", "session_id", "id"], unique=False)
+    op.create_index("ix_memory_uses_recorded", "memory_uses", ["flow_id", "recorded_at"], unique=False)
     op.create_index(
         "ix_memory_uses_end_user",
         "memory_uses",
@@ -342,7 +345,6 @@ def upgrade() -> None:
         sqlite_where=sa.text("end_user_id IS NOT NULL"),
     )
     op.create_index("ix_memory_uses_oldest", "memory_uses", ["recorded_at", "id"], unique=False)
-    op.create_index("ix_memory_uses_recorded", "memory_uses", ["flow_id", "recorded_at"], unique=False)
     op.create_index(
         "ix_memory_uses_run_due",
         "memory_uses",
@@ -351,7 +353,6 @@ def upgrade() -> None:
         postgresql_where=sa.text("run_due_at IS NOT NULL"),
         sqlite_where=sa.text("run_due_at IS NOT NULL"),
     )
-    op.create_index("ix_memory_uses_session", "memory_uses", ["flow_id", "session_id", "id"], unique=False)
     op.create_table(
         "sessions",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -373,6 +374,18 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_sessions")),
         sa.UniqueConstraint("flow_id", "session_id", name=op.f("uq_sessions_flow_id_session_id")),
     )
+    op.create_index("ix_sessions_page", "sessions", ["flow_id", "created_at", "id"], unique=False)
+    op.create_index(
+        "ix_sessions_recent",
+        "sessions",
+        ["flow_id", "last_captured_at", "id"],
+        unique=False,
+        postgresql_where=sa.text("deleted_at IS NULL"),
+        sqlite_where=sa.text("deleted_at IS NULL"),
+    )
+    op.create_index(
+        "ix_sessions_end_user", "sessions", ["flow_id", "end_user_id", "last_captured_at", "deleted_at"], unique=False
+    )
     op.create_index(
         "ix_sessions_behind",
         "sessions",
@@ -390,24 +403,12 @@ def upgrade() -> None:
         sqlite_where=sa.text("deleted_at IS NOT NULL"),
     )
     op.create_index(
-        "ix_sessions_end_user", "sessions", ["flow_id", "end_user_id", "last_captured_at", "deleted_at"], unique=False
-    )
-    op.create_index(
         "ix_sessions_expires",
         "sessions",
         ["expires_at"],
         unique=False,
         postgresql_where=sa.text("expires_at IS NOT NULL"),
         sqlite_where=sa.text("expires_at IS NOT NULL"),
-    )
-    op.create_index("ix_sessions_page", "sessions", ["flow_id", "created_at", "id"], unique=False)
-    op.create_index(
-        "ix_sessions_recent",
-        "sessions",
-        ["flow_id", "last_captured_at", "id"],
-        unique=False,
-        postgresql_where=sa.text("deleted_at IS NULL"),
-        sqlite_where=sa.text("deleted_at IS NULL"),
     )
     op.create_table(
         "spoken_languages",
@@ -459,14 +460,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_webhook_deliveries")),
     )
-    op.create_index(
-        "ix_webhook_deliveries_dead",
-        "webhook_deliveries",
-        ["endpoint_id", "occurred_at"],
-        unique=False,
-        postgresql_where=sa.text("state = 'dead'"),
-        sqlite_where=sa.text("state = 'dead'"),
-    )
+    op.create_index(op.f("ix_webhook_deliveries_user_id"), "webhook_deliveries", ["user_id"], unique=False)
     op.create_index(
         "ix_webhook_deliveries_due",
         "webhook_deliveries",
@@ -474,6 +468,9 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("state = 'pending'"),
         sqlite_where=sa.text("state = 'pending'"),
+    )
+    op.create_index(
+        "ix_webhook_deliveries_page", "webhook_deliveries", ["endpoint_id", "occurred_at", "id"], unique=False
     )
     op.create_index(
         "ix_webhook_deliveries_finished",
@@ -484,9 +481,13 @@ def upgrade() -> None:
         sqlite_where=sa.text("state <> 'pending'"),
     )
     op.create_index(
-        "ix_webhook_deliveries_page", "webhook_deliveries", ["endpoint_id", "occurred_at", "id"], unique=False
+        "ix_webhook_deliveries_dead",
+        "webhook_deliveries",
+        ["endpoint_id", "occurred_at"],
+        unique=False,
+        postgresql_where=sa.text("state = 'dead'"),
+        sqlite_where=sa.text("state = 'dead'"),
     )
-    op.create_index(op.f("ix_webhook_deliveries_user_id"), "webhook_deliveries", ["user_id"], unique=False)
     op.create_table(
         "chats",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -517,8 +518,8 @@ def upgrade() -> None:
         sa.UniqueConstraint("chat_memory_id", "chat_id", name=op.f("uq_chats_chat_memory_id_chat_id")),
     )
     op.create_index("ix_chats_end_user", "chats", ["flow_id", "end_user_id"], unique=False)
-    op.create_index("ix_chats_notify", "chats", ["notify_at"], unique=False)
     op.create_index("ix_chats_page", "chats", ["chat_memory_id", "created_at", "id"], unique=False)
+    op.create_index("ix_chats_notify", "chats", ["notify_at"], unique=False)
     op.create_table(
         "distillation_usage",
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
@@ -568,8 +569,8 @@ def upgrade() -> None:
             "memory_base_id", "flow_id", "session_id", name=op.f("uq_distillations_memory_base_id_flow_id_session_id")
         ),
     )
-    op.create_index("ix_distillations_notify", "distillations", ["notify_at"], unique=False)
     op.create_index("ix_distillations_session", "distillations", ["flow_id", "session_id"], unique=False)
+    op.create_index("ix_distillations_notify", "distillations", ["notify_at"], unique=False)
     op.create_table(
         "facts",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -607,9 +608,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_facts")),
     )
-    op.create_index("ix_facts_duplicate_of", "facts", ["duplicate_of_id"], unique=False)
     op.create_index("ix_facts_page", "facts", ["memory_base_id", "created_at", "id"], unique=False)
     op.create_index("ix_facts_session", "facts", ["flow_id", "session_id"], unique=False)
+    op.create_index("ix_facts_duplicate_of", "facts", ["duplicate_of_id"], unique=False)
     op.create_index("ix_facts_superseded_by", "facts", ["superseded_by_id"], unique=False)
     op.create_table(
         "generations",
@@ -624,7 +625,7 @@ def upgrade() -> None:
         sa.Column("dimension", sa.Integer(), nullable=False),
         sa.Column("collection_name", sa.String(length=128), nullable=False),
         sa.Column("collection_id", sa.Uuid(), nullable=False),
-        sa.Column("awaits_index", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("awaits_index", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("retired_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
@@ -673,8 +674,8 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_legal_holds_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_legal_holds")),
     )
-    op.create_index(op.f("ix_legal_holds_flow_id"), "legal_holds", ["flow_id"], unique=False)
     op.create_index("ix_legal_holds_page", "legal_holds", ["user_id", "placed_at", "id"], unique=False)
+    op.create_index(op.f("ix_legal_holds_flow_id"), "legal_holds", ["flow_id"], unique=False)
     op.create_index(op.f("ix_legal_holds_session_uuid"), "legal_holds", ["session_uuid"], unique=False)
     op.create_table(
         "memory_maps",
@@ -729,6 +730,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_message_changes")),
     )
+    op.create_index("ix_message_changes_message", "message_changes", ["message_id", "number"], unique=False)
+    op.create_index("ix_message_changes_session", "message_changes", ["session_uuid"], unique=False)
+    op.create_index("ix_message_changes_flow", "message_changes", ["flow_id"], unique=False)
     op.create_index(
         "ix_message_changes_batch",
         "message_changes",
@@ -737,9 +741,6 @@ def upgrade() -> None:
         postgresql_where=sa.text("batch_id IS NOT NULL"),
         sqlite_where=sa.text("batch_id IS NOT NULL"),
     )
-    op.create_index("ix_message_changes_flow", "message_changes", ["flow_id"], unique=False)
-    op.create_index("ix_message_changes_message", "message_changes", ["message_id", "number"], unique=False)
-    op.create_index("ix_message_changes_session", "message_changes", ["session_uuid"], unique=False)
     op.create_table(
         "node_executions",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -764,7 +765,6 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["flow_id"], ["flows.id"], name=op.f("fk_node_executions_flow_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_node_executions")),
     )
-    op.create_index("ix_node_executions_created", "node_executions", ["flow_id", "created_at"], unique=False)
     op.create_index(
         "ix_node_executions_node", "node_executions", ["flow_id", "session_id", "node_id", "run_id"], unique=False
     )
@@ -776,6 +776,7 @@ def upgrade() -> None:
         postgresql_where=sa.text("external_id IS NOT NULL"),
         sqlite_where=sa.text("external_id IS NOT NULL"),
     )
+    op.create_index("ix_node_executions_created", "node_executions", ["flow_id", "created_at"], unique=False)
     op.create_table(
         "planned_base_deletions",
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
@@ -832,11 +833,11 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("flow_id", "message_id", name=op.f("pk_restorable_messages")),
     )
-    op.create_index("ix_restorable_messages_deleted_at", "restorable_messages", ["deleted_at"], unique=False)
+    op.create_index("ix_restorable_messages_session", "restorable_messages", ["session_uuid"], unique=False)
     op.create_index(
         "ix_restorable_messages_page", "restorable_messages", ["flow_id", "deleted_at", "message_id"], unique=False
     )
-    op.create_index("ix_restorable_messages_session", "restorable_messages", ["session_uuid"], unique=False)
+    op.create_index("ix_restorable_messages_deleted_at", "restorable_messages", ["deleted_at"], unique=False)
     op.create_table(
         "runs",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -855,16 +856,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
     )
-    op.create_index(
-        "ix_runs_key",
-        "runs",
-        ["key_id"],
-        unique=False,
-        postgresql_where=sa.text("key_id IS NOT NULL"),
-        sqlite_where=sa.text("key_id IS NOT NULL"),
-    )
     op.create_index("ix_runs_page", "runs", ["flow_id", "created_at", "id"], unique=False)
-    op.create_index("ix_runs_session", "runs", ["flow_id", "session_id", "created_at", "id"], unique=False)
     op.create_index(
         "uq_runs_external_id",
         "runs",
@@ -872,6 +864,15 @@ def upgrade() -> None:
         unique=True,
         postgresql_where=sa.text("external_id IS NOT NULL"),
         sqlite_where=sa.text("external_id IS NOT NULL"),
+    )
+    op.create_index("ix_runs_session", "runs", ["flow_id", "session_id", "created_at", "id"], unique=False)
+    op.create_index(
+        "ix_runs_key",
+        "runs",
+        ["key_id"],
+        unique=False,
+        postgresql_where=sa.text("key_id IS NOT NULL"),
+        sqlite_where=sa.text("key_id IS NOT NULL"),
     )
     op.create_table(
         "speakers",
@@ -951,6 +952,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("chat_row_id", "message_id", name=op.f("uq_chat_records_chat_row_id_message_id")),
     )
     op.create_index("ix_chat_records_flow", "chat_records", ["flow_id"], unique=False)
+    op.create_index("ix_chat_records_request", "chat_records", ["chat_row_id", "request_id"], unique=False)
     op.create_index(
         "ix_chat_records_key",
         "chat_records",
@@ -959,7 +961,6 @@ def upgrade() -> None:
         postgresql_where=sa.text("key_id IS NOT NULL"),
         sqlite_where=sa.text("key_id IS NOT NULL"),
     )
-    op.create_index("ix_chat_records_request", "chat_records", ["chat_row_id", "request_id"], unique=False)
     op.create_table(
         "documents",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -1011,8 +1012,8 @@ def upgrade() -> None:
         sa.Column("timestamp", sa.DateTime(timezone=True), nullable=False),
         sa.Column("captured_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("edited_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("muted", sa.Boolean(), server_default=sa.text("0"), nullable=False),
-        sa.Column("pinned", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("muted", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("pinned", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.ForeignKeyConstraint(
             ["flow_id", "session_id"],
             ["sessions.flow_id", "sessions.session_id"],
@@ -1033,18 +1034,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("parent_message_id IS NOT NULL"),
     )
     op.create_index("ix_messages_dialogue", "messages", ["flow_id", "session_id", "is_dialogue", "seq"], unique=False)
-    op.create_index(
-        "ix_messages_muted",
-        "messages",
-        ["flow_id", "captured_at"],
-        unique=False,
-        postgresql_where=sa.text("muted"),
-        sqlite_where=sa.text("muted"),
-    )
     op.create_index("ix_messages_outputs", "messages", ["flow_id", "session_id", "is_output", "seq"], unique=False)
-    op.create_index(
-        "ix_messages_page", "messages", ["flow_id", "captured_at", "id", "is_output", "is_dialogue"], unique=False
-    )
     op.create_index(
         "ix_messages_parents",
         "messages",
@@ -1052,14 +1042,6 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("parent_message_id IS NOT NULL"),
         sqlite_where=sa.text("parent_message_id IS NOT NULL"),
-    )
-    op.create_index(
-        "ix_messages_pinned",
-        "messages",
-        ["flow_id", "captured_at"],
-        unique=False,
-        postgresql_where=sa.text("pinned"),
-        sqlite_where=sa.text("pinned"),
     )
     op.create_index(op.f("ix_messages_position"), "messages", ["position"], unique=False)
     op.create_index("ix_messages_run", "messages", ["run_id", "seq"], unique=False)
@@ -1070,6 +1052,25 @@ def upgrade() -> None:
         unique=True,
         postgresql_where=sa.text("external_id IS NOT NULL"),
         sqlite_where=sa.text("external_id IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_messages_page", "messages", ["flow_id", "captured_at", "id", "is_output", "is_dialogue"], unique=False
+    )
+    op.create_index(
+        "ix_messages_muted",
+        "messages",
+        ["flow_id", "captured_at"],
+        unique=False,
+        postgresql_where=sa.text("muted"),
+        sqlite_where=sa.text("muted"),
+    )
+    op.create_index(
+        "ix_messages_pinned",
+        "messages",
+        ["flow_id", "captured_at"],
+        unique=False,
+        postgresql_where=sa.text("pinned"),
+        sqlite_where=sa.text("pinned"),
     )
     op.create_table(
         "session_progress",
@@ -1138,18 +1139,18 @@ def upgrade() -> None:
     )
     op.create_index("ix_session_progress_session", "session_progress", ["flow_id", "session_id"], unique=False)
     op.create_index(
-        "ix_session_progress_totals",
-        "session_progress",
-        ["memory_base_id", "generation", "total_processed", "last_sync_at"],
-        unique=False,
-    )
-    op.create_index(
         "ix_session_progress_unbuilt",
         "session_progress",
         ["memory_base_id", "generation"],
         unique=False,
         postgresql_where=sa.text("cursor_seq < build_seq"),
         sqlite_where=sa.text("cursor_seq < build_seq"),
+    )
+    op.create_index(
+        "ix_session_progress_totals",
+        "session_progress",
+        ["memory_base_id", "generation", "total_processed", "last_sync_at"],
+        unique=False,
     )
     op.create_table(
         "dead_letters",
@@ -1234,6 +1235,25 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_ingestion_jobs")),
     )
+    op.create_index("ix_ingestion_jobs_page", "ingestion_jobs", ["memory_base_id", "created_at", "id"], unique=False)
+    op.create_index(
+        "ix_ingestion_jobs_queued",
+        "ingestion_jobs",
+        ["notify_at"],
+        unique=False,
+        postgresql_where=sa.text("state = 'queued'"),
+        sqlite_where=sa.text("state = 'queued'"),
+    )
+    op.create_index("ix_ingestion_jobs_progress", "ingestion_jobs", ["progress_id"], unique=False)
+    op.create_index("ix_ingestion_jobs_started", "ingestion_jobs", ["started_at"], unique=False)
+    op.create_index(
+        "uq_ingestion_jobs_active",
+        "ingestion_jobs",
+        ["memory_base_id", "session_id"],
+        unique=True,
+        postgresql_where=sa.text("state IN ('queued', 'running')"),
+        sqlite_where=sa.text("state IN ('queued', 'running')"),
+    )
     op.create_index(
         "ix_ingestion_jobs_failed",
         "ingestion_jobs",
@@ -1243,12 +1263,20 @@ def upgrade() -> None:
         sqlite_where=sa.text("state = 'failed'"),
     )
     op.create_index(
-        "ix_ingestion_jobs_finished",
+        "ix_ingestion_jobs_order",
         "ingestion_jobs",
-        ["finished_at"],
+        ["virtual_time"],
         unique=False,
-        postgresql_where=sa.text("finished_at IS NOT NULL"),
-        sqlite_where=sa.text("finished_at IS NOT NULL"),
+        postgresql_where=sa.text("lower(state) = 'queued'"),
+        sqlite_where=sa.text("lower(state) = 'queued'"),
+    )
+    op.create_index(
+        "ix_ingestion_jobs_running",
+        "ingestion_jobs",
+        ["virtual_time"],
+        unique=False,
+        postgresql_where=sa.text("state = 'running'"),
+        sqlite_where=sa.text("state = 'running'"),
     )
     op.create_index(
         "ix_ingestion_jobs_last",
@@ -1259,39 +1287,12 @@ def upgrade() -> None:
         sqlite_where=sa.text("upper(state) = 'QUEUED'"),
     )
     op.create_index(
-        "ix_ingestion_jobs_order",
+        "ix_ingestion_jobs_finished",
         "ingestion_jobs",
-        ["virtual_time"],
+        ["finished_at"],
         unique=False,
-        postgresql_where=sa.text("lower(state) = 'queued'"),
-        sqlite_where=sa.text("lower(state) = 'queued'"),
-    )
-    op.create_index("ix_ingestion_jobs_page", "ingestion_jobs", ["memory_base_id", "created_at", "id"], unique=False)
-    op.create_index("ix_ingestion_jobs_progress", "ingestion_jobs", ["progress_id"], unique=False)
-    op.create_index(
-        "ix_ingestion_jobs_queued",
-        "ingestion_jobs",
-        ["notify_at"],
-        unique=False,
-        postgresql_where=sa.text("state = 'queued'"),
-        sqlite_where=sa.text("state = 'queued'"),
-    )
-    op.create_index(
-        "ix_ingestion_jobs_running",
-        "ingestion_jobs",
-        ["virtual_time"],
-        unique=False,
-        postgresql_where=sa.text("state = 'running'"),
-        sqlite_where=sa.text("state = 'running'"),
-    )
-    op.create_index("ix_ingestion_jobs_started", "ingestion_jobs", ["started_at"], unique=False)
-    op.create_index(
-        "uq_ingestion_jobs_active",
-        "ingestion_jobs",
-        ["memory_base_id", "session_id"],
-        unique=True,
-        postgresql_where=sa.text("state IN ('queued', 'running')"),
-        sqlite_where=sa.text("state IN ('queued', 'running')"),
+        postgresql_where=sa.text("finished_at IS NOT NULL"),
+        sqlite_where=sa.text("finished_at IS NOT NULL"),
     )
     op.create_table(
         "ledger",
@@ -1340,9 +1341,9 @@ def upgrade() -> None:
             "user_id", "question_key", "message_id", name=op.f("uq_search_labels_user_id_question_key_message_id")
         ),
     )
+    op.create_index("ix_search_labels_page", "search_labels", ["user_id", "marked_at", "id"], unique=False)
     op.create_index("ix_search_labels_flow", "search_labels", ["flow_id", "question_key", "id"], unique=False)
     op.create_index(op.f("ix_search_labels_message_id"), "search_labels", ["message_id"], unique=False)
-    op.create_index("ix_search_labels_page", "search_labels", ["user_id", "marked_at", "id"], unique=False)
     op.create_table(
         "standing_statements",
         sa.Column("id", sa.Uuid(), nullable=False),

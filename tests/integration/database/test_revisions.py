@@ -12,8 +12,6 @@ from harness.postgres import PostgresServer
 from harness.revisions import add_revision
 from harness.tables import make_sqlite
 
-pytestmark = pytest.mark.both_databases
-
 CUTS = 4  # of each revision in the fast suite
 # What CONTRIBUTING.md shows.
 BUILD = """
@@ -89,6 +87,7 @@ def new_database(
         postgres_server.drop_database(name)
 
 
+@pytest.mark.both_databases
 def test_every_revision_keeps_the_rules(new_database: Callable[..., str]) -> None:
     assert [
         fault for each in revisions.all_revisions() for fault in revisions.faults(each, new_database, cuts=CUTS)
