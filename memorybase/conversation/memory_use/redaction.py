@@ -97,5 +97,5 @@ def _changes(
     rows: Iterable[NodeExecution | MemoryUse], quoted: _Quoted, columns: Sequence[str]
 ) -> list[tuple[NodeExecution | MemoryUse, dict[str, Any]]]:
     """The rows with a quotation, and the new values of their columns."""
-    values = [(row, {name: quoted.redacted(getattr(row, name)) for name in columns}) for row in rows]
+    values = ((row, {name: quoted.redacted(getattr(row, name)) for name in columns}) for row in rows)
     return [(row, new) for row, new in values if any(new[name] != getattr(row, name) for name in columns)]
