@@ -215,6 +215,17 @@ def session(where: Where) -> Check:
     return check
 
 
+def uses_of_session(where: Where) -> Check:
+    """What models were given for a session that does not exist: of the key's end user."""
+
+    def check(asked: Asked) -> None:
+        sent = asked.text(where, "session_id")
+        if sent is not None and asked.flow_id is not None:
+            asked.limits.check_uses_of_session(asked.db, asked.flow_id, sent)
+
+    return check
+
+
 def chat(where: Where) -> Check:
     """A chat of the key's end user, by its id."""
 
@@ -351,7 +362,7 @@ RULES: dict[str, Rule] = {
     "purge_message": _QUERY_ONLY,
     "list_sessions": Rule([_OF_QUERY], [end_user("query")]),
     "update_session": _SESSION_IN_BODY,
-    "delete_session": _SESSION_IN_QUERY,
+    "delete_session": Rule([_OF_QUERY], [session("query"), uses_of_session("query")]),
     "list_end_users": _QUERY_ONLY,
     "get_end_user": Rule(None, [own_end_user]),
     "erase_end_user": REFUSED,

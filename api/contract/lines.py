@@ -110,7 +110,8 @@ _EXECUTION: dict[str, Schema] = {
 _USE: dict[str, Schema] = {
     **_FLOW,
     **_RUN,
-    "session_id": said("The session; null if it is unknown.", nullable(TEXT)),
+    "session_id": said("The session that it was asked for, stored or not; null for a chat.", nullable(TEXT)),
+    "end_user_id": said("The person that it was asked for; null if there is none.", nullable(TEXT)),
     "node_id": said("The node.", TEXT),
     "messages": said("The messages as they were sent.", array(ref("ViewMessage"))),
     "sources": said("Where each message comes from.", array(ref("Source"))),
@@ -160,11 +161,11 @@ _LINES: dict[str, tuple[str, str, dict[str, Schema]]] = {
 
 
 # Lines of earlier exports lack these, and are imported.
-_ADDED_LATER = frozenset({"standing"})
+_ADDED_LATER = frozenset({("message", "standing"), ("memory_use", "end_user_id")})
 
 
 def _line(kind: str, description: str, fields: dict[str, Schema]) -> Schema:
-    required = [name for name in fields if name not in _ADDED_LATER]
+    required = [name for name in fields if (kind, name) not in _ADDED_LATER]
     return closed(description, {"type": said("What the line is.", {"const": kind}), **fields}, "type", *required)
 
 

@@ -16,7 +16,7 @@ from memorybase import errors
 from memorybase.auth import limit_queries as queries
 from memorybase.ids import CallerId
 from memorybase.models import ApiKey
-from memorybase.queries import caller_ids
+from memorybase.queries import caller_ids, memory_uses
 from memorybase.queries.ownership import Kind, not_found
 
 MAX_FLOWS = 50  # of one key
@@ -72,6 +72,12 @@ class KeyLimits:
         found = queries.end_user_of_session(db, flow_id, session_id)
         if found is not None:
             self.check_end_user(found.end_user_id, "session", session_id)
+
+    def check_uses_of_session(self, db: OrmSession, flow_id: UUID, session_id: str) -> None:
+        """What models were given for a session that does not exist is of those for whom it was asked."""
+        if queries.end_user_of_session(db, flow_id, session_id) is None:
+            for end_user_id in memory_uses.end_users_of_session(db, flow_id, session_id):
+                self.check_end_user(end_user_id, "session", session_id)
 
     def check_chat(self, db: OrmSession, flow_id: UUID, node_id: str, chat_id: str) -> None:
         """A chat that does not exist is nobody's yet."""

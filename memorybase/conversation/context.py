@@ -157,7 +157,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
             view=view,
             query=request.query if searched else None,
             memory_use_summary=memory.memory_use_summary,
-            origin=ViewOrigin(session_id=request.session_id),
+            origin=ViewOrigin(session_id=request.session_id, end_user_id=end_user_id),
         )
     return view
 

@@ -6,6 +6,7 @@
     upsert     INSERT ... ON CONFLICT for both dialects; how many rows a statement wrote
     lookup     a row by its primary key, with a cached statement
     records    rows as NamedTuples and dataclasses, for what every capture and job reads
+    json_text  search for text within JSON columns
     batches    long lists as one parameter or in pages; deletes of bounded size
     paging     pages and cursors of lists
     clock      the database's clock, which all processes share

@@ -41,12 +41,22 @@ MIGRATOR_POLL_SECONDS = 0.2
 STATEMENT_TIMEOUT_SECONDS = 600
 LOCK_TIMEOUT_SECONDS = 5
 
+# Databases of the development before the first release have revisions below.
+FIRST_REVISION = 100
+
 # The tables of `memorybase partition`: parts of one table, and the copy that it fills.
 _PARTITION = re.compile(r"postings_(p\d+|copy)")
 
 
+UNKNOWN = (
+    "The tables are at revision {}, of a development version that this one cannot upgrade. Export with that version "
+    "(`memorybase export`), migrate an empty database with this one, and import there (`memorybase import`)."
+)
+
+
 def upgrade(database_url: str, revision: str = "head") -> None:
-    """Migrate up; does nothing to a database that is up to date or of a newer version. Raises DatabaseUnavailable."""
+    """Migrate up; does nothing to a database that is up to date or of a newer version. Raises DatabaseUnavailable, also
+    for the tables of a development version."""
     _make_directory(database_url)
     _run(database_url, lambda config: _upgrade(config, revision))
 
@@ -91,12 +101,13 @@ def is_newer(revision: str) -> bool:
 
 def write_revision(message: str) -> Path:
     """Write the next revision: the difference between the models and the newest revision."""
-    known = len(list(ScriptDirectory.from_config(_config()).walk_revisions()))
+    last = ScriptDirectory.from_config(_config()).get_current_head()
+    number = FIRST_REVISION if last is None else int(last) + 1
     written: list[Any] = []
 
     def write(config: Config) -> None:
-        config.attributes["render_as_batch"] = known > 0
-        written.append(command.revision(config, message, autogenerate=True, rev_id=f"{known + 1:04d}"))
+        config.attributes["render_as_batch"] = last is not None
+        written.append(command.revision(config, message, autogenerate=True, rev_id=f"{number:04d}"))
 
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/models.db"
@@ -143,8 +154,11 @@ def _upgrade(config: Config, revision: str) -> None:
     connection: sa.Connection = config.attributes["connection"]
     present = MigrationContext.configure(connection).get_current_revision()
     connection.rollback()  # else Alembic would leave the commit to us
-    if present is None or not is_newer(present):
-        command.upgrade(config, revision)
+    if present is not None and is_newer(present):
+        return
+    if present is not None and not knows(present):
+        raise errors.DatabaseUnavailable(UNKNOWN.format(present))
+    command.upgrade(config, revision)
 
 
 def _config() -> Config:

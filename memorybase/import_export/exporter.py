@@ -62,8 +62,7 @@ def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
         for session in _sessions(services, flow, scope):
             yield from _session_lines(services, flow, session, counts)
         yield from chats.flow_lines(services, flow, counts, end_user_id=scope.end_user_id)
-        if scope.end_user_id is None:
-            yield from node_memory.other_use_lines(services, flow, counts)
+        yield from node_memory.other_use_lines(services, flow, counts, end_user_id=scope.end_user_id)
     kinds = ("flows", "sessions", "runs", "messages", *chats.KINDS, *node_memory.KINDS)
     yield written("end", **{kind: counts[kind] for kind in kinds})
 

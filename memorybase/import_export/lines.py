@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, TypeVar, get_args
 from uuid import UUID
 
@@ -210,13 +211,17 @@ def columns(row: object, *names: str) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-def pages(services: Services, page_after: Callable[[OrmSession, UUID | None, int], list[Row]]) -> Iterator[list[Row]]:
-    """Rows by id, in pages, each read in its own transaction. The last page may be empty."""
-    after: UUID | None = None
+def pages(
+    services: Services,
+    page_after: Callable[[OrmSession, Any, int], list[Row]],
+    place: Callable[[Row], Any] = attrgetter("id"),
+) -> Iterator[list[Row]]:
+    """Rows by `place`, in pages, each read in its own transaction. The last page may be empty."""
+    after = None
     while True:
         with services.database.reading() as db:
             page = page_after(db, after, PAGE)
         yield page
         if len(page) < PAGE:
             return
-        after = page[-1].id
+        after = place(page[-1])

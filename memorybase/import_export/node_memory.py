@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from operator import attrgetter
 from typing import Any, get_args
 from uuid import UUID
-
-from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.conversation.history import node_executions
@@ -35,7 +35,7 @@ _EXECUTION_FIELDS = (
     "id", "external_id", "run_id", "node_id", "index", "status", "outputs", "few_shots", "created_at", "updated_at",
 )  # fmt: skip
 _USE_FIELDS = (
-    "session_id", "run_id", "node_id", "messages", "sources", "report", "query", "memory_use_summary",
+    "session_id", "end_user_id", "run_id", "node_id", "messages", "sources", "report", "query", "memory_use_summary",
     "recorded_at",
 )  # fmt: skip
 
@@ -79,28 +79,33 @@ def session_lines(
             counts["node_executions"] += 1
             run = runs["run"].get(str(execution.run_id))
             yield written("node_execution", **where, run_external_id=run, **columns(execution, *_EXECUTION_FIELDS))
-    yield from _use_lines(
-        services, flow, counts,
-        lambda db, after, limit: queries.uses_of_session_after(db, session.id, after, limit=limit),
-    )  # fmt: skip
+    for uses_after in (queries.uses_of_session_after, queries.uses_of_runs_after):
+        yield from _use_lines(services, flow, counts, partial(uses_after, session_id=session.id))
 
 
-def other_use_lines(services: Services, flow: Flow, counts: Counter[str]) -> Iterator[bytes]:
-    """Lines of memory uses without an exported session."""
-    return _use_lines(
-        services, flow, counts,
-        lambda db, after, limit: queries.other_uses_after(db, flow.id, after, limit=limit),
-    )  # fmt: skip
+def other_use_lines(
+    services: Services, flow: Flow, counts: Counter[str], *, end_user_id: str | None = None
+) -> Iterator[bytes]:
+    """Lines of memory uses without an exported session: all, or those that were asked for an end user."""
+    lines = partial(_use_lines, services, flow, counts)
+    if end_user_id is not None:
+        uses_after = partial(queries.other_uses_of_end_user_after, flow_id=flow.id, end_user_id=end_user_id)
+        yield from lines(uses_after)
+        return
+    yield from lines(partial(queries.uses_without_session_after, flow_id=flow.id))
+    of_unknown = partial(queries.uses_of_unknown_sessions_after, flow_id=flow.id)
+    yield from lines(of_unknown, attrgetter("session_id", "id"))
 
 
 def _use_lines(
     services: Services,
     flow: Flow,
     counts: Counter[str],
-    page_after: Callable[[OrmSession, UUID | None, int], list[MemoryUse]],
+    uses_after: Callable[..., list[MemoryUse]],
+    place: Callable[[MemoryUse], Any] = attrgetter("id"),
 ) -> Iterator[bytes]:
     where = {"flow_id": flow.id, "flow_external_id": flow.external_id}
-    for page in pages(services, page_after):
+    for page in pages(services, lambda db, after, limit: uses_after(db, after=after, limit=limit), place):
         external_ids = _external_ids(services, flow.id, page)
         for use in page:
             counts["memory_uses"] += 1
@@ -158,6 +163,7 @@ def read_use(reader: Line) -> Use:
     _check_report(reader, report)
     use = record.PastUse(
         session_id=None if reader.values.get("session_id") is None else reader.text("session_id", ID_LENGTH),
+        end_user_id=None if reader.values.get("end_user_id") is None else reader.text("end_user_id", ID_LENGTH),
         run_id=run_id,
         node_id=reader.text("node_id", ID_LENGTH),
         messages=messages,

@@ -22,6 +22,7 @@ from memorybase.models import (
     Session,
     SessionSummary,
 )
+from memorybase.queries import memory_uses
 
 
 class ExportedMessage(NamedTuple):
@@ -42,10 +43,10 @@ def flows_after(db: OrmSession, user_id: UUID, after: UUID | None, *, flow_id: U
 
 
 def has_end_user(db: OrmSession, flow_id: UUID, end_user_id: str) -> bool:
-    """Whether any session or chat of the flow belongs to the end user."""
+    """Whether any session, chat or memory use of the flow belongs to the end user."""
     session = sa.exists().where(*_of_flow(flow_id, end_user_id))
-    chat = sa.exists().where(Chat.flow_id == flow_id, Chat.end_user_id == end_user_id)
-    return db.scalar(sa.select(sa.or_(session, chat))) is True
+    others = (sa.exists().where(each.flow_id == flow_id, each.end_user_id == end_user_id) for each in (Chat, MemoryUse))
+    return db.scalar(sa.select(sa.or_(session, *others))) is True
 
 
 def sessions_after(
@@ -104,18 +105,57 @@ def executions_after(db: OrmSession, session_id: UUID, after: UUID | None, *, li
 
 
 def uses_of_session_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
-    """Memory uses of a session or of its runs, by id."""
-    runs = sa.select(Run.id).where(Run.flow_id == Session.flow_id, Run.session_id == Session.session_id)
-    in_session = sa.or_(MemoryUse.session_id == Session.session_id, MemoryUse.run_id.in_(runs.correlate(Session)))
-    statement = sa.select(MemoryUse).join(Session, sa.and_(Session.flow_id == MemoryUse.flow_id, in_session))
-    return _uses(db, statement.where(Session.id == session_id), after, limit)
+    """Memory uses that were asked for a session, by id."""
+    session = db.get(Session, session_id)
+    if session is None:
+        return []
+    mine = (MemoryUse.flow_id == session.flow_id, MemoryUse.session_id == session.session_id)
+    return _uses(db, sa.select(MemoryUse).where(*mine), after, limit)
 
 
-def other_uses_after(db: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
-    """A flow's memory uses without a session and without a captured run, by id."""
-    captured = sa.exists().where(Run.id == MemoryUse.run_id, Run.flow_id == flow_id)
-    unattached = (MemoryUse.flow_id == flow_id, MemoryUse.session_id.is_(None), ~captured)
-    return _uses(db, sa.select(MemoryUse).where(*unattached), after, limit)
+def uses_of_runs_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
+    """Other memory uses in a session's runs, by id: those of chats."""
+    session = db.get(Session, session_id)
+    if session is None:
+        return []
+    others = sa.or_(MemoryUse.session_id.is_(None), MemoryUse.session_id != session.session_id)
+    mine = memory_uses.of_runs(session.flow_id, session.session_id)
+    return _uses(db, sa.select(MemoryUse).where(*mine, others), after, limit)
+
+
+def uses_without_session_after(db: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
+    """A flow's memory uses in chats without a captured run, by id."""
+    loose = (MemoryUse.flow_id == flow_id, MemoryUse.session_id.is_(None), ~_captured(flow_id))
+    return _uses(db, sa.select(MemoryUse).where(*loose), after, limit)
+
+
+def uses_of_unknown_sessions_after(
+    db: OrmSession, flow_id: UUID, after: tuple[str, UUID] | None, *, limit: int
+) -> list[MemoryUse]:
+    """A flow's memory uses that were asked for a session that is not stored, by session and id: along the index."""
+    place = (MemoryUse.session_id, MemoryUse.id)
+    mine = [MemoryUse.flow_id == flow_id, MemoryUse.session_id.is_not(None)]
+    if after is not None:
+        mine += [MemoryUse.session_id >= after[0], sa.tuple_(*place) > sa.tuple_(*map(sa.literal, after))]
+    statement = sa.select(MemoryUse).where(*mine, ~_stored(flow_id), ~_captured(flow_id))
+    return list(db.scalars(statement.order_by(*place).limit(limit)))
+
+
+def other_uses_of_end_user_after(
+    db: OrmSession, flow_id: UUID, after: UUID | None, *, end_user_id: str, limit: int
+) -> list[MemoryUse]:
+    """Memory uses that were asked for an end user, without a stored session and a captured run, by id."""
+    mine = (MemoryUse.end_user_id == end_user_id, MemoryUse.flow_id == flow_id)
+    return _uses(db, sa.select(MemoryUse).where(*mine, ~_stored(flow_id), ~_captured(flow_id)), after, limit)
+
+
+def _captured(flow_id: UUID) -> sa.Exists:
+    return sa.exists().where(Run.id == MemoryUse.run_id, Run.flow_id == flow_id)
+
+
+def _stored(flow_id: UUID) -> sa.Exists:
+    its = (Session.flow_id == flow_id, Session.session_id == MemoryUse.session_id, Session.deleted_at.is_(None))
+    return sa.exists().where(*its)
 
 
 def _uses(db: OrmSession, statement: sa.Select[MemoryUse], after: UUID | None, limit: int) -> list[MemoryUse]:

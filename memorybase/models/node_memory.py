@@ -15,26 +15,29 @@ from memorybase.models.base import ID_LENGTH, Base, Json
 class MemoryUse(Base):
     """The view that the model of a run's node was given, as it was sent.
 
-    No foreign key to the run, which may be captured later or never. `session_id` is null for a view of a chat and of a
-    session that did not exist yet."""
+    No foreign keys to the run and the session, which may be captured later or never. `session_id` and `end_user_id` are
+    those that the view was asked for, so that a deletion finds it; `session_id` is null for a view of a chat."""
 
     __tablename__ = "memory_uses"
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            onupdate="CASCADE",
-            ondelete="CASCADE",
-        ),
         UniqueConstraint("flow_id", "run_id", "node_id"),
-        Index("ix_memory_uses_session", "flow_id", "session_id"),
+        Index("ix_memory_uses_session", "flow_id", "session_id", "id"),
         Index("ix_memory_uses_recorded", "flow_id", "recorded_at"),
-    )
+        Index("ix_memory_uses_end_user", "end_user_id", "flow_id",
+              postgresql_where=text("end_user_id IS NOT NULL"), sqlite_where=text("end_user_id IS NOT NULL")),
+        # Retention looks for the oldest of all flows.
+        Index("ix_memory_uses_oldest", "recorded_at", "id"),
+        # Of the last day's uses alone.
+        Index("ix_memory_uses_run_due", "run_due_at",
+              postgresql_where=text("run_due_at IS NOT NULL"), sqlite_where=text("run_due_at IS NOT NULL")),
+    )  # fmt: skip
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
     session_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    end_user_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     run_id: Mapped[UUID]
+    run_due_at: Mapped[datetime | None]  # deleted then, unless the run is captured; None: it is, or of a chat
     node_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     messages: Mapped[list[Any]] = mapped_column(Json)
     sources: Mapped[list[Any]] = mapped_column(Json)

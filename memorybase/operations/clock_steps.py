@@ -35,6 +35,7 @@ from memorybase.models import (
     IngestionJob,
     MemoryBase,
     MemoryMap,
+    MemoryUse,
     PlannedBaseDeletion,
     PlannedDeletion,
     QuotaCounter,
@@ -47,6 +48,7 @@ from memorybase.models import (
 )
 from memorybase.operations import queries
 from memorybase.queries import heartbeats
+from memorybase.queries.memory_uses import LATEST_CAPTURE
 from memorybase.queries.retention import MAX_RETAIN_DAYS
 from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes
@@ -107,6 +109,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(MemoryBase.mismatch_checked_at)
     yield Limit(DeletedMessage.expires_at, LATE_WRITE)
     yield Limit(RestorableMessage.deleted_at)
+    yield Limit(MemoryUse.run_due_at, LATEST_CAPTURE)
     interval = timedelta(seconds=settings.retention_interval_seconds)
     yield Limit(Flow.retention_due_at, max(interval, passes.LEASE), becomes=NOW)
     yield Limit(MemoryBase.forget_due_at, max(interval, forgetting.LEASE), becomes=NOW)

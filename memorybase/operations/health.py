@@ -263,9 +263,8 @@ def _ping_database(services: Services) -> None:
     services.database.ping()
     revision = schema.missing_since(services.database)
     if revision is not None:
-        raise errors.DatabaseUnavailable(
-            f"The tables are at revision {revision}, which is older than this version. Run `memorybase migrate`."
-        )
+        text = f"The tables are at revision {revision}, which is older than this version. Run `memorybase migrate`."
+        raise errors.DatabaseUnavailable(text)
 
 
 _PINGS: dict[str, Callable[[Services], None]] = {

@@ -24,7 +24,7 @@ from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps, finished_jobs, passed_sessions
 from memorybase.queries import memory_bases, sessions
 from memorybase.quotas import recount
-from memorybase.retention import forgetting, passes, receipts
+from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
 from memorybase.sessions import bulk, restoring
 from memorybase.sessions import deletion as session_deletion
@@ -54,6 +54,7 @@ class SweepReport:
     deleted_emptied: int = 0
     expired: int = 0
     forgotten: int = 0
+    memory_uses: int = 0
     receipts: int = 0
     passed: int = 0
     mismatches: int = 0
@@ -76,8 +77,9 @@ class SweepReport:
         """Whether more waits than one pass takes, jobs or deletions: the next one should follow at once."""
         is_expiring = self.expired >= passes.MESSAGES or self.forgotten >= forgetting.PAGE
         has_old_jobs = self.jobs_deleted >= finished_jobs.DELETE_LIMIT
+        has_old_uses = self.memory_uses >= uses.PAGE * uses.PAGES
         is_late = self.planned >= recovery.SESSIONS_WITHOUT_JOB or self.idle >= recovery.SWEEP_LIMIT
-        return is_late or is_expiring or has_old_jobs
+        return is_late or is_expiring or has_old_jobs or has_old_uses
 
 
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
@@ -99,6 +101,7 @@ def sweep(services: Services) -> SweepReport:
         "sessions_deleted": bulk.delete_due_sessions,
         "expired": expire,
         "forgotten": forgetting.forget_expired,
+        "memory_uses": uses.delete_expired,
         "receipts": receipts.clean_up,
         "sessions_removed": session_deletion.remove_deleted_sessions,
         "ids_forgotten": session_deletion.delete_expired_ids,

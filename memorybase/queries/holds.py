@@ -6,7 +6,7 @@ locks that row exclusively. So a deletion that found no hold is committed before
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import rows_affected
-from memorybase.models import Chat, Flow, LegalHold, RestorableMessage, Session, User
+from memorybase.models import Chat, Flow, LegalHold, MemoryUse, RestorableMessage, Session, User
 from memorybase.queries.sessions import AnySession
 
 Hold = LegalHold
@@ -77,7 +77,7 @@ def refuse_if_anything_held(db: OrmSession, user_id: UUID, flow_id: UUID) -> Non
 
 
 def refuse_if_end_user_held(db: OrmSession, user_id: UUID, end_user_id: str) -> None:
-    """Raises Held if a hold keeps any session or chat of the end user."""
+    """Raises Held if a hold keeps any session, chat or memory use of the end user."""
     mine = (Flow.user_id == user_id, Session.end_user_id == end_user_id, Session.deleted_at.is_(None))
     sessions = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id).where(*mine)
     session_flows = sa.select(Session.flow_id).join(Flow, Flow.id == Session.flow_id).where(*mine)
@@ -86,7 +86,13 @@ def refuse_if_end_user_held(db: OrmSession, user_id: UUID, end_user_id: str) -> 
         .join(Flow, Flow.id == Chat.flow_id)
         .where(Flow.user_id == user_id, Chat.end_user_id == end_user_id)
     )
-    in_flow = sa.and_(_ON_WHOLE_FLOW, sa.or_(Hold.flow_id.in_(session_flows), Hold.flow_id.in_(chat_flows)))
+    use_flows = (
+        sa.select(MemoryUse.flow_id)
+        .join(Flow, Flow.id == MemoryUse.flow_id)
+        .where(Flow.user_id == user_id, MemoryUse.end_user_id == end_user_id)
+    )
+    flows = (session_flows, chat_flows, use_flows)
+    in_flow = sa.and_(_ON_WHOLE_FLOW, sa.or_(*(Hold.flow_id.in_(each) for each in flows)))
     _refuse(_found(db, user_id, sa.or_(Hold.end_user_id == end_user_id, Hold.session_uuid.in_(sessions), in_flow)))
 
 
@@ -137,6 +143,28 @@ def restorable_held() -> sa.Exists:
     """Whether a hold keeps the outer statement's `RestorableMessage`."""
     its = sa.and_(Session.id == RestorableMessage.session_uuid, Flow.id == Session.flow_id)
     return sa.exists().where(its, session_held(Flow.user_id)).correlate_except(Session, Flow)
+
+
+def use_held() -> sa.Exists:
+    """Whether a hold keeps the outer statement's `MemoryUse`, or, if it names no session, anything of its flow. Who
+    deletes calls `share_users` first."""
+    own = (Hold.user_id == Flow.user_id, Flow.id == MemoryUse.flow_id)
+    its = sa.and_(Session.flow_id == MemoryUse.flow_id, Session.session_id == MemoryUse.session_id)
+    keeps = sa.or_(
+        sa.and_(Hold.flow_id == MemoryUse.flow_id, sa.or_(_ON_WHOLE_FLOW, MemoryUse.session_id.is_(None))),
+        Hold.end_user_id == MemoryUse.end_user_id,
+        sa.exists()
+        .where(its, sa.or_(Hold.session_uuid == Session.id, Hold.end_user_id == Session.end_user_id))
+        .correlate_except(Session),
+        sa.and_(MemoryUse.session_id.is_(None), MemoryUse.end_user_id.is_(None), Hold.end_user_id.is_not(None)),
+    )
+    return sa.exists().where(*own, keeps).correlate_except(Hold, Flow)
+
+
+def share_users(db: OrmSession, user_ids: Collection[UUID]) -> None:
+    """No new hold of these users until the transaction ends."""
+    for user_id in sorted(user_ids):
+        db.execute(sa.select(User.id).where(User.id == user_id).with_for_update(read=True))
 
 
 def _keeps_session(session: AnySession) -> sa.ColumnElement[bool]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.orm import aliased
 
+from memorybase.database import batches, json_text
 from memorybase.database.upsert import insert, rows_affected
-from memorybase.models import MemoryUse, MemoryUseMessage, Message, Run
+from memorybase.models import Flow, MemoryUse, MemoryUseMessage, Message, Run, Session
+from memorybase.queries import holds
 
 DELETED = "[deleted]"
+LATEST_CAPTURE = timedelta(days=1)  # a use of a session is deleted if its run is not captured by then
+READ_PAGE = 100  # uses: each may hold a whole prompt
 
 Messages = Collection[UUID] | sa.Select[UUID]
 ViewItem = Mapping[str, Any]  # a message of a view, or its source
@@ -80,27 +86,146 @@ def edited_since(db: OrmSession, flow_id: UUID, run_id: UUID) -> set[UUID]:
     )
 
 
-def uses_with_text(db: OrmSession, flow_id: UUID, session_id: str, text: str | None) -> list[MemoryUse]:
-    """A session's uses whose messages or query contain the text, or all."""
-    statement = sa.select(MemoryUse).where(*_of_session(flow_id, session_id))
-    if text is not None:
-        in_messages = sa.cast(MemoryUse.messages, sa.Text).contains(text)
-        statement = statement.where(sa.or_(in_messages, MemoryUse.query.contains(text)))
-    return list(db.scalars(statement))
+def uses_with_text(
+    db: OrmSession, flow_id: UUID, session_id: str, texts: Collection[str] | None
+) -> Iterator[MemoryUse]:
+    """A session's uses that contain one of the texts, or all; read in pages."""
+    ids = db.scalars(_ids_of_session(flow_id, session_id)).all()
+    statement = sa.select(MemoryUse)
+    if texts is not None:
+        in_json = [json_text.contains(db, each, texts) for each in (MemoryUse.messages, MemoryUse.memory_use_summary)]
+        in_query = [MemoryUse.query.contains(text, autoescape=True) for text in texts]
+        statement = statement.where(sa.or_(*in_json, *in_query))
+    for some in batches.pages(ids, READ_PAGE):
+        yield from db.scalars(statement.where(MemoryUse.id.in_(some))).all()
 
 
 def delete_uses_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """Delete the uses of a session's runs, and redact its messages in other uses; returns how many were deleted. To be
-    called before its messages and runs are deleted."""
-    deleted = rows_affected(db, sa.delete(MemoryUse).where(*_of_session(flow_id, session_id)))
+    """Delete the uses of a session and of its runs, and redact its messages in other uses; returns how many were
+    deleted. To be called before its messages and runs are deleted."""
+    deleted = delete_uses(db, _ids_of_session(flow_id, session_id))
     redact_uses(db, flow_id, sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id))
     return deleted
 
 
-def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+def end_users_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> set[str | None]:
+    """For whom a session's uses were asked; empty without uses."""
+    mine = (MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
+    return set(db.scalars(sa.select(MemoryUse.end_user_id).where(*mine).distinct()))
+
+
+def delete_uses_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> int:
+    """Delete up to `limit` uses that were asked for this person, in all of the user's flows; how many."""
+    return delete_uses(db, sa.select(MemoryUse.id).where(*_of_end_user(user_id, end_user_id)).limit(limit))
+
+
+def count_outside_sessions(db: OrmSession, user_id: UUID, end_user_id: str) -> int:
+    """How many uses were asked for this person in chats and in sessions that are not stored."""
+    its = (Session.flow_id == MemoryUse.flow_id, Session.session_id == MemoryUse.session_id)
+    stored = sa.exists().where(*its, Session.deleted_at.is_(None))
+    statement = sa.select(sa.func.count()).select_from(MemoryUse)
+    return db.scalar(statement.where(*_of_end_user(user_id, end_user_id), ~stored)) or 0
+
+
+def _of_end_user(user_id: UUID, end_user_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+    flows = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    return MemoryUse.end_user_id == end_user_id, MemoryUse.flow_id.in_(flows)
+
+
+def delete_uses(
+    db: OrmSession, ids: sa.Select[UUID] | sa.CompoundSelect[UUID] | Collection[UUID], *unless: sa.ColumnElement[bool]
+) -> int:
+    """Delete these uses, but not those of which a condition is true; how many."""
+    delete = sa.delete(MemoryUse).where(MemoryUse.id.in_(ids), *(~each for each in unless))
+    return rows_affected(db, delete.execution_options(synchronize_session=False))
+
+
+def rename_session(db: OrmSession, flow_id: UUID, session_id: str, new_session_id: str) -> None:
+    mine = (MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
+    db.execute(sa.update(MemoryUse).where(*mine).values(session_id=new_session_id))
+
+
+def _ids_of_session(flow_id: UUID, session_id: str) -> sa.CompoundSelect[UUID]:
+    """The uses that were asked for the session, and those of its runs: two statements, each along its index."""
+    asked = sa.select(MemoryUse.id).where(MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
+    return sa.union(asked, sa.select(MemoryUse.id).where(*of_runs(flow_id, session_id)))
+
+
+def of_runs(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+    """Whether a use is of a run of the session."""
     runs = sa.select(Run.id).where(Run.flow_id == flow_id, Run.session_id == session_id)
-    mine = sa.or_(MemoryUse.session_id == session_id, MemoryUse.run_id.in_(runs))
-    return MemoryUse.flow_id == flow_id, mine
+    return MemoryUse.flow_id == flow_id, MemoryUse.run_id.in_(runs)
+
+
+class DueUse(NamedTuple):
+    """A use whose run is due. `captured_in` is the session of the run if it is captured, with its person."""
+
+    id: UUID
+    flow_id: UUID
+    user_id: UUID
+    session_id: str | None
+    captured_in: str | None
+    captured_for: str | None
+    is_known: bool  # the session that it was asked for is stored
+
+
+def has_due(db: OrmSession, now: datetime) -> bool:
+    return db.scalar(sa.select(MemoryUse.id).where(MemoryUse.run_due_at <= now).limit(1)) is not None
+
+
+def due_uses(db: OrmSession, now: datetime, *, limit: int) -> list[DueUse]:
+    """Uses whose run should have been captured by now, the longest waiting first."""
+    asked, captured = aliased(Session), aliased(Session)
+    its = (asked.flow_id == MemoryUse.flow_id, asked.session_id == MemoryUse.session_id)
+    statement = (
+        sa.select(
+            MemoryUse.id, MemoryUse.flow_id, Flow.user_id, MemoryUse.session_id, Run.session_id.label("captured_in"),
+            captured.end_user_id.label("captured_for"), asked.id.is_not(None).label("is_known"),
+        )
+        .join(Flow, Flow.id == MemoryUse.flow_id)
+        .outerjoin(Run, sa.and_(Run.id == MemoryUse.run_id, Run.flow_id == MemoryUse.flow_id))
+        .outerjoin(captured, sa.and_(captured.flow_id == Run.flow_id, captured.session_id == Run.session_id))
+        .outerjoin(asked, sa.and_(*its, asked.deleted_at.is_(None)))
+        .where(MemoryUse.run_due_at <= now)
+        .order_by(MemoryUse.run_due_at)
+        .limit(limit)
+    )  # fmt: skip
+    return [DueUse(*row) for row in db.execute(statement)]
+
+
+class OldUse(NamedTuple):
+    """A use, and whether a legal hold keeps it."""
+
+    id: UUID
+    recorded_at: datetime
+    user_id: UUID
+    is_held: bool
+
+
+def old_uses(db: OrmSession, before: datetime, *, after: OldUse | None, limit: int) -> list[OldUse]:
+    """Uses that were recorded until then, of all flows, the oldest first."""
+    place = (MemoryUse.recorded_at, MemoryUse.id)
+    statement = (
+        sa.select(MemoryUse.id, MemoryUse.recorded_at, Flow.user_id, holds.use_held().label("is_held"))
+        .join(Flow, Flow.id == MemoryUse.flow_id)
+        .where(MemoryUse.recorded_at <= before)
+        .order_by(*place)
+        .limit(limit)
+    )
+    if after is not None:
+        statement = statement.where(sa.tuple_(*place) > sa.tuple_(sa.literal(after.recorded_at), sa.literal(after.id)))
+    return [OldUse(*row) for row in db.execute(statement)]
+
+
+def set_run_due(db: OrmSession, ids: Collection[UUID], due_at: datetime | None) -> None:
+    change = sa.update(MemoryUse).where(MemoryUse.id.in_(ids)).values(run_due_at=due_at)
+    db.execute(change.execution_options(synchronize_session=False))
+
+
+def move_to_session(db: OrmSession, use_id: UUID, session_id: str, end_user_id: str | None) -> None:
+    """The use's run was captured in this session, and that which it was asked for is not stored."""
+    change = sa.update(MemoryUse).where(MemoryUse.id == use_id).values(session_id=session_id, end_user_id=end_user_id)
+    db.execute(change.execution_options(synchronize_session=False))
 
 
 def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str) -> None:

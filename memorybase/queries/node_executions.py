@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -10,10 +10,12 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import batches, json_text
 from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, NodeExecution
 
 SUCCEEDED = "succeeded"
+READ_PAGE = 100  # executions: each may hold a whole context
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,17 @@ def newest_succeeded(
     return None if row is None else Ran(*row)
 
 
-def executions_with_text(db: OrmSession, flow_id: UUID, session_id: str, text: str | None) -> list[NodeExecution]:
-    """A session's executions whose outputs contain the text, or all."""
-    statement = sa.select(NodeExecution).where(*_of_session(flow_id, session_id))
-    if text is not None:
-        statement = statement.where(sa.cast(NodeExecution.outputs, sa.Text).contains(text))
-    return list(db.scalars(statement))
+def executions_with_text(
+    db: OrmSession, flow_id: UUID, session_id: str, texts: Collection[str] | None
+) -> Iterator[NodeExecution]:
+    """A session's executions that contain one of the texts, or all; read in pages."""
+    ids = db.scalars(sa.select(NodeExecution.id).where(*_of_session(flow_id, session_id))).all()
+    statement = sa.select(NodeExecution)
+    if texts is not None:
+        columns = (NodeExecution.outputs, NodeExecution.few_shots)
+        statement = statement.where(sa.or_(*(json_text.contains(db, each, texts) for each in columns)))
+    for some in batches.pages(ids, READ_PAGE):
+        yield from db.scalars(statement.where(NodeExecution.id.in_(some))).all()
 
 
 def delete_executions_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:

@@ -562,7 +562,7 @@ def delete_session(db: OrmSession, session: Session) -> None:
 
 
 def rename_session(db: OrmSession, session: Session, new_session_id: str) -> None:
-    """Rename it; foreign keys rename its messages, runs and progress rows."""
+    """Rename it; foreign keys rename its messages, runs and progress rows, but not its memory uses."""
     db.execute(sa.update(Session).where(Session.id == session.id).values(session_id=new_session_id))
 
 

@@ -23,6 +23,7 @@ from memorybase.models import (
     SessionProgress,
     SessionSummary,
 )
+from memorybase.queries import memory_uses
 from memorybase.read_models.session_queries import own_flow
 
 EndUserOrder = Literal["recent", "sessions"]
@@ -96,7 +97,9 @@ def counts_of(db: OrmSession, user_id: UUID, end_user_id: str) -> dict[str, int]
         return joined.join(table, of_session).where(condition, *mine).scalar_subquery()
 
     row = db.execute(sa.select(*(count(*of) for of in tables.values()))).one()
-    return dict(zip(tables, row, strict=True))
+    counts = dict(zip(tables, row, strict=True))
+    counts["memory_uses"] += memory_uses.count_outside_sessions(db, user_id, end_user_id)
+    return counts
 
 
 def memories_of(db: OrmSession, user_id: UUID, end_user_id: str) -> list[AnyRow]:

@@ -267,6 +267,7 @@ def update_session(
         jobs.cancel_jobs(db, [job.id for job in active if job], now, "the session was renamed")
         jobs.rename_session(db, base_ids, session_id, new_session_id)
         sessions.rename_session(db, session, new_session_id)
+        memory_uses.rename_session(db, flow_id, session_id, new_session_id)
         db.expire_all()
         # The session's id is part of every chunk's metadata.
         sessions.raise_versions(db, flow_id, new_session_id)
@@ -275,8 +276,8 @@ def update_session(
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
-    """Delete a session's messages and runs, and node memory in objects; repairs update the stores. Raises NotFound,
-    Held."""
+    """Delete a session's messages and runs, and node memory in objects; repairs update the stores. A session that was
+    never captured may have memory uses alone. Raises NotFound, Held."""
     erased = _delete_session(services, user_id, flow_id, session_id)
     node_objects.erase(services, flow_id, session_id)  # if it fails, the sweeper tries again
     return erased
@@ -284,7 +285,10 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
 
 def _delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
     with services.database.transaction() as db:
-        bases, session = _locked_session(db, user_id, flow_id, session_id)
+        bases = share_bases(db, user_id, flow_id)
+        session = sessions.lock_session(db, flow_id, session_id)
+        if session is None or session.deleted_at is not None:
+            return _delete_uses_of_unknown(db, user_id, flow_id, session_id)
         holds.refuse_if_session_held(db, user_id, session)
         now = clock.now(db)
         erased = erase_session(db, services, bases, session, now)
@@ -294,6 +298,16 @@ def _delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id
         }  # fmt: skip
         events.record(db, user_id, [Event(EventType.SESSION_ERASED, gone)], now)
         return erased
+
+
+def _delete_uses_of_unknown(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
+    """Delete what models were given for a session that is not stored. Raises NotFound if there is nothing, Held."""
+    end_users = memory_uses.end_users_of_session(db, flow_id, session_id)
+    if not end_users:
+        raise not_found("session", session_id)
+    for end_user_id in end_users:
+        holds.refuse_if_chat_held(db, user_id, flow_id, end_user_id)
+    return Erasure(memory_uses=memory_uses.delete_uses_of_session(db, flow_id, session_id))
 
 
 def erase_session(
@@ -331,8 +345,8 @@ def erase_session(
 
 
 def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasure:
-    """Delete every session and chat of an end user, in all of the user's flows. Raises NotFound if there is none, Held
-    if a legal hold keeps any of it: then nothing is deleted.
+    """Delete every session and chat of an end user, and what models were given for them, in all of the user's flows.
+    Raises NotFound if there is none, Held if a legal hold keeps any of it: then nothing is deleted.
 
     Each session has its own transaction. What fails is left for the next call, and raised when the rest is erased.
     """
@@ -356,6 +370,7 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
         if len(page) < most:
             break
     erased = message_log.erase_chats(services, user_id, end_user_id)
+    total += Erasure(memory_uses=_erase_uses(services, user_id, end_user_id))
     if failed:
         log.warning("end_user_erased_in_part", failed=len(failed), sessions=total.sessions)
         raise next(iter(failed.values()))
@@ -363,9 +378,22 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
         people.forget(db, services.database, user_id, end_user_id)
     total += Erasure(chats=erased.chats, chat_messages=erased.messages, summaries=erased.summaries)
     if total == Erasure():
-        raise errors.NotFound("There is no session or chat of this end user", field="end_user_id", value=end_user_id)
+        text = "There is no session, chat or memory use of this end user"
+        raise errors.NotFound(text, field="end_user_id", value=end_user_id)
     log.info("end_user_erased", sessions=total.sessions, messages=total.messages, chunks=total.chunks)
     return total
+
+
+def _erase_uses(services: Services, user_id: UUID, end_user_id: str) -> int:
+    """Delete what models were given for an end user in chats and in sessions that are not stored; how many."""
+    deleted = 0
+    while True:
+        with services.database.transaction() as db:
+            holds.refuse_if_end_user_held(db, user_id, end_user_id)
+            page = memory_uses.delete_uses_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
+        deleted += page
+        if page < ERASE_PAGE:
+            return deleted
 
 
 def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[SharedBase], Session]:

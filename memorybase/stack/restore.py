@@ -54,9 +54,10 @@ def _usable(source: Path) -> Manifest:
 
     manifest = Manifest.read(source)
     if not migrate.knows(manifest.schema):
+        age = "newer than this version" if migrate.is_newer(manifest.schema) else "older than this version can upgrade"
         raise errors.InvalidRequest(
-            f"The backup has the schema {manifest.schema} of memorybase {manifest.version}, which is newer than this "
-            f"version ({__version__}, schema {migrate.head()}). Install that version first."
+            f"The backup has the schema {manifest.schema} of memorybase {manifest.version}, which is {age} "
+            f"({__version__}, schema {migrate.head()}). Install that version first."
         )
     return manifest
 

@@ -1220,7 +1220,7 @@ export interface paths {
         /**
          * Put Run Memory
          * @description Record the memory that a client gave a node's model itself, such as search results in its prompt. It replaces an
-         *     earlier record of this run and node. The run may be captured later.
+         *     earlier record of this run and node. If the run is not captured within a day, the record is deleted.
          */
         put: operations["put_run_memory"];
         post?: never;
@@ -10004,7 +10004,8 @@ export interface components {
         };
         /**
          * RunMemory
-         * @description The memory that the nodes of a run were given; `session_id` is null if it is unknown.
+         * @description The memory that the nodes of a run were given. `session_id` is the run's; until it is captured, the one that the
+         *     memory was asked for, if any.
          */
         RunMemory: {
             /**
@@ -10015,7 +10016,7 @@ export interface components {
             run_id: string;
             /**
              * Session Id
-             * @description The session of the run; null if it is unknown.
+             * @description The session of the run; until it is captured, the one that its memory was asked for, null if none was.
              */
             session_id: string | null;
             /**
@@ -12190,8 +12191,10 @@ export interface components {
             run_id: string;
             /** @description The run's id as the caller chose it. */
             run_external_id: string | null;
-            /** @description The session; null if it is unknown. */
+            /** @description The session that it was asked for, stored or not; null for a chat. */
             session_id: string | null;
+            /** @description The person that it was asked for; null if there is none. */
+            end_user_id?: string | null;
             /** @description The node. */
             node_id: string;
             /** @description The messages as they were sent. */
@@ -15133,10 +15136,10 @@ export interface components {
                  *       "type": "urn:memorybase:error:not_found",
                  *       "title": "Not found",
                  *       "status": 404,
-                 *       "detail": "There is no session or chat of this end user",
+                 *       "detail": "There is no session, chat or memory use of this end user",
                  *       "error": {
                  *         "code": "not_found",
-                 *         "message": "There is no session or chat of this end user",
+                 *         "message": "There is no session, chat or memory use of this end user",
                  *         "field": "end_user_id",
                  *         "value": "none-such",
                  *         "retryable": false,
@@ -20637,7 +20640,7 @@ export interface operations {
                      *       "chat_messages": 0,
                      *       "summaries": 0,
                      *       "node_executions": 0,
-                     *       "memory_uses": 0,
+                     *       "memory_uses": 1,
                      *       "memories": [
                      *         {
                      *           "memory_base_id": "e391d139-a182-5a8a-af2c-944d06e1f93d",

@@ -81,7 +81,7 @@ def view_chat(
         recorded = view if chat is None else _with_summary_id(view, chat.id)
         record_use(
             services, user_id=key.user_id, flow_id=key.flow_id, run_id=run_id, node_id=key.node_id, view=recorded,
-            origin=ViewOrigin(chat_row_id=None if chat is None else chat.id),
+            origin=ViewOrigin() if chat is None else ViewOrigin(end_user_id=chat.end_user_id, chat_row_id=chat.id),
         )  # fmt: skip
     return view
 

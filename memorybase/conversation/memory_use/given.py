@@ -74,7 +74,7 @@ def record_given(
     return record_use(
         services, user_id=user_id, flow_id=flow_id, run_id=run_id, node_id=node_id, view=view,
         query=None if given.query is None else cut_query(settings, given.query),
-        origin=ViewOrigin(session_id=given.session_id),
+        origin=ViewOrigin(session_id=given.session_id, end_user_id=given.end_user_id),
     )  # fmt: skip
 
 

@@ -20,9 +20,10 @@ from memorybase.queries.memory_uses import ViewItem, ids_in
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOrigin:
     """What a view was built from besides its messages: a session, a chat by its row id, node executions with their
-    `updated_at` at that time."""
+    `updated_at` at that time; and for whom."""
 
     session_id: str | None = None
+    end_user_id: str | None = None
     chat_row_id: UUID | None = None
     execution: Sequence[tuple[UUID, datetime]] = ()
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy.orm import Session as OrmSession
+
 from memorybase.conversation.memory_use.provenance import ViewOrigin, deleted_sources
 from memorybase.conversation.view.build import View
 from memorybase.database import clock
@@ -34,7 +36,8 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """The memory that the nodes of a run were given; `session_id` is null if it is unknown."""
+    """The memory that the nodes of a run were given. `session_id` is the run's; until it is captured, the one that the
+    memory was asked for, if any."""
 
     run_id: UUID
     session_id: str | None
@@ -46,6 +49,7 @@ class PastUse:
     """A memory use as another installation recorded it."""
 
     session_id: str | None
+    end_user_id: str | None
     run_id: CallerId
     node_id: str
     messages: list[dict[str, Any]]
@@ -71,19 +75,15 @@ def record_use(
     """Store what a node's model was given, and replace an earlier use of this run and node. What was deleted since the
     view was built is redacted.
 
-    The run need not be captured yet. Raises NotFound for another user's flow.
+    The run need not be captured yet; one of a session must be within a day. Raises NotFound for another user's flow.
     """
     shown = view.as_dict()
     given = run_id if isinstance(run_id, CallerId) else CallerId.of(user_id, "run", run_id)
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
-        session_id = origin.session_id
-        if session_id is not None and sessions.fetch_session(db, flow_id, session_id) is None:
-            session_id = None
         deleted = deleted_sources(db, flow_id, origin, shown["messages"], shown["sources"])
         values: dict[str, Any] = {
             "flow_id": flow_id,
-            "session_id": session_id,
             "run_id": caller_ids.in_flow(db, flow_id, given),  # with the session locked: a capture may store it now
             "node_id": node_id,
             "messages": memory_uses.redact_messages(shown["messages"], shown["sources"], deleted),
@@ -93,6 +93,7 @@ def record_use(
             "memory_use_summary": None if deleted else memory_use_summary,
             "recorded_at": clock.now(db),
         }
+        values |= _asked(db, flow_id, origin.session_id, origin.end_user_id, values["run_id"])
         memory_uses.put_use(db, values, memory_uses.ids_in(shown["sources"]) - deleted)
     return NodeUse(
         node_id=node_id,
@@ -116,14 +117,26 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
         values["run_id"] = caller_ids.in_flow(db, flow_id, past.run_id)
-        if past.session_id is not None and sessions.fetch_session(db, flow_id, past.session_id) is None:
-            values["session_id"] = None
+        values |= _asked(db, flow_id, past.session_id, past.end_user_id, values["run_id"])
         tombstones = deleted_messages.fetch(db, flow_id, ids).values()
         deleted |= {tombstone.message_id for tombstone in tombstones if tombstone.stays_deleted}
         if deleted:
             values["messages"] = memory_uses.redact_messages(past.messages, past.sources, deleted)
             values["memory_use_summary"] = None
         return memory_uses.put_use(db, values, ids - deleted, replace=False)
+
+
+def _asked(
+    db: OrmSession, flow_id: UUID, session_id: str | None, end_user_id: str | None, run_id: UUID
+) -> dict[str, Any]:
+    """The session and person of a use, by which a deletion finds it, and when its run is due."""
+    session = None if session_id is None else sessions.fetch_session(db, flow_id, session_id)
+    if session is not None and session.deleted_at is None:
+        end_user_id = session.end_user_id
+    run = None if session_id is None else sessions.fetch_run(db, run_id)
+    is_captured = session_id is None or (run is not None and run.flow_id == flow_id)
+    due_at = None if is_captured else clock.now(db) + memory_uses.LATEST_CAPTURE
+    return {"session_id": session_id, "end_user_id": end_user_id, "run_due_at": due_at}
 
 
 def run_memory(services: Services, user_id: UUID, flow_id: UUID, given: CallerId | UUID) -> RunMemory:

@@ -7,14 +7,14 @@ the same content, quotations stay: the text is still stored, and nothing says wh
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import json_text
 from memorybase.messages import message_text
 from memorybase.models import MemoryUse, Message, NodeExecution
 from memorybase.queries import memory_uses, node_executions, sessions
@@ -22,7 +22,7 @@ from memorybase.queries.memory_uses import DELETED
 
 SHORT = 12  # characters; shorter text is replaced only where it is a whole string
 _NOT_TEXT = frozenset({"role", "type", "id", "tool_call_id", "name"})  # keys that hold no quotation
-_PLAIN = re.compile(r"[A-Za-z0-9 ]{4,60}")  # both databases write these characters alike in JSON
+MOST_SEARCHED = 20  # texts and parts of a message; beyond, every row of the session is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,12 @@ class _Quoted:
         )
 
     @property
-    def search_text(self) -> str | None:
-        """Characters that each quotation contains, for the database to search; None if there are none."""
-        if self.parts or len(self.texts) != 1:
-            return None
-        return max(_PLAIN.findall(self.texts[0]), key=len, default=None)
+    def search_texts(self) -> list[str] | None:
+        """Each quotation contains one of these, for the database to search; None if it cannot."""
+        in_parts = (max((json_text.searchable(each) or "" for each in _strings(part)), key=len, default="")
+                    for part in self.parts)  # fmt: skip
+        found = [*(json_text.searchable(text) or "" for text in self.texts), *in_parts]
+        return found if len(found) <= MOST_SEARCHED and all(found) else None
 
     def redacted(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -63,12 +64,23 @@ class _Quoted:
         return value
 
 
+def _strings(value: Any) -> Iterator[str]:
+    """The strings in a part, without its keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)
+
+
 def redact_quotes(db: OrmSession, message: Message, now: datetime) -> int:
     """Redact the quotations of a message that is being deleted; returns how many rows changed.
 
     The caller holds the session's lock and has redacted what names the message."""
     quoted = _Quoted.of(message.content)
-    where = (db, message.flow_id, message.session_id, quoted.search_text)
+    if not (quoted.texts or quoted.parts):
+        return 0
+    where = (db, message.flow_id, message.session_id, quoted.search_texts)
     executions = _changes(node_executions.executions_with_text(*where), quoted, ("outputs", "few_shots"))
     uses = _changes(memory_uses.uses_with_text(*where), quoted, ("messages", "query", "memory_use_summary"))
     if not (executions or uses) or sessions.has_identical_message(db, message):
@@ -85,5 +97,5 @@ def _changes(
     rows: Iterable[NodeExecution | MemoryUse], quoted: _Quoted, columns: Sequence[str]
 ) -> list[tuple[NodeExecution | MemoryUse, dict[str, Any]]]:
     """The rows with a quotation, and the new values of their columns."""
-    values = [(row, {name: quoted.redacted(getattr(row, name)) for name in columns}) for row in rows]
+    values = ((row, {name: quoted.redacted(getattr(row, name)) for name in columns}) for row in rows)
     return [(row, new) for row, new in values if any(new[name] != getattr(row, name) for name in columns)]

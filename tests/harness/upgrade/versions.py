@@ -85,12 +85,15 @@ def older_version(folder: Path, ref: str = "", *, before: str = "") -> Version:
 
 
 def commit_before(revision: str = "") -> str:
-    """The newest commit of this branch whose migrations are the first ones of this tree's, up to before `revision`."""
+    """The newest commit of this branch whose migrations are the first ones of this tree's, up to before `revision`.
+    While there is no other than the first, the commit that last changed it: the same tables, older code."""
     _require_history()
     own = sorted(path.name for path in (ROOT / VERSIONS).glob("[0-9]*.py"))
     revision = revision or own[-1].partition("_")[0]
     wanted = [name for name in own if name < revision]
     touching = _git("log", "--first-parent", "--format=%H", "--", VERSIONS).split()
+    if len(own) == 1 and touching:
+        return touching[0]
     # Between two commits that touch the migrations the newest has the same ones: the one before the later of both.
     for commit in ("HEAD", *(f"{each}^" for each in touching)):
         names = _revisions(commit)

@@ -113,7 +113,9 @@ class Two:
             theirs = sa.func.coalesce(of_run, MemoryUse.session_id) == Session.session_id
             in_session = (Session.flow_id == MemoryUse.flow_id) & theirs
             uses = db.execute(sa.select(MemoryUse.__table__).join(Session, in_session).where(whose))
-            return sorted(repr(tuple(row)) for row in [*found, *sessions, *statements, *uses])
+            not_stored = MemoryUse.session_id.endswith("-asked"), MemoryUse.end_user_id.is_distinct_from("ann")
+            asked = db.execute(sa.select(MemoryUse.__table__).where(*not_stored))
+            return sorted(repr(tuple(row)) for row in [*found, *sessions, *statements, *uses, *asked])
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +144,8 @@ def _furnish(api: Api, base: str, name: str) -> Ids:
     api.call("PUT", f"/node-executions/{name}-execution", json=execution, expect=201)
     chat = {"chat_id": f"{name}-chat", "messages": [{"role": "user", "content": f"{name}-secret"}]} | end_user
     api.post("/flows/support/chat-memories/node/messages", chat, expect=201)
+    asked = {"flow_id": "support", "session_id": f"{name}-asked", "run_id": f"{name}-asked-run", "node_id": "llm"}
+    api.post("/context", asked | {"token_budget": 100, "query": f"{name}-secret"} | end_user)
     job = next(
         each["id"] for each in api.get(f"/memories/{base}/jobs")["items"] if each["session_id"] == f"{name}-session"
     )
@@ -206,7 +210,10 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
         ("/sessions", {}, None), ("/sessions", {"end_user_id": o.name}, None), ("/sessions", {"q": o.name}, None),
     ],
     "update_session": lambda _t, o: [("/sessions", {}, _in_session(o, metadata={"x": 1}))],
-    "delete_session": lambda _t, o: [("/sessions", _in_session(o), None)],
+    "delete_session": lambda _t, o: [
+        ("/sessions", _in_session(o), None),
+        ("/sessions", {"flow_id": "support", "session_id": f"{o.name}-asked"}, None),
+    ],
     "get_end_user": lambda _t, o: [(f"/end-users/{o.name}", {}, None)],
     "get_history": lambda _t, o: [
         ("/history", {}, _in_session(o)),

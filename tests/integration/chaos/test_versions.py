@@ -80,6 +80,14 @@ def test_an_unknown_ref_and_a_branch_without_such_a_commit_are_named(tmp_path: P
         commit_before("0001")
 
 
+def test_with_one_revision_it_is_the_commit_that_last_changed_it(clone: Path) -> None:
+    git(clone, "reset", "--quiet", "--hard", "HEAD~6")  # after the first
+    (clone / versions.VERSIONS / "0001_first.py").write_text("# changed")
+    git(clone, "commit", "--quiet", "--all", "--message", "change the first")
+    git(clone, "commit", "--quiet", "--allow-empty", "--message", "later")
+    assert subject(clone, commit_before()) == "change the first"
+
+
 def test_a_process_of_a_version_is_told_no_setting_that_it_lacks() -> None:
     old = Version("old", Path("/old"), frozenset({"data_dir"}))
     told = old.environment({"MEMORYBASE_DATA_DIR": "/data", "MEMORYBASE_AUDIT": "true", "PATH": "/bin"})

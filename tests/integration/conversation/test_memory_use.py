@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase.conversation import Record, View, build_view
+from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_token_buffer import NodeHistory
 from memorybase.conversation.history.read import read_history
@@ -17,12 +23,16 @@ from memorybase.conversation.history.token_buffer import Conversation, HistoryRe
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS, Given, GivenSource, record_given
 from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.errors import InvalidRequest, NotFound, SessionConflict
+from memorybase.errors import Held, InvalidRequest, NotFound, SessionConflict
 from memorybase.ids import CallerId
 from memorybase.models import MemoryUse, MemoryUseMessage
 from memorybase.read_models import run_story
+from memorybase.retention import uses as retained_uses
+from memorybase.retention.holds import lift_hold, place_hold
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
+
+DAY = 86_400.0
 
 
 def view_of(*message_ids: UUID, text: str = "a secret") -> View:
@@ -69,7 +79,7 @@ def test_a_run_may_be_captured_after_its_use_and_is_isolated_from_other_users(wo
     with pytest.raises(NotFound):
         shown(world, run_id)
     record(world, str(run_id), view_of(), session_id="not there yet")
-    assert (shown(world, run_id).session_id, len(shown(world, run_id).nodes)) == (None, 1)
+    assert (shown(world, run_id).session_id, len(shown(world, run_id).nodes)) == ("not there yet", 1)
 
     world.say("s", "hello", run_id=run_id)
     assert shown(world, run_id).session_id == "s"
@@ -111,6 +121,108 @@ def test_deleting_a_flow_deletes_its_uses(world: World) -> None:
     session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
 
     assert rows_left(world) == 0
+
+
+def ask(world: World, session_id: str, run_id: UUID, *, end_user_id: str | None = "anna") -> None:
+    """Ask for a context, as a runtime does before the run is captured, and record what it was given itself."""
+    request = ContextRequest(
+        flow_id=world.flow_id, session_id=session_id, end_user_id=end_user_id, token_budget=1_000, run_id=run_id,
+        node_id="llm", query="I am Anna, my phone is 555-1234",
+    )  # fmt: skip
+    build_context(world.services, world.user_id, request)
+    give(world, str(run_id), GivenSource(kind="predefined"), session_id=session_id, end_user_id=end_user_id)
+
+
+def test_the_erasure_of_a_person_leaves_nothing_that_was_asked_before_the_first_capture(world: World) -> None:
+    ask(world, "anna-1", uuid4())
+    ask(world, "anna-2", uuid4())
+    world.say("anna-1", "hello", end_user_id="anna")
+    ask(world, "bert-1", uuid4(), end_user_id="bert")
+
+    assert edits.erase_end_user(world.services, world.user_id, "anna").memory_uses == 4
+    assert rows_left(world) == 2
+    with pytest.raises(NotFound):
+        edits.erase_end_user(world.services, world.user_id, "anna")
+
+
+def test_the_deletion_of_a_session_leaves_nothing_that_was_asked_before_its_first_capture(world: World) -> None:
+    delete = partial(edits.delete_session, world.services, world.user_id, world.flow_id)
+    ask(world, "s", uuid4(), end_user_id=None)
+    world.say("s", "hello")
+    edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="renamed")
+    ask(world, "never captured", uuid4())
+
+    assert (delete("renamed").memory_uses, delete("never captured").memory_uses) == (2, 2)
+    assert rows_left(world) == 0
+    with pytest.raises(NotFound):
+        delete("never captured")
+
+
+def test_a_hold_keeps_what_was_asked_for_a_session_that_is_not_stored(world: World) -> None:
+    ask(world, "s", uuid4())
+    held = {"end_user_id": "anna"}, {"flow_id": world.flow_id}
+    for hold in [place_hold(world.services, world.user_id, **of) for of in held]:
+        world.pass_time(2 * DAY)
+        assert world.sweep().memory_uses == 0
+        with pytest.raises(Held):
+            edits.delete_session(world.services, world.user_id, world.flow_id, "s")
+        with pytest.raises(Held):
+            edits.erase_end_user(world.services, world.user_id, "anna")
+        lift_hold(world.services, world.user_id, hold.id)
+    world.pass_time(2 * DAY)
+    assert (world.sweep().memory_uses, rows_left(world)) == (2, 0)
+
+
+def test_a_use_whose_run_was_not_captured_within_a_day_is_deleted(world: World) -> None:
+    captured, moved, lost, late, of_chat = (uuid4() for _ in range(5))
+    for run_id in (captured, moved, lost):
+        ask(world, "asked", run_id)
+    record(world, of_chat, view_of(), session_id=None)
+    world.say("other", "hello", run_id=moved, end_user_id="bert")
+    world.say("asked", "hello", run_id=captured, end_user_id="anna")
+    world.pass_time(DAY / 2)
+    ask(world, "asked", late)
+    assert world.sweep().memory_uses == 0
+
+    world.pass_time(DAY / 2)
+    assert (world.sweep().memory_uses, world.sweep().memory_uses) == (2, 0)
+    world.pass_time(DAY / 2)
+    assert world.sweep().memory_uses == 2
+
+    for run_id in (lost, late):
+        with pytest.raises(NotFound):
+            shown(world, run_id)
+    assert [len(shown(world, run_id).nodes) for run_id in (captured, moved, of_chat)] == [2, 2, 1]
+
+
+def test_a_use_moves_to_the_session_of_its_run_if_its_own_is_not_stored(world: World) -> None:
+    run_id = uuid4()
+    ask(world, "not stored", run_id)
+    world.say("stored", "hello", run_id=run_id, end_user_id="bert")
+    world.pass_time(DAY)
+    assert world.sweep().memory_uses == 0
+
+    with world.services.database.reading() as db:
+        moved = db.execute(sa.select(MemoryUse.session_id, MemoryUse.end_user_id)).all()
+    assert [tuple(each) for each in moved] == [("stored", "bert")] * 2
+
+
+def test_uses_are_deleted_after_the_days_that_a_setting_says(world: World) -> None:
+    settings = world.services.settings.model_copy(update={"memory_use_days": 30})
+    services = replace(world.services, settings=settings)
+    for session_id, person in (("held", "anna"), ("free", "bert")):
+        run_id = world.say(session_id, "hello", end_user_id=person).run_id
+        record(world, run_id, view_of(), session_id=session_id)
+    record(world, uuid4(), view_of(), session_id=None)
+    hold = place_hold(services, world.user_id, end_user_id="anna")
+
+    world.pass_time(29 * DAY)
+    assert retained_uses.delete_expired(services) == 0
+    world.pass_time(2 * DAY)
+    assert retained_uses.delete_expired(world.services) == 0, "0 keeps them"
+    assert (retained_uses.delete_expired(services), rows_left(world)) == (1, 2), "a chat's names no person: held too"
+    lift_hold(services, world.user_id, hold.id)
+    assert (retained_uses.delete_expired(services), rows_left(world)) == (2, 0)
 
 
 def test_a_message_deleted_before_its_view_is_recorded_is_redacted(world: World) -> None:
@@ -250,6 +362,49 @@ def test_a_deletion_redacts_contexts_and_uses_that_quote_the_message(world: Worl
     assert texts_in(world, one) == [deleted, f"They said: {deleted}!", deleted, "Yes, sir", "I see.", "I see."]
     assert texts_in(world, other) == [secret, secret]
     assert secret not in str(shown(world, again).nodes)
+
+
+@each_row(
+    "content",
+    [
+        "\u041c\u043e\u0439 \u043f\u0438\u043d 1234, \u043d\u0435 \u0433\u043e\u0432\u043e\u0440\u0438",
+        "\u660e\u65e5\u306e\u9375\u306f\u7384\u95a2\u306b\u3042\u308a\u307e\u3059\u304b\u3089",
+        "\u0924\u0940\u0938\u0930\u0947 \u0915\u093f\u0932\u0947 \u0915\u0940",
+        "\U0001f511\U0001f511\U0001f511",
+        'say "a" \\ "b"\n\t100%_',
+        [{"type": "text", "text": "\u043c\u043e\u0439"}, {"type": "text", "text": "\u043a\u043b\u044e\u0447"}],
+        [{"type": "image_url", "image_url": {"url": "https://example.com/\u043a.png"}}],
+    ],
+)
+def test_a_quotation_in_any_script_is_redacted_without_reading_other_uses(world: World, content: Any) -> None:
+    secret = world.say("s", {"role": "user", "content": content}).messages[0].id
+    (stored,) = [message.content for message in world.messages("s")]
+    runs = [uuid4(), uuid4()]
+    for run_id, given in zip(runs, (stored, "Nothing of it"), strict=True):
+        record(world, run_id, build_view([Record(id="", seq=1, role="user", content=given)]))
+    read: list[UUID] = []
+    with loading(MemoryUse, lambda use: read.append(use.run_id)):
+        edits.delete_message(world.services, world.user_id, secret)
+
+    assert read == runs[:1]
+    (given,) = shown(world, runs[0]).nodes[0].messages
+    assert "[deleted]" in str(given)
+    assert all(text not in str(given) for text in ([stored] if isinstance(stored, str) else map(str, stored)))
+    edits.delete_session(world.services, world.user_id, world.flow_id, "s")
+
+
+@contextmanager
+def loading(table: type[MemoryUse], seen: Callable[[MemoryUse], None]) -> Iterator[None]:
+    """Call it with every row that is read."""
+
+    def note(row: MemoryUse, _context: object) -> None:
+        seen(row)
+
+    sa.event.listen(table, "load", note)
+    try:
+        yield
+    finally:
+        sa.event.remove(table, "load", note)
 
 
 def test_text_that_another_message_repeats_stays_in_contexts(world: World) -> None:

@@ -17,13 +17,16 @@ from memorybase.conversation.history import session_reader
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import clock, paging
 from memorybase.database.upsert import core
-from memorybase.models import Base, IngestionJob, LedgerEntry, Message, Run, Session, SessionProgress
+from memorybase.import_export import queries
+from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
 from memorybase.queries import jobs
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, overview_queries, sessions
 from memorybase.read_models.session_queries import MessageQuery
+from memorybase.retention import uses
 from memorybase.search import search, stored_candidates
 from memorybase.search.request import SearchRequest
+from memorybase.sessions import edits
 
 pytestmark = pytest.mark.slow
 
@@ -377,3 +380,52 @@ def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> No
         else:
             # The newest turn of the run, and what is beside each message of the page.
             assert rows_touched(world, statement, parameters) <= session_reader.LONGEST_TURN + 500, statement
+
+
+def test_what_becomes_of_one_sessions_memory_uses_reads_no_others(world: World) -> None:
+    sessions_, each = 300, 10
+    _fill_uses(world, sessions_, each)
+    uses_after = (queries.uses_of_session_after, queries.uses_of_runs_after)
+    with world.services.database.reading() as db:
+        row_id = db.scalars(sa.select(Session.id).where(Session.session_id == "session 7")).one()
+    (message,) = world.say("session 7", "\u043c\u043e\u0439 \u043a\u043b\u044e\u0447").messages
+    with recorded(world.services.database.engine, "SELECT", "UPDATE", "DELETE") as sent:
+        with world.services.database.reading() as db:
+            found = [use for after in uses_after for use in after(db, row_id, None, limit=100)]
+        edits.delete_message(world.services, world.user_id, message.id)
+        edits.delete_session(world.services, world.user_id, world.flow_id, "session 7")
+        edits.erase_end_user(world.services, world.user_id, "person 8")
+        uses.delete_expired(world.services)
+    assert len(found) == each
+    of_uses = [each for each in sent if re.search(r"(FROM|JOIN|UPDATE) memory_uses", each[0])]
+    assert len(of_uses) >= 10
+    for statement, parameters in of_uses:
+        if world.services.database.is_sqlite:
+            with world.services.database.engine.connect() as connection:
+                plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+            whole = r"(SCAN memory_uses|SEARCH memory_uses .*\((flow_id=\?)?\)).*"
+            assert not any(re.fullmatch(whole, step) for step in plan), (statement, plan)
+        elif statement.startswith("SELECT"):
+            assert rows_touched(world, statement, parameters) <= 10 * each, statement
+
+
+def _fill_uses(world: World, count: int, each: int) -> None:
+    """Sessions with uses, half of them of captured runs."""
+    now = datetime.now(UTC)
+    names = [
+        {"session_id": f"session {n}", "end_user_id": f"person {n}", "flow_id": world.flow_id} for n in range(count)
+    ]
+    runs = [(uuid4(), name) for name in names for _ in range(each)]
+    rows = {
+        Session: [name | {"id": uuid4(), "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {}}
+                  for name in names],
+        Run: [{"id": run_id, "flow_id": name["flow_id"], "session_id": name["session_id"], "created_at": now}
+              for run_id, name in runs[::2]],
+        MemoryUse: [name | {"id": uuid4(), "run_id": run_id, "node_id": "llm", "messages": [], "sources": [],
+                            "report": {}, "query": "which?", "recorded_at": now} for run_id, name in runs],
+    }  # fmt: skip
+    with world.services.database.transaction() as db:
+        for table, values in rows.items():
+            db.execute(sa.insert(core(table)), values)
+    with world.services.database.engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))

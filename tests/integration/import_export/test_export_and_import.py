@@ -297,6 +297,24 @@ class TestImport:
         assert "summed up" not in str(away.get("/flows/f/runs/r-5/memory")), "made anew there"
         assert imported(away, everything)["memory_uses"]["created"] == 0
 
+    def test_a_memory_use_keeps_for_whom_it_was_asked(self, home: Api, away: Api) -> None:
+        home.flow("f")
+        asked = {"flow_id": "f", "token_budget": 1_000, "node_id": "llm", "query": "Who am I?"}
+        for person, session in (("ada", "not stored"), ("ada", "s"), ("ben", "another")):
+            home.post("/context", asked | {"session_id": session, "run_id": f"r of {session}", "end_user_id": person})
+        home.capture("hello", flow="f", session="s", run_id="r of s", end_user_id="ada")
+
+        imported(away, exported(home, end_user_id="ada"))
+
+        def uses(api: Api, **query: Any) -> set[tuple[str, str, str]]:
+            lines = of("memory_use", exported(api, **query))
+            return {(line["session_id"], line["end_user_id"], line["run_external_id"]) for line in lines}
+
+        assert uses(home, end_user_id="ada") == uses(away) == {("s", "ada", "r of s"), ("not stored", "ada", None)}
+        assert len(uses(home)) == 3
+        assert away.delete("/end-users/ada", expect=200).json()["memory_uses"] == 2
+        assert uses(away) == set()
+
     def test_node_memory_can_be_imported_in_parts(self, home: Api, away: Api) -> None:
         remembered(home)
         lines_out = exported(home)
@@ -491,12 +509,11 @@ class TestErasure:
         receipt = home.delete("/end-users/ada", expect=200).json()
         counted = ("node_executions", "context_messages", "memory_uses", "summaries", "chats", "chat_messages")
         assert {name: receipt[name] for name in counted} == {
-            "node_executions": 3, "context_messages": 6, "memory_uses": 4, "summaries": 1, "chats": 1,
+            "node_executions": 3, "context_messages": 6, "memory_uses": 5, "summaries": 1, "chats": 1,
             "chat_messages": 1,
         }  # fmt: skip
         left = exported(home)
-        assert [len(of(kind, left)) for kind in ("summary", "node_execution", "memory_use")] == [0, 0, 1]
-        assert of("memory_use", left)[0]["messages"] == [{"role": "user", "content": "[deleted]"}]
+        assert [len(of(kind, left)) for kind in ("summary", "node_execution", "memory_use")] == [0, 0, 0]
 
     def test_no_text_is_left_after_erasure(self, world: World) -> None:
         base = world.new_base(threshold=1)

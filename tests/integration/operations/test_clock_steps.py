@@ -28,6 +28,7 @@ from memorybase.models import (
     IngestionJob,
     MemoryBase,
     MemoryMap,
+    MemoryUse,
     PlannedBaseDeletion,
     PlannedDeletion,
     QuotaCounter,
@@ -273,6 +274,7 @@ def _rows_of_every_table(world: World) -> None:
     _insert(services, Chat, flow_id=flow_id, chat_memory_id=memory_id)
     _insert(services, SessionSummary, flow_id=flow_id, session_id="s")
     _insert(services, DeletedMessage, flow_id=flow_id)
+    _insert(services, MemoryUse, flow_id=flow_id)
     _insert(services, Distillation, memory_base_id=_memory_base_id(services), flow_id=flow_id, session_id="s")
     _insert(services, PlannedDeletion, session_uuid=_session_uuid(services), user_id=world.user_id)
     _insert(services, PlannedBaseDeletion, memory_base_id=_memory_base_id(services), user_id=world.user_id)

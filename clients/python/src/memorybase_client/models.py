@@ -2863,12 +2863,14 @@ class RolePrefix(TypedDict):
 
 
 class RunMemory(Answer):
-    """The memory that the nodes of a run were given; `session_id` is null if it is unknown."""
+    """The memory that the nodes of a run were given. `session_id` is the run's; until it is captured, the one that
+    the memory was asked for, if any.
+    """
 
     run_id: UUID
     """The run: its UUID."""
     session_id: str | None = None
-    """The session of the run; null if it is unknown."""
+    """The session of the run; until it is captured, the one that its memory was asked for, null if none was."""
     nodes: list[NodeUse]
     """What each node received, oldest first."""
 

@@ -1,0 +1,78 @@
+"""The sweeper's part for memory uses: those whose run was never captured, and old ones if a setting says so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import timedelta
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database import clock
+from memorybase.database.engine import Database
+from memorybase.queries import holds, memory_uses
+from memorybase.queries.memory_uses import LATEST_CAPTURE, DueUse, OldUse
+from memorybase.services import Services
+
+PAGE = 200  # uses in one transaction: each may hold a whole prompt, and on SQLite all other writers wait
+PAGES = 10  # in one pass
+
+# Where the next pass of this process goes on: held uses stay, and each pass would read all of them first.
+_last_seen: WeakKeyDictionary[Database, OldUse] = WeakKeyDictionary()
+
+
+def delete_expired(services: Services) -> int:
+    """Delete the uses whose run was not captured within a day, and those older than the setting says; how many."""
+    return _settle_due(services) + _delete_old(services)
+
+
+def _settle_due(services: Services) -> int:
+    deleted = 0
+    for _ in range(PAGES):
+        with services.database.reading(snapshot=False) as db:
+            if not memory_uses.has_due(db, clock.now(db)):
+                break
+        with services.database.transaction() as db:
+            due = memory_uses.due_uses(db, clock.now(db), limit=PAGE)
+            deleted += _settle(db, due)
+        if len(due) < PAGE:
+            break
+    return deleted
+
+
+def _settle(db: OrmSession, due: Collection[DueUse]) -> int:
+    """Keep the uses whose run is captured, in its session if theirs is not stored, and delete the others; how many."""
+    captured = [use for use in due if use.captured_in is not None]
+    memory_uses.set_run_due(db, [use.id for use in captured], None)
+    for use in captured:
+        if not use.is_known and use.captured_in is not None:
+            memory_uses.move_to_session(db, use.id, use.captured_in, use.captured_for)
+    lost = [use for use in due if use.captured_in is None]
+    deleted = _delete_free(db, {use.user_id for use in lost}, [use.id for use in lost])
+    if deleted < len(lost):  # legal holds keep the rest
+        memory_uses.set_run_due(db, [use.id for use in lost], clock.now(db) + LATEST_CAPTURE)
+    return deleted
+
+
+def _delete_old(services: Services) -> int:
+    days, database = services.settings.memory_use_days, services.database
+    deleted = 0
+    for _ in range(PAGES if days else 0):
+        with database.reading(snapshot=False) as db:
+            before = clock.now(db) - timedelta(days=days)
+            old = memory_uses.old_uses(db, before, after=_last_seen.pop(database, None), limit=PAGE)
+        free = [use for use in old if not use.is_held]
+        if free:
+            with database.transaction() as db:
+                deleted += _delete_free(db, {use.user_id for use in free}, [use.id for use in free])
+        if len(old) < PAGE:
+            break
+        _last_seen[database] = old[-1]
+    return deleted
+
+
+def _delete_free(db: OrmSession, user_ids: Collection[UUID], ids: Collection[UUID]) -> int:
+    """Delete those of these uses that no legal hold keeps; how many."""
+    holds.share_users(db, user_ids)
+    return memory_uses.delete_uses(db, ids, holds.use_held()) if ids else 0
