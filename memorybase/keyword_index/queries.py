@@ -80,10 +80,15 @@ def remove(db: OrmSession, position: int) -> None:
     db.execute(sa.delete(Posting).where(Posting.position == position))
 
 
+def remove_positions(db: OrmSession, session: AnySession, first: int, last: int) -> None:
+    """Remove the postings of a session's messages from one seq to another."""
+    base = session.first_position
+    db.execute(sa.delete(Posting).where(Posting.position.between(base + first, base + last)))
+
+
 def remove_session(db: OrmSession, session: AnySession) -> None:
     """Remove a session's postings, speakers and counts."""
-    first = session.first_position
-    db.execute(sa.delete(Posting).where(Posting.position > first, Posting.position <= first + session.last_seq))
+    remove_positions(db, session, 1, session.last_seq)
     db.execute(sa.delete(Speaker).where(Speaker.session_uuid == session.id))
     session.documents = session.terms = 0
 

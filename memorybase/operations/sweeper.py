@@ -51,6 +51,7 @@ class SweepReport:
     sessions_deleted: int = 0
     sessions_removed: int = 0
     ids_forgotten: int = 0
+    sessions_erased: int = 0
     deleted_emptied: int = 0
     expired: int = 0
     forgotten: int = 0
@@ -105,6 +106,7 @@ def sweep(services: Services) -> SweepReport:
         "deleted_emptied": restoring.delete_expired,
         "passed": passed_sessions.mark_passed,
         "mismatches": consistency.compare_counts,
+        "sessions_erased": session_deletion.finish_erasures,
         "summaries": summary_job.enqueue_due,
         "maps": map_job.enqueue_due,
         "distillations": distill.enqueue_due,

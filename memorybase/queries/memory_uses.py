@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.upsert import insert, rows_affected
+from memorybase.database.upsert import insert
 from memorybase.models import MemoryUse, MemoryUseMessage, Message, Run
 
 DELETED = "[deleted]"
@@ -89,12 +89,16 @@ def uses_with_text(db: OrmSession, flow_id: UUID, session_id: str, text: str | N
     return list(db.scalars(statement))
 
 
-def delete_uses_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """Delete the uses of a session's runs, and redact its messages in other uses; returns how many were deleted. To be
-    called before its messages and runs are deleted."""
-    deleted = rows_affected(db, sa.delete(MemoryUse).where(*_of_session(flow_id, session_id)))
-    redact_uses(db, flow_id, sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id))
-    return deleted
+def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
+    """How many uses a session and its runs have."""
+    return db.scalar(sa.select(sa.func.count()).where(*_of_session(flow_id, session_id))) or 0
+
+
+def of_session(flow_id: UUID, session_id: str) -> list[tuple[type[MemoryUse], sa.ColumnElement[bool]]]:
+    """The same as conditions, each along an index of its own. They hold until the session's runs are deleted."""
+    runs = sa.select(Run.id).where(Run.flow_id == flow_id, Run.session_id == session_id)
+    either = (MemoryUse.session_id == session_id, MemoryUse.run_id.in_(runs))
+    return [(MemoryUse, sa.and_(MemoryUse.flow_id == flow_id, each)) for each in either]
 
 
 def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:

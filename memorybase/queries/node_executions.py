@@ -10,7 +10,6 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, NodeExecution
 
 SUCCEEDED = "succeeded"
@@ -67,15 +66,15 @@ def executions_with_text(db: OrmSession, flow_id: UUID, session_id: str, text: s
     return list(db.scalars(statement))
 
 
-def delete_executions_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """How many were deleted, and how many messages their contexts held."""
-    condition = _of_session(flow_id, session_id)
+def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
+    """How many executions a session has, and how many messages their contexts hold."""
     if db.get_bind().dialect.name == "sqlite":
         context_length = sa.func.json_array_length(NodeExecution.outputs, "$.context")
     else:
         context_length = sa.func.jsonb_array_length(NodeExecution.outputs["context"])
-    messages = db.scalar(sa.select(sa.func.sum(context_length)).where(*condition)) or 0
-    return rows_affected(db, sa.delete(NodeExecution).where(*condition)), int(messages)
+    counts = sa.select(sa.func.count(), sa.func.sum(context_length)).where(*_of_session(flow_id, session_id))
+    executions, messages = db.execute(counts).one()
+    return executions, int(messages or 0)
 
 
 def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import aliased
 
 from memorybase import errors
 from memorybase.database import batches, clock, lookup, records
-from memorybase.database.upsert import core, insert_if_absent, rows_affected
+from memorybase.database.upsert import core, insert_if_absent
 from memorybase.models import (
     Capture,
     Chat,
@@ -90,6 +90,11 @@ class CountedMessage(NamedTuple):
 
 
 class MessageSize(NamedTuple):
+class MessageAt(NamedTuple):
+    id: UUID
+    seq: int
+
+
     seq: int
     text_bytes: int
 
@@ -153,6 +158,8 @@ def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id:
     opened = lock_open_session(db, flow_id, session_id)
     if opened is not None:
         return opened
+        if opened.deleted_at is not None and has_rows(db, opened):
+            raise errors.DatabaseUnavailable("The session is being deleted. Repeat the call in a few seconds")
     now = clock.now(db)
     new = {
         "id": uuid4(), "flow_id": flow_id, "session_id": session_id, "end_user_id": end_user_id,
@@ -385,7 +392,9 @@ def _counted_after(capture: Capture) -> sa.ColumnElement[bool]:
     is_counted = _MESSAGES.is_output if capture == Capture.OUTPUTS else _MESSAGES.is_dialogue
     return sa.and_(
         _MESSAGES.flow_id == bindparam("flow_id"),
+        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
         _MESSAGES.session_id == bindparam("session_id"),
+        .where(Session.deleted_at.is_(None))
         is_counted == sa.true(),
         _MESSAGES.seq > bindparam("after_seq"),
     )
@@ -490,13 +499,47 @@ def ids_of_run(db: OrmSession, run_id: UUID) -> list[UUID]:
     return list(db.scalars(sa.select(Message.id).where(Message.run_id == run_id).order_by(Message.seq)))
 
 
-def delete_messages_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """Delete every message and run of a session; how many of each."""
-    # One statement each: a session is deleted in one transaction, whatever its length. If it exceeds the statement
-    # timeout, nothing is deleted; the deletion of its flow works in pages.
-    messages = sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id)
-    runs = sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id)
-    return rows_affected(db, messages), rows_affected(db, runs)
+def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
+    """How many messages and runs a session has."""
+    messages, runs = (
+        db.scalar(sa.select(sa.func.count()).where(table.flow_id == flow_id, table.session_id == session_id)) or 0
+        for table in (Message, Run)
+    )
+    return messages, runs
+
+
+def has_rows(db: OrmSession, session: AnySession) -> bool:
+    """Whether a session that is marked as deleted still has messages or runs, which are deleted last."""
+    which = sa.and_(Session.flow_id == session.flow_id, Session.session_id == session.session_id)
+    return db.scalar(sa.select(Session.id).where(which, _has_rows())) is not None
+
+
+def sessions_in_erasure(db: OrmSession, *, limit: int = 200) -> list[tuple[UUID, str]]:
+    """(flow, session id) of sessions that are marked as deleted and still have messages or runs."""
+    found = sa.select(Session.flow_id, Session.session_id).where(Session.deleted_at.is_not(None), _has_rows())
+    return [(row[0], row[1]) for row in db.execute(found.limit(limit))]
+
+
+def _has_rows() -> sa.ColumnElement[bool]:
+    of_session = (
+        sa.exists().where(table.flow_id == Session.flow_id, table.session_id == Session.session_id).correlate(Session)
+        for table in (Message, Run)
+    )
+    return sa.or_(*of_session)
+
+
+def oldest_messages(db: OrmSession, session: Session, *, limit: int) -> list[MessageAt]:
+    """The first messages of a session."""
+    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
+    rows = db.execute(sa.select(Message.id, Message.seq).where(*mine).order_by(Message.seq).limit(limit))
+    return [MessageAt(*row) for row in rows]
+
+
+def delete_messages(db: OrmSession, session: Session, *, to_seq: int) -> None:
+    """Delete the messages of a session up to this one."""
+    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
+    delete = sa.delete(Message).where(*mine, Message.seq <= to_seq)
+    db.execute(delete.execution_options(synchronize_session=False))
 
 
 def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:

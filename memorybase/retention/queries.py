@@ -155,14 +155,6 @@ def has_later(db: OrmSession, session: Session, before: datetime) -> bool:
     )
 
 
-def is_longer(db: OrmSession, session: Session, count: int) -> bool:
-    """Whether the session has more messages than that."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    if session.last_seq <= count:
-        return False
-    return db.scalar(sa.select(Message.seq).where(*mine).order_by(Message.seq).offset(count).limit(1)) is not None
-
-
 def expired_messages(db: OrmSession, session: Session, before: datetime, *, limit: int) -> list[Message]:
     """The session's oldest messages that were captured until then."""
     mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
