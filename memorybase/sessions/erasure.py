@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -144,14 +145,15 @@ def _delete_page(db: OrmSession, session: Session) -> int:
     """Delete up to PAGE rows of the session; how many. Each table after those that refer to it."""
     flow_id, session_id = session.flow_id, session.session_id
     deleted = 0
-    for table, which in (
+    steps: tuple[tuple[type[Any], sa.ColumnElement[bool]], ...] = (
         (MessageChange, MessageChange.session_uuid == session.id),
         (RestorableMessage, RestorableMessage.session_uuid == session.id),
         *memory_uses.of_session(flow_id, session_id),
         (Fact, sa.and_(Fact.flow_id == flow_id, Fact.session_id == session_id)),
         (Distillation, sa.and_(Distillation.flow_id == flow_id, Distillation.session_id == session_id)),
         (NodeExecution, sa.and_(NodeExecution.flow_id == flow_id, NodeExecution.session_id == session_id)),
-    ):
+    )
+    for table, which in steps:
         deleted += delete_page(db, table, which, limit=PAGE - deleted)
         if deleted >= PAGE:
             return deleted
