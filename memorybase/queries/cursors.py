@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -383,13 +383,15 @@ def compare_and_advance(
     )  # fmt: skip
 
 
-def renew_lease(db: OrmSession, *, progress_id: UUID, epoch: int, until: datetime) -> bool:
-    renew = (
-        sa.update(Progress)
-        .where(Progress.id == progress_id, Progress.epoch == epoch, Progress.lease_until.is_not(None))
-        .values(lease_until=until)
-    )
-    return rows_affected(db, renew) == 1
+def renew_leases(db: OrmSession, claims: Collection[tuple[UUID, int]], until: datetime, *, wait: bool) -> set[UUID]:
+    """Renew the leases of these (row, epoch) that still hold; the rows. Without `wait` a locked row is left out: of
+    rows of several sessions, each must be locked without waiting for another."""
+    mine = (sa.tuple_(Progress.id, Progress.epoch).in_(claims), Progress.lease_until.is_not(None))
+    free = sa.select(Progress.id).where(*mine).with_for_update(key_share=True, skip_locked=not wait)
+    ids = list(db.scalars(free))
+    renew = sa.update(Progress).where(Progress.id.in_(ids)).values(lease_until=until)
+    db.execute(renew.execution_options(synchronize_session=False))
+    return set(ids)
 
 
 def release_lease(db: OrmSession, *, progress_id: UUID, epoch: int, audit_at: datetime | None, written_as: str) -> None:
