@@ -63,6 +63,7 @@ class MemoryBase(Base):
     mismatch: Mapped[bool | None]  # None: never compared
     mismatch_checked_at: Mapped[datetime | None]
     mismatch_since: Mapped[datetime | None]  # when a comparison first found it; None without a mismatch
+    compare_at: Mapped[datetime | None]  # when the sweeper compares the store with the ledger again; None: at once
     chunks_missing: Mapped[int | None] = mapped_column(BigInteger)  # None: not known, as without a collection
     chunks_stored: Mapped[int | None] = mapped_column(BigInteger)  # that the last comparison found in the store
     retain_days: Mapped[int | None]  # its knowledge base forgets what was captured earlier; None: nothing
@@ -132,7 +133,8 @@ class SessionProgress(Base):
         Index("ix_session_progress_unbuilt", "memory_base_id", "generation",
               postgresql_where=text("cursor_seq < build_seq"), sqlite_where=text("cursor_seq < build_seq")),
         # With all that the list of memory bases adds up.
-        Index("ix_session_progress_totals", "memory_base_id", "generation", "total_processed", "last_sync_at"),
+        Index("ix_session_progress_totals",
+              "memory_base_id", "generation", "total_processed", "total_chunks", "last_sync_at"),
         Index("ix_session_progress_idle", "idle_due_at"),
         Index("ix_session_progress_lease", "lease_until"),
         Index("ix_session_progress_audit", "audit_at"),

@@ -30,6 +30,7 @@ from memorybase.sessions import bulk, restoring
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
+from memorybase.vectors.collection_names import server_of
 from memorybase.webhooks import deliveries
 
 log = get_logger(__name__)
@@ -84,8 +85,9 @@ class SweepReport:
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
 
 
-def sweep(services: Services) -> SweepReport:
-    """Run one pass. A step that fails is named in the report; the next pass runs it again."""
+def sweep(services: Services, confirm: Callable[[], object] = lambda: None) -> SweepReport:
+    """Run one pass; `confirm` is called after each step. A step that fails is named in the report; the next pass runs
+    it again."""
     report = SweepReport()
     steps: dict[str, Callable[[Services], int]] = {
         "clamped": clock_steps.clamp_timestamps,
@@ -132,6 +134,7 @@ def sweep(services: Services) -> SweepReport:
     return report
 
 
+        confirm()
 def expire(services: Services) -> int:
     """Delete what has expired by the rules of flows and sessions; how many rows."""
     return passes.expire_due_sessions(services) + passes.expire_flows(services)
@@ -146,10 +149,12 @@ def delete_expired_tickets(services: Services) -> int:
 def finish_deletions(services: Services) -> int:
     """Finish deletions that requests left unfinished; how many memory bases and flows."""
     with services.database.reading() as db:
-        base_ids = memory_bases.bases_in_deletion(db)
+        bases = memory_bases.bases_in_deletion(db)
+    steps = [(server_of(collection), partial(finish_deletion, services, base_id)) for base_id, collection in bases]
+    return deletion.each([*steps, (None, partial(_finish_flows, services))])
+
+
+def _finish_flows(services: Services) -> int:
+    with services.database.reading() as db:
         flow_ids = sessions.flows_in_deletion(db)
-    finish_base, finish_flow = partial(finish_deletion, services), partial(finish_flow_deletion, services)
-    return deletion.each(
-        [partial(finish_base, base_id) for base_id in base_ids]
-        + [partial(finish_flow, flow_id) for flow_id in flow_ids]
-    )
+    return sum(finish_flow_deletion(services, flow_id) for flow_id in flow_ids)

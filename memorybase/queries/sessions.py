@@ -25,6 +25,7 @@ from memorybase.models import (
     DeletedMessage,
     FactSource,
     Flow,
+    MemoryBase,
     MemoryUse,
     Message,
     MessageChange,
@@ -575,7 +576,9 @@ def unshared_external_id(db: OrmSession, flow_id: UUID) -> str | None:
 
 
 def flows_in_deletion(db: OrmSession) -> list[UUID]:
-    return list(db.scalars(sa.select(Flow.id).where(Flow.deleting_at.is_not(None))))
+    """Those without a memory base: these are deleted first."""
+    has_base = sa.exists().where(MemoryBase.flow_id == Flow.id)
+    return list(db.scalars(sa.select(Flow.id).where(Flow.deleting_at.is_not(None), ~has_base)))
 
 
 def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:

@@ -490,7 +490,7 @@ def compared(world: World, base: UUID) -> str:
 def counted(world: World) -> int:
     """How many bases the sweeper's quick look finds to differ."""
     with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+        db.execute(sa.update(MemoryBase).values(compare_at=None))
     return consistency.compare_counts(world.services)
 
 
@@ -565,7 +565,7 @@ def test_the_sweeper_finds_a_lost_chunk_by_its_count(world: World) -> None:
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+        db.execute(sa.update(MemoryBase).values(compare_at=None))
     assert world.sweep().mismatches == 1
     assert world.base(base).mismatch is True
 
