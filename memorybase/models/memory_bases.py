@@ -29,6 +29,7 @@ from memorybase.models.base import (
     Capture,
     GenerationState,
     Json,
+    PreparationKind,
     Priority,
 )
 
@@ -62,8 +63,8 @@ class MemoryBase(Base):
     building: Mapped[int | None]
     mismatch: Mapped[bool | None]  # None: never compared
     mismatch_checked_at: Mapped[datetime | None]
-    mismatch_since: Mapped[datetime | None]  # when a comparison first found it; None without a mismatch
     compare_at: Mapped[datetime | None]  # when the sweeper compares the store with the ledger again; None: at once
+    mismatch_since: Mapped[datetime | None]  # when a comparison first found it; None without a mismatch
     chunks_missing: Mapped[int | None] = mapped_column(BigInteger)  # None: not known, as without a collection
     chunks_stored: Mapped[int | None] = mapped_column(BigInteger)  # that the last comparison found in the store
     retain_days: Mapped[int | None]  # its knowledge base forgets what was captured earlier; None: nothing
@@ -164,3 +165,25 @@ class SessionProgress(Base):
     idle_due_at: Mapped[datetime | None]
     # The span of the request that last moved the target, or set idle_due_at; None: traces are off.
     traceparent: Mapped[str | None] = mapped_column(String(TRACEPARENT_LENGTH))
+
+
+class Preparation(Base):
+    """What is still to be done for each session of a memory base's flow, in their order of creation. Pages are done in
+    short transactions; the row is deleted with the last one."""
+
+    __tablename__ = "preparations"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["memory_base_id", "generation"],
+            ["generations.memory_base_id", "generations.generation"],
+            ondelete="CASCADE",
+        ),
+    )
+
+    memory_base_id: Mapped[UUID] = mapped_column(primary_key=True)
+    generation: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[PreparationKind] = mapped_column(String(16), primary_key=True)
+    started_at: Mapped[datetime]
+    # The last session that is done; None: none is.
+    after_created_at: Mapped[datetime | None]
+    after_id: Mapped[UUID | None]

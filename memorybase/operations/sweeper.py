@@ -18,7 +18,7 @@ from memorybase.database.due import change_if_due
 from memorybase.facts import distill
 from memorybase.idempotency import claims
 from memorybase.ingestion import build, recovery
-from memorybase.memory_bases import consistency, deletion, planned_deletion
+from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps, finished_jobs, passed_sessions
@@ -43,6 +43,7 @@ class SweepReport:
     clamped: int = 0
     requeued: int = 0
     idle: int = 0
+    prepared: int = 0
     planned: int = 0
     notified: int = 0
     memories_deleted: int = 0
@@ -50,9 +51,9 @@ class SweepReport:
     builds: int = 0
     retired: int = 0
     sessions_deleted: int = 0
+    sessions_erased: int = 0
     sessions_removed: int = 0
     ids_forgotten: int = 0
-    sessions_erased: int = 0
     deleted_emptied: int = 0
     expired: int = 0
     forgotten: int = 0
@@ -79,7 +80,8 @@ class SweepReport:
         is_expiring = self.expired >= passes.MESSAGES or self.forgotten >= forgetting.PAGE
         has_old_jobs = self.jobs_deleted >= finished_jobs.DELETE_LIMIT
         is_late = self.planned >= recovery.SESSIONS_WITHOUT_JOB or self.idle >= recovery.SWEEP_LIMIT
-        return is_late or is_expiring or has_old_jobs
+        is_cut_off = self.sessions_erased > 0 or self.prepared >= preparation.PAGES_A_PASS
+        return is_late or is_expiring or has_old_jobs or is_cut_off
 
 
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
@@ -93,6 +95,7 @@ def sweep(services: Services, confirm: Callable[[], object] = lambda: None) -> S
         "clamped": clock_steps.clamp_timestamps,
         "requeued": recovery.requeue_expired,
         "idle": recovery.flush_idle,
+        "prepared": preparation.go_on,
         "planned": recovery.schedule_missing,
         "notified": recovery.enqueue_waiting,
         "memories_deleted": planned_deletion.start_due_deletions,
@@ -103,12 +106,12 @@ def sweep(services: Services, confirm: Callable[[], object] = lambda: None) -> S
         "expired": expire,
         "forgotten": forgetting.forget_expired,
         "receipts": receipts.clean_up,
+        "sessions_erased": session_deletion.finish_erasures,
         "sessions_removed": session_deletion.remove_deleted_sessions,
         "ids_forgotten": session_deletion.delete_expired_ids,
         "deleted_emptied": restoring.delete_expired,
         "passed": passed_sessions.mark_passed,
         "mismatches": consistency.compare_counts,
-        "sessions_erased": session_deletion.finish_erasures,
         "summaries": summary_job.enqueue_due,
         "maps": map_job.enqueue_due,
         "distillations": distill.enqueue_due,
@@ -131,10 +134,10 @@ def sweep(services: Services, confirm: Callable[[], object] = lambda: None) -> S
         except Exception:  # a defect in one step must not block the others
             log.exception("sweep_step_broken", step=name)
             report.failed_steps.append(name)
+        confirm()
     return report
 
 
-        confirm()
 def expire(services: Services) -> int:
     """Delete what has expired by the rules of flows and sessions; how many rows."""
     return passes.expire_due_sessions(services) + passes.expire_flows(services)

@@ -27,6 +27,8 @@ from memorybase.models import (
     LedgerEntry,
     MapPoint,
     MemoryBase,
+    Preparation,
+    PreparationKind,
     Priority,
     SessionProgress,
     TokenVectors,
@@ -209,6 +211,11 @@ def end_wait_for_index(db: OrmSession, base_id: UUID, generation: int) -> None:
     db.execute(sa.update(Generation).where(*_is(base_id, generation)).values(awaits_index=False))
 
 
+def retain_days_of(db: OrmSession, base_id: UUID) -> int | None:
+    """The retention rule of a memory base that the caller has locked."""
+    return db.scalar(sa.select(MemoryBase.retain_days).where(MemoryBase.id == base_id))
+
+
 def generations_in_build(db: OrmSession) -> list[Generation]:
     return list(db.scalars(sa.select(Generation).where(Generation.state == GenerationState.BUILDING)))
 
@@ -269,17 +276,17 @@ def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[str]) ->
             ~busy,
             ~marked,
         )
+        .order_by(MemoryBase.compare_at.nulls_first())
+        .limit(COMPARE_LIMIT)
     )
+    return [(row[0], row[1]) for row in db.execute(found)]
 
 
 def fetch_generation(db: OrmSession, base_id: UUID, generation: int) -> Generation:
     found = lookup.get(db, Generation, base_id, generation)
     if found is None:
         raise sa.exc.NoResultFound("the memory base has no such generation")
-        .order_by(MemoryBase.compare_at.nulls_first())
-        .limit(COMPARE_LIMIT)
     return found
-    return [(row[0], row[1]) for row in db.execute(found)]
 
 
 def projection(db: OrmSession, base: AnyBase, generation: int) -> Projection:
@@ -311,11 +318,14 @@ def retire_generation(db: OrmSession, base_id: UUID, generation: int, now: datet
 
 
 def retired_generations(db: OrmSession, before: datetime) -> list[Generation]:
-    return list(
-        db.scalars(
-            sa.select(Generation).where(Generation.state == GenerationState.RETIRED, Generation.retired_at <= before)
-        )
+    """Those that were replaced or abandoned before then, unless pending work has to be moved from them first."""
+    has_pending = sa.exists().where(
+        Preparation.memory_base_id == Generation.memory_base_id,
+        Preparation.generation == Generation.generation,
+        Preparation.kind == PreparationKind.ABANDON,
     )
+    found = (Generation.state == GenerationState.RETIRED, Generation.retired_at <= before, ~has_pending)
+    return list(db.scalars(sa.select(Generation).where(*found)))
 
 
 def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
@@ -330,6 +340,7 @@ def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
             building=None,
             mismatch=None,
             mismatch_checked_at=None,
+            compare_at=None,
             mismatch_since=None,
             chunks_missing=None,
         )
@@ -340,7 +351,6 @@ def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
         .values(embedding_model=chosen.embedding_model, embedder=chosen.embedder, chunker=chosen.chunker)
     )
 
-            compare_at=None,
 
 def set_mismatch(
     db: OrmSession,
@@ -351,6 +361,7 @@ def set_mismatch(
     *,
     missing: int | None = None,
     stored: int | None = None,
+    pause: timedelta = timedelta(seconds=COMPARE_EVERY_SECONDS),
 ) -> NewMismatch | None:
     """Store the result of a comparison, unless another generation serves by now; the mismatch if it begins with this.
 
@@ -361,9 +372,9 @@ def set_mismatch(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id, MemoryBase.serving == serving)
         .values(
-    pause: timedelta = timedelta(seconds=COMPARE_EVERY_SECONDS),
             mismatch=mismatch,
             mismatch_checked_at=now,
+            compare_at=now + pause,
             mismatch_since=since if mismatch else None,
             chunks_missing=missing if mismatch else None,
             chunks_stored=stored,
@@ -373,8 +384,12 @@ def set_mismatch(
     return NewMismatch(*changed[:-1]) if changed is not None and changed.mismatch_since == now else None
 
 
+def compare_later(db: OrmSession, base_id: UUID, when: datetime) -> None:
+    """A comparison has failed: others have their turn before it is tried again."""
+    db.execute(sa.update(MemoryBase).where(MemoryBase.id == base_id).values(compare_at=when))
+
+
 def mark_mismatch(db: OrmSession, base_id: UUID, serving: int, now: datetime) -> NewMismatch | None:
-            compare_at=now + pause,
     """A search or a worker found the collection missing: show the mismatch before the next comparison does.
 
     The mismatch, unless it was known.
@@ -390,11 +405,6 @@ def mark_mismatch(db: OrmSession, base_id: UUID, serving: int, now: datetime) ->
             chunks_missing=None,
         )
         .returning(*_OF_MISMATCH)
-def compare_later(db: OrmSession, base_id: UUID, when: datetime) -> None:
-    """A comparison has failed: others have their turn before it is tried again."""
-    db.execute(sa.update(MemoryBase).where(MemoryBase.id == base_id).values(compare_at=when))
-
-
     ).one_or_none()
     return None if changed is None else NewMismatch(*changed[:-1])
 

@@ -90,12 +90,12 @@ class CountedMessage(NamedTuple):
     position: int
 
 
-class MessageSize(NamedTuple):
 class MessageAt(NamedTuple):
     id: UUID
     seq: int
 
 
+class MessageSize(NamedTuple):
     seq: int
     text_bytes: int
 
@@ -158,9 +158,9 @@ def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id:
     """Insert the session if it is new, and lock it: until the commit only this transaction assigns its seqs."""
     opened = lock_open_session(db, flow_id, session_id)
     if opened is not None:
-        return opened
         if opened.deleted_at is not None and has_rows(db, opened):
             raise errors.DatabaseUnavailable("The session is being deleted. Repeat the call in a few seconds")
+        return opened
     now = clock.now(db)
     new = {
         "id": uuid4(), "flow_id": flow_id, "session_id": session_id, "end_user_id": end_user_id,
@@ -197,6 +197,22 @@ def lock_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> 
             .with_for_update(key_share=True)
         )
     )
+
+
+def lock_ids(db: OrmSession, ids: Sequence[UUID]) -> dict[UUID, str]:
+    """The same by `sessions.id`: their ids as callers know them."""
+    order = Session.session_id.collate("C" if db.get_bind().dialect.name == "postgresql" else "BINARY")
+    found = sa.select(Session.id, Session.session_id).where(Session.id.in_(ids), Session.deleted_at.is_(None))
+    return {row[0]: row[1] for row in db.execute(found.order_by(order).with_for_update(key_share=True))}
+
+
+def with_counted(db: OrmSession, flow_id: UUID, session_ids: Sequence[str], capture: Capture) -> list[str]:
+    """Those of these sessions that have counted messages."""
+    has_counted = sa.exists().where(
+        Message.flow_id == Session.flow_id, Message.session_id == Session.session_id, counted(capture)
+    )
+    found = sa.select(Session.session_id).where(Session.flow_id == flow_id, Session.session_id.in_(session_ids))
+    return list(db.scalars(found.where(has_counted)))
 
 
 def share_session(db: OrmSession, flow_id: UUID, session_id: str) -> bool:
@@ -376,7 +392,9 @@ def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> Message | 
     return db.scalar(
         sa.select(Message)
         .join(Flow, Flow.id == Message.flow_id)
+        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
         .where(Message.id == message_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+        .where(Session.deleted_at.is_(None))
     )
 
 
@@ -393,9 +411,7 @@ def _counted_after(capture: Capture) -> sa.ColumnElement[bool]:
     is_counted = _MESSAGES.is_output if capture == Capture.OUTPUTS else _MESSAGES.is_dialogue
     return sa.and_(
         _MESSAGES.flow_id == bindparam("flow_id"),
-        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
         _MESSAGES.session_id == bindparam("session_id"),
-        .where(Session.deleted_at.is_(None))
         is_counted == sa.true(),
         _MESSAGES.seq > bindparam("after_seq"),
     )
