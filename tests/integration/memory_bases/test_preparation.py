@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.memory_bases import manage, preparation
+from memorybase.memory_bases import deletion, manage, preparation
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Preparation, Session
 from memorybase.operations import passed_sessions
@@ -142,6 +142,7 @@ def test_an_abandoned_build_leaves_its_pending_work(world: World, again: bool) -
         world.say(f"s{number}", f"{NEW} {number}")  # due in the build alone
     regeneration.abandon_build(world.services, base)
     world.pass_time(3_600)  # the build's rows would be deleted if nothing had to be moved from them
+    assert deletion.delete_retired_collections(world.services) == 0
     if again:
         regeneration.regenerate(world.services, world.user_id, base)
     finish(world)
