@@ -83,7 +83,9 @@ def remove(db: OrmSession, position: int) -> None:
 def remove_positions(db: OrmSession, session: AnySession, first: int, last: int) -> None:
     """Remove the postings of a session's messages from one seq to another."""
     base = session.first_position
-    db.execute(sa.delete(Posting).where(Posting.position.between(base + first, base + last)))
+    postings = sa.delete(Posting).where(Posting.position.between(base + first, base + last))
+    # Else SQLAlchemy would read each row back, to look for it in the session: half of the time of a deletion.
+    db.execute(postings.execution_options(synchronize_session=False))
 
 
 def remove_session(db: OrmSession, session: AnySession) -> None:
