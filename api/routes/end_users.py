@@ -15,7 +15,7 @@ from memorybase.read_models import end_users
 from memorybase.read_models.end_user_queries import EndUserOrder
 from memorybase.read_models.end_users import EndUserDetails, EndUserView
 from memorybase.sessions import edits
-from memorybase.sessions.edits import Erasure
+from memorybase.sessions.erasure import Erasure
 
 router = keyed_router("sessions")
 

@@ -26,7 +26,7 @@ from memorybase.read_models.search_states import SearchState
 from memorybase.read_models.session_queries import SessionFilter, SessionOrder
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
-from memorybase.sessions.edits import Erasure
+from memorybase.sessions.erasure import Erasure
 
 router = keyed_router("sessions")
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 from uuid import UUID
@@ -204,4 +204,6 @@ def _fill(stage: Stage) -> None:
     vector_indexes.build_indexes(services)  # as the sweeper does
     with services.database.transaction() as db:
         now = datetime.now(UTC)
-        db.execute(sa.update(MemoryBase).values(mismatch=False, mismatch_checked_at=now))
+        db.execute(
+            sa.update(MemoryBase).values(mismatch=False, mismatch_checked_at=now, compare_at=now + timedelta(minutes=1))
+        )

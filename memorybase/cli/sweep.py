@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from memorybase import errors, telemetry, tracing, wiring
@@ -19,7 +20,7 @@ from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.webhooks import sender
 
-# A sweeper with a pass that takes longer counts as dead, even though its process lives: its heartbeats stop.
+# A sweeper with a step that takes longer counts as dead, even though its process lives: its heartbeats stop.
 STUCK_SECONDS = 120.0
 CHILD_POLL_SECONDS = 0.2
 RETRY_SECONDS = 10.0
@@ -65,11 +66,11 @@ def sweep_for_ever(settings: Settings) -> None:
 
 
 def sweep_until(stop: threading.Event, services: Services, confirm: Callable[[], None]) -> None:
-    """A pass every `sweep_seconds`, or at once while one is behind; `confirm` is called after each."""
+    """A pass every `sweep_seconds`, or at once while one is behind; `confirm` is called after each of its steps."""
     while not stop.is_set():
         _try(store_check.check_store, services)
-        is_behind = _try(_pass, services)
         confirm()
+        is_behind = _try(partial(_pass, confirm=confirm), services)
         stop.wait(0 if is_behind else services.settings.sweep_seconds)
 
 
@@ -101,9 +102,9 @@ def _build_indexes(services: Services) -> None:
         log.info("indexes_built", built=built)
 
 
-def _pass(services: Services) -> bool:
+def _pass(services: Services, *, confirm: Callable[[], None]) -> bool:
     """Whether the next pass should follow at once."""
-    report = sweeper.sweep(services)
+    report = sweeper.sweep(services, confirm)
     if found := {name: value for name, value in asdict(report).items() if value}:
         log.info("swept", **found)
     return report.is_behind

@@ -64,8 +64,13 @@ def is_among(column: Any, name: str) -> sa.ColumnElement[bool]:
 
 def delete_some(db: OrmSession, table: type[Any], which: sa.ColumnElement[bool], *, limit: int) -> bool:
     """Delete up to `limit` of these rows; False if there are none left."""
+    # Another process may have deleted the same page first: then nothing was deleted here, and more rows may be left.
+    return delete_page(db, table, which, limit=limit) > 0 or db.scalar(sa.select(sa.exists().where(which))) is True
+
+
+def delete_page(db: OrmSession, table: type[Any], which: sa.ColumnElement[bool], *, limit: int) -> int:
+    """Delete up to `limit` of these rows; how many."""
     key = sa.inspect(table).primary_key
     page = sa.select(*key).where(which).limit(limit)
     delete = sa.delete(table).where(sa.tuple_(*key).in_(page)).execution_options(synchronize_session=False)
-    # Another process may have deleted the same page first: then nothing was deleted here, and more rows may be left.
-    return rows_affected(db, delete) > 0 or db.scalar(sa.select(sa.exists().where(which))) is True
+    return rows_affected(db, delete)

@@ -8,8 +8,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock, engine
 from memorybase.knowledge_bases import registry
-from memorybase.queries import cursors, jobs, memory_bases
+from memorybase.models import PreparationKind
+from memorybase.queries import cursors, jobs, memory_bases, preparations
 from memorybase.queries.memory_bases import AnyBase
+from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.webhooks import events
@@ -19,12 +21,15 @@ log = get_logger(__name__)
 
 
 def complete_build(db: OrmSession, services: Services, base: AnyBase, now: datetime) -> bool:
-    """Let the new generation serve once every session has reached what the old one covered, and it is indexed.
+    """Let the new generation serve once it is prepared, every session has reached what the old one covered, and it is
+    indexed.
 
     The caller locks the base exclusively: of two last advances, one sees the other.
     """
     if base.building is None or not cursors.build_is_complete(db, base.id, base.building):
         return False
+    if preparations.has(db, PreparationKey(base.id, base.building, PreparationKind.BUILD)):
+        return False  # not every session has its row yet
     if memory_bases.awaits_index(db, base.id, base.building):
         return False  # operations.vector_indexes calls again
     old, new = base.serving, base.building

@@ -156,7 +156,8 @@ def _set_targets(services: Services, base_id: UUID, session_ids: Sequence[str]) 
         if base is None or base.deleting_at is not None:
             return 0
         living = sessions.lock_sessions(db, base.flow_id, session_ids)
-        return cursors.set_targets(db, base.id, scheduler.write_generation(base), base.flow_id, living)
+        cursors.set_targets(db, base, living)
+        return len(living)
 
 
 def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], result: FlushResult) -> None:

@@ -7,11 +7,12 @@ Redis lock only saves work.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from memorybase import errors
 from memorybase.database import clock
@@ -23,6 +24,8 @@ from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
+
+Result = TypeVar("Result")
 
 
 class LeaseKeeper:
@@ -107,27 +110,45 @@ class LeaseKeeper:
 
     def _renew_until_stopped(self) -> None:
         while not self._stop.wait(self._services.settings.lease_renew_seconds):
-            for held_claim in self._held_claims():
-                try:
-                    held_claim.lost = held_claim.lost or not self._renew(held_claim)
-                except errors.DatabaseUnavailable:
-                    # The lease is still valid for a while, and is checked before the next write.
-                    log.warning("lease_renewal_failed", job_id=str(held_claim.claim.job_id))
+            held = [held_claim for held_claim in self._held_claims() if not held_claim.lost]
+            renewed = self._try(partial(self._renew, held, wait=False), held)
+            if renewed is None:
+                continue
+            for held_claim in held:
+                self._try(partial(self._keep, held_claim, renewed=held_claim.claim.key in renewed), [held_claim])
 
-    def _renew(self, held_claim: HeldClaim) -> bool:
-        claim = held_claim.claim
-        with self._services.database.transaction() as db:
+    def _try(self, step: Callable[[], Result], held: Sequence[HeldClaim]) -> Result | None:
+        """What the step returns; None if it fails. The leases are still valid for a while, and are checked before the
+        next write; the thread must live to renew them."""
+        try:
+            return step()
+        except errors.DatabaseUnavailable:
+            log.warning("lease_renewal_failed", job_ids=[str(each.claim.job_id) for each in held])
+        except Exception:  # a thread's edge: without it the worker would lose every claim, unseen
+            log.exception("lease_renewal_failed", job_ids=[str(each.claim.job_id) for each in held])
+        return None
+
+    def _renew(self, held: Sequence[HeldClaim], *, wait: bool) -> set[ClaimKey]:
+        """Renew these leases in one transaction; those that it renewed. After a power cut there is no worker either, so
+        that no renewal waits for the disk."""
+        claims = {(each.claim.progress_id, each.claim.epoch): each.claim.key for each in held}
+        if not claims:
+            return set()
+        with self._services.database.transaction(durable=False) as db:
             until = clock.now(db) + timedelta(seconds=self._services.settings.lease_seconds)
-            held = jobs.claims_that_hold(db, {claim.key})
-            renewed = bool(held) and cursors.renew_lease(
-                db, progress_id=claim.progress_id, epoch=claim.epoch, until=until
-            )
-        if not renewed:
+            holding = jobs.claims_that_hold(db, claims.values())
+            mine = [claim for claim, key in claims.items() if key in holding]
+            rows = cursors.renew_leases(db, mine, until, wait=wait) if mine else set()
+        return {claims[claim] for claim in mine if claim[0] in rows}
+
+    def _keep(self, held_claim: HeldClaim, *, renewed: bool) -> None:
+        """Extend the session's lock. A lease that was not renewed with the others is lost, or its row was locked."""
+        if renewed or self._renew([held_claim], wait=True):
+            if held_claim.lock is not None:
+                self._extend_lock(held_claim, held_claim.lock)
+        else:
             # Not lost if the job has just ended.
-            return self._is_dropped(claim)
-        if held_claim.lock is not None:
-            self._extend_lock(held_claim, held_claim.lock)
-        return True
+            held_claim.lost = not self._is_dropped(held_claim.claim)
 
     def _is_dropped(self, claim: Claim) -> bool:
         with self._mutex:

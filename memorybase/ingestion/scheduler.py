@@ -25,7 +25,7 @@ from memorybase.queries.memory_bases import AnyBase
 from memorybase.services import JobMessage, Services
 from memorybase.settings import Settings
 
-SESSIONS_SCHEDULED_AT_ONCE = 500  # in the transaction of one request
+SESSIONS_SCHEDULED_AT_ONCE = 100  # in the transaction of one request
 Row = TypeVar("Row", bound=AnyProgress)
 
 
@@ -38,7 +38,7 @@ class JobRange(NamedTuple):
 
 def write_generation(base: AnyBase) -> int:
     """The generation that ingestion writes to: the build while there is one."""
-    return base.serving if base.building is None else base.building
+    return cursors.written(base)
 
 
 def write_row(base: AnyBase, rows: Iterable[Row]) -> Row | None:
@@ -269,13 +269,7 @@ def schedule_all_pending(
 
 def _insert_row(db: OrmSession, base: AnyBase, session: Session) -> list[ProgressRow]:
     """All rows of the session, locked, after that of the write generation was inserted."""
-    cursors.ensure_progress(
-        db,
-        base_id=base.id,
-        generation=write_generation(base),
-        flow_id=session.flow_id,
-        session_id=session.session_id,
-    )
+    cursors.ensure_rows(db, base, [session.session_id])
     return cursors.lock_rows(db, [base.id], session.session_id)
 
 

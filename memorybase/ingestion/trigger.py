@@ -41,13 +41,7 @@ def trigger(
     locked = cursors.lock_rows(db, [base.id for base in automatic], session.session_id)
     untracked = [base for base in automatic if scheduler.write_row(base, locked) is None]
     for base in untracked:
-        cursors.ensure_progress(
-            db,
-            base_id=base.id,
-            generation=scheduler.write_generation(base),
-            flow_id=session.flow_id,
-            session_id=session.session_id,
-        )
+        cursors.ensure_rows(db, base, [session.session_id])
     if untracked:
         locked = cursors.lock_rows(db, [base.id for base in automatic], session.session_id)
     return [_trigger_base(db, services, base, locked, session, now) for base in automatic]

@@ -85,11 +85,6 @@ def remove(db: OrmSession, session: AnySession, message: Message) -> None:
     session.terms -= message.terms
 
 
-def remove_all(db: OrmSession, session: AnySession) -> None:
-    """Remove a session from the index."""
-    postings.remove_session(db, session)
-
-
 def waiting_for_reindex(services: Services) -> Waiting:
     """Sessions and messages that are indexed in another way than the setting says."""
     with services.database.reading() as db:

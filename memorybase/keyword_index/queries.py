@@ -80,10 +80,17 @@ def remove(db: OrmSession, position: int) -> None:
     db.execute(sa.delete(Posting).where(Posting.position == position))
 
 
+def remove_positions(db: OrmSession, session: AnySession, first: int, last: int) -> None:
+    """Remove the postings of a session's messages from one seq to another."""
+    base = session.first_position
+    postings = sa.delete(Posting).where(Posting.position.between(base + first, base + last))
+    # Else SQLAlchemy would read each row back, to look for it in the session: half of the time of a deletion.
+    db.execute(postings.execution_options(synchronize_session=False))
+
+
 def remove_session(db: OrmSession, session: AnySession) -> None:
     """Remove a session's postings, speakers and counts."""
-    first = session.first_position
-    db.execute(sa.delete(Posting).where(Posting.position > first, Posting.position <= first + session.last_seq))
+    remove_positions(db, session, 1, session.last_seq)
     db.execute(sa.delete(Speaker).where(Speaker.session_uuid == session.id))
     session.documents = session.terms = 0
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from typing import Literal
 from uuid import UUID
@@ -22,6 +24,7 @@ from memorybase.queries.store_health import failing_stores
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
+from memorybase.vectors.collection_names import server_of
 from memorybase.vectors.store import CollectionRef, batches
 from memorybase.vectors.visibility import unreachable_ids
 from memorybase.webhooks import events
@@ -31,6 +34,8 @@ log = get_logger(__name__)
 SHOWN_IDS = 20
 KEPT_EXTRA = 100_000  # a repair deletes these, the next one the rest
 SESSION_PAGE = 500
+PAUSE_FACTOR = 300  # the sweeper's pause between two comparisons of a base is so many times as long as the last one
+SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=memory_bases.COMPARE_EVERY_SECONDS), timedelta(hours=1)
 PROBE_BATCH = 1_000  # chunks queried between two reports of progress, half a second
 
 OnProgress = Callable[[int, int], object]  # chunks queried so far, chunks in total
@@ -235,16 +240,32 @@ def find_unreachable_chunks(
 def compare_counts(services: Services) -> int:
     """The sweeper's quick check of every base without active work: how many differ from their store.
 
-    It compares the number of chunks and the newest chunks, which costs the same in any store; `check_mismatch` shows
-    which chunks differ. A difference that only that call can find stays until that call, or a repair, ends it.
+    It compares the number of chunks, which stores count one by one, and the newest chunks; `check_mismatch` shows which
+    chunks differ. A difference that only that call can find stays until that call, or a repair, ends it.
     """
     with services.database.reading() as db:
         now = clock.now(db)
-        base_ids = memory_bases.bases_to_compare(db, now, away=failing_stores(db, services.settings, now))
-    return each([partial(_counts_differ, services, base_id) for base_id in base_ids])
+        found = memory_bases.bases_to_compare(db, now, away=failing_stores(db, services.settings, now))
+    return each([(server_of(collection), partial(_in_turn, services, base_id)) for base_id, collection in found])
 
 
-def _counts_differ(services: Services, base_id: UUID) -> bool:
+def _in_turn(services: Services, base_id: UUID) -> bool:
+    """A comparison that fails is not tried again before the others have had their turn."""
+    began = time.monotonic()
+    try:
+        return _counts_differ(services, base_id, began)
+    except errors.MemorybaseError:
+        with services.database.transaction(durable=False) as db:
+            memory_bases.compare_later(db, base_id, clock.now(db) + pause_after(time.monotonic() - began))
+        raise
+
+
+def pause_after(seconds: float) -> timedelta:
+    """Until the next comparison of a base after one that took so long: none takes more than a share of the time."""
+    return min(max(timedelta(seconds=seconds * PAUSE_FACTOR), SHORTEST_PAUSE), LONGEST_PAUSE)
+
+
+def _counts_differ(services: Services, base_id: UUID, began: float) -> bool:
     with services.database.reading() as db:
         base = memory_bases.fetch_any_base(db, base_id)
         if base is None or base.deleting_at is not None:
@@ -260,14 +281,16 @@ def _counts_differ(services: Services, base_id: UUID) -> bool:
     if base.mismatch and not differs:
         return bool(compare(services, base, ref))
     with services.database.transaction() as db:
-        after = cursors.chunks_of_generation(db, base_id, base.serving)
-        if count >= 0 and (before != after or cursors.busy_sessions(db, base_id, base.serving)):
-            return False  # busy; a later pass checks it
+        if count >= 0 and cursors.busy_sessions(db, base_id, base.serving):
+            return False  # a later pass checks it
+        if count >= 0 and differs and before != cursors.chunks_of_generation(db, base_id, base.serving):
+            return False
         # A missing collection is a mismatch even of an empty base, which could not be written to.
         missing = None if count < 0 else max(before - count, 0)
         now = clock.now(db)
-        began = memory_bases.set_mismatch(
-            db, base_id, base.serving, differs, now, missing=missing, stored=max(count, 0)
-        )
-        events.record_mismatch(db, began, now)
+        began_with_this = memory_bases.set_mismatch(
+            db, base_id, base.serving, differs, now, missing=missing, stored=max(count, 0),
+            pause=pause_after(time.monotonic() - began),
+        )  # fmt: skip
+        events.record_mismatch(db, began_with_this, now)
         return differs

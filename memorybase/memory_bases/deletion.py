@@ -16,6 +16,7 @@ from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.vectors.collection_names import server_of
 
 log = get_logger(__name__)
 
@@ -77,7 +78,7 @@ def delete_retired_collections(services: Services) -> int:
     with services.database.reading() as db:
         before = clock.now(db) - timedelta(seconds=services.settings.retire_seconds)
         retired = memory_bases.retired_generations(db, before)
-    return each([partial(_delete_retired, services, row) for row in retired])
+    return each([(server_of(row.collection_name), partial(_delete_retired, services, row)) for row in retired])
 
 
 def _delete_retired(services: Services, row: Generation) -> bool:
@@ -94,18 +95,21 @@ def _delete_retired(services: Services, row: Generation) -> bool:
     return True
 
 
-def each(steps: Sequence[Callable[[], bool]]) -> int:
-    """Run every step, also behind one whose vector server is away; how many did something.
+def each(steps: Sequence[tuple[str | None, Callable[[], int]]]) -> int:
+    """Run every step, also behind one whose vector server is away; the sum of what they return. Each names the server
+    that it asks, if any: one that was away is not asked again, since each step may wait for as long as a call may take.
 
     Raises that VectorStoreUnavailable in the end.
     """
-    done, failure = 0, None
-    for step in steps:
+    done, failures = 0, dict[str | None, errors.VectorStoreUnavailable]()
+    for server, step in steps:
+        if server is not None and server in failures:
+            continue
         try:
             done += step()
         except errors.VectorStoreUnavailable as error:
-            failure = error
-    if failure is not None:
+            failures[server] = error
+    for failure in failures.values():
         raise failure
     return done
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 from uuid import UUID, uuid4
@@ -17,8 +17,9 @@ from memorybase.embedding import Embedder, chunking
 from memorybase.ingestion import fair_order, scheduler
 from memorybase.ingestion.claim import PAUSED
 from memorybase.knowledge_bases import placement, registry
-from memorybase.models import Capture, Generation, GenerationState, MemoryBase, Priority
-from memorybase.queries import cursors, jobs, memory_bases, passed_sessions, retention, sessions
+from memorybase.memory_bases import preparation
+from memorybase.models import Capture, Generation, GenerationState, MemoryBase, PreparationKind, Priority
+from memorybase.queries import jobs, memory_bases, retention, sessions
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
@@ -31,6 +32,10 @@ log = get_logger(__name__)
 # Of the messages captured before: beginning: pending until the session's next trigger or a flush; now: skipped; all:
 # scheduled at creation.
 Start = Literal["beginning", "now", "all"]
+
+_PREPARED_BY: Mapping[Start, PreparationKind] = {
+    "beginning": PreparationKind.HISTORY, "now": PreparationKind.SKIP, "all": PreparationKind.ALL
+}  # fmt: skip
 
 FIRST_GENERATION = 1
 CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after", "retain_days", "paused", "priority")
@@ -255,24 +260,14 @@ def _insert(
     )
     db.add(generation)
     db.flush()
-    if new.start == "now":
-        cursors.skip_history(db, base)
-    else:
-        passed_sessions.unmark_passed(db, base.flow_id)
+    preparation.begin(db, base, FIRST_GENERATION, _PREPARED_BY[new.start], now)
     if new.start == "all":
-        before = None if new.retain_days is None else now - timedelta(days=new.retain_days)
-        cursors.begin_history(db, base, new.capture, idle_due_at=_idle_due_at(base, now), forgotten_before=before)
         scheduler.schedule_sessions(db, services, base, now)
     entry = registry.register_memory_base(
         db, user_id=user_id, kb_id=uuid4(), name=base.kb_name, memory_base_id=base_id,
         embedding_model=embedder.model, embedder=embedder.identity, chunker=generation.chunker, created_at=now,
     )  # fmt: skip
     engine.after_commit(db, lambda: registry.write_metadata(services, entry))
-
-
-def _idle_due_at(base: MemoryBase, now: datetime) -> datetime | None:
-    """When to look at a session again for messages of a capture that ran beside the creation."""
-    return now + timedelta(seconds=base.idle_after) if base.auto_capture and base.idle_after else None
 
 
 def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes: Mapping[str, Any]) -> None:
@@ -306,7 +301,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
                 base.forget_due_at = None if base.retain_days is None else clock.now(db)
             db.flush()
             if "idle_after" in changes or "auto_capture" in changes:
-                cursors.recheck_idle_sessions(db, base_id, clock.now(db))
+                preparation.begin(db, base, base.serving, PreparationKind.IDLE, clock.now(db))
     except errors.ConstraintViolated as exc:
         with services.database.reading() as db:
             existing = memory_bases.base_of_name(db, user_id, changes["name"])

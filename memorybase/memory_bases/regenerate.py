@@ -14,6 +14,7 @@ from memorybase.database import clock
 from memorybase.embedding import Embedder
 from memorybase.ingestion import scheduler
 from memorybase.ingestion.build import complete_build
+from memorybase.memory_bases import preparation
 from memorybase.memory_bases.manage import create_collection, new_generation
 from memorybase.models import (
     Capture,
@@ -22,11 +23,13 @@ from memorybase.models import (
     JobKind,
     JobState,
     MemoryBase,
+    PreparationKind,
     SessionProgress,
 )
-from memorybase.queries import cursors, jobs, memory_bases
+from memorybase.queries import cursors, jobs, memory_bases, preparations
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.ownership import not_found, require_memory_base
+from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
@@ -150,7 +153,7 @@ def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGen
     )
     base.building = new.number
     db.flush()
-    cursors.begin_build(db, base_id, base.serving, new.number)
+    preparation.begin(db, base, new.number, PreparationKind.BUILD, now)
     # Queued jobs are replaced by the build's. Running jobs may finish: the old generation still serves.
     jobs.cancel_jobs_of_base(db, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
     scheduled = scheduler.schedule_sessions(db, services, base, now)
@@ -170,12 +173,12 @@ def _abandon(db: OrmSession, base: MemoryBase, now: datetime) -> None:
     """Abandon a build: the old generation serves on, and the build's pending messages become its own."""
     if base.building is None:
         return
-    cursors.end_build(db, base.id, base.serving, base.building)
-    abandoned = jobs.of_generation(base.building)
-    jobs.cancel_jobs_of_base(db, base.id, now, "the build was abandoned", which=abandoned)
-    memory_bases.retire_generation(db, base.id, base.building, now)
-    base.building = None
+    abandoned, base.building = base.building, None
     db.flush()
+    preparations.delete(db, PreparationKey(base.id, abandoned, PreparationKind.BUILD))
+    preparation.begin(db, base, abandoned, PreparationKind.ABANDON, now)
+    jobs.cancel_jobs_of_base(db, base.id, now, "the build was abandoned", which=jobs.of_generation(abandoned))
+    memory_bases.retire_generation(db, base.id, abandoned, now)
 
 
 def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:

@@ -42,6 +42,7 @@ from memorybase.models.base import (
     JobKind,
     JobState,
     Json,
+    PreparationKind,
     Priority,
     UtcDateTime,
 )
@@ -51,7 +52,7 @@ from memorybase.models.facts import Distillation, DistillationDay, DistillationU
 from memorybase.models.jobs import DeadLetter, EmbeddingUsage, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
 from memorybase.models.knowledge import Document, KnowledgeBase
 from memorybase.models.labels import SearchLabel
-from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, SessionProgress
+from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, Preparation, SessionProgress
 from memorybase.models.memory_maps import MapPoint, MemoryMap
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.quotas import QuotaCounter, QuotaEndUser
@@ -131,6 +132,8 @@ __all__ = [
     "PlannedBaseDeletion",
     "PlannedDeletion",
     "Posting",
+    "Preparation",
+    "PreparationKind",
     "Priority",
     "QuotaCounter",
     "QuotaEndUser",

@@ -95,6 +95,22 @@ class GenerationState(enum.StrEnum):
     RETIRED = "retired"
 
 
+class PreparationKind(enum.StrEnum):
+    """What a preparation does for each session of a flow.
+
+    history: lists look for pending messages of a new memory base. all: its history is due. skip: its history is not
+    ingested. build: a regenerate covers what is covered. abandon: the pending work of an abandoned build is moved to
+    the generation that goes on. idle: the time of the idle rule is computed again.
+    """
+
+    HISTORY = "history"
+    ALL = "all"
+    SKIP = "skip"
+    BUILD = "build"
+    ABANDON = "abandon"
+    IDLE = "idle"
+
+
 class Base(DeclarativeBase):
     metadata = MetaData(
         naming_convention={

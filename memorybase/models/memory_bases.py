@@ -29,6 +29,7 @@ from memorybase.models.base import (
     Capture,
     GenerationState,
     Json,
+    PreparationKind,
     Priority,
 )
 
@@ -62,6 +63,7 @@ class MemoryBase(Base):
     building: Mapped[int | None]
     mismatch: Mapped[bool | None]  # None: never compared
     mismatch_checked_at: Mapped[datetime | None]
+    compare_at: Mapped[datetime | None]  # when the sweeper compares the store with the ledger again; None: at once
     mismatch_since: Mapped[datetime | None]  # when a comparison first found it; None without a mismatch
     chunks_missing: Mapped[int | None] = mapped_column(BigInteger)  # None: not known, as without a collection
     chunks_stored: Mapped[int | None] = mapped_column(BigInteger)  # that the last comparison found in the store
@@ -132,7 +134,8 @@ class SessionProgress(Base):
         Index("ix_session_progress_unbuilt", "memory_base_id", "generation",
               postgresql_where=text("cursor_seq < build_seq"), sqlite_where=text("cursor_seq < build_seq")),
         # With all that the list of memory bases adds up.
-        Index("ix_session_progress_totals", "memory_base_id", "generation", "total_processed", "last_sync_at"),
+        Index("ix_session_progress_totals",
+              "memory_base_id", "generation", "total_processed", "total_chunks", "last_sync_at"),
         Index("ix_session_progress_idle", "idle_due_at"),
         Index("ix_session_progress_lease", "lease_until"),
         Index("ix_session_progress_audit", "audit_at"),
@@ -162,3 +165,25 @@ class SessionProgress(Base):
     idle_due_at: Mapped[datetime | None]
     # The span of the request that last moved the target, or set idle_due_at; None: traces are off.
     traceparent: Mapped[str | None] = mapped_column(String(TRACEPARENT_LENGTH))
+
+
+class Preparation(Base):
+    """What is still to be done for each session of a memory base's flow, in their order of creation. Pages are done in
+    short transactions; the row is deleted with the last one."""
+
+    __tablename__ = "preparations"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["memory_base_id", "generation"],
+            ["generations.memory_base_id", "generations.generation"],
+            ondelete="CASCADE",
+        ),
+    )
+
+    memory_base_id: Mapped[UUID] = mapped_column(primary_key=True)
+    generation: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[PreparationKind] = mapped_column(String(16), primary_key=True)
+    started_at: Mapped[datetime]
+    # The last session that is done; None: none is.
+    after_created_at: Mapped[datetime | None]
+    after_id: Mapped[UUID | None]

@@ -20,6 +20,7 @@ from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.facts import distill
 from memorybase.idempotency.claims import LEASE
+from memorybase.memory_bases import consistency
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.memory_map import job as map_job
 from memorybase.models import (
@@ -107,6 +108,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(IngestionJob.started_at, only=IS_ACTIVE)
     yield Limit(Generation.retired_at)
     yield Limit(MemoryBase.mismatch_checked_at)
+    yield Limit(MemoryBase.compare_at, consistency.LONGEST_PAUSE, becomes=NOW)
     yield Limit(DeletedMessage.expires_at, LATE_WRITE)
     yield Limit(RestorableMessage.deleted_at)
     yield Limit(MemoryUse.run_due_at, LATEST_CAPTURE)

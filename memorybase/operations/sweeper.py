@@ -18,7 +18,7 @@ from memorybase.database.due import change_if_due
 from memorybase.facts import distill
 from memorybase.idempotency import claims
 from memorybase.ingestion import build, recovery
-from memorybase.memory_bases import consistency, deletion, planned_deletion
+from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps, finished_jobs, passed_sessions
@@ -30,6 +30,7 @@ from memorybase.sessions import bulk, restoring
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
+from memorybase.vectors.collection_names import server_of
 from memorybase.webhooks import deliveries
 
 log = get_logger(__name__)
@@ -42,6 +43,7 @@ class SweepReport:
     clamped: int = 0
     requeued: int = 0
     idle: int = 0
+    prepared: int = 0
     planned: int = 0
     notified: int = 0
     memories_deleted: int = 0
@@ -49,6 +51,7 @@ class SweepReport:
     builds: int = 0
     retired: int = 0
     sessions_deleted: int = 0
+    sessions_erased: int = 0
     sessions_removed: int = 0
     ids_forgotten: int = 0
     deleted_emptied: int = 0
@@ -79,19 +82,22 @@ class SweepReport:
         has_old_jobs = self.jobs_deleted >= finished_jobs.DELETE_LIMIT
         has_old_uses = self.memory_uses >= uses.PAGE * uses.PAGES
         is_late = self.planned >= recovery.SESSIONS_WITHOUT_JOB or self.idle >= recovery.SWEEP_LIMIT
-        return is_late or is_expiring or has_old_jobs or has_old_uses
+        is_cut_off = self.sessions_erased > 0 or self.prepared >= preparation.PAGES_A_PASS
+        return is_late or is_expiring or has_old_jobs or has_old_uses or is_cut_off
 
 
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
 
 
-def sweep(services: Services) -> SweepReport:
-    """Run one pass. A step that fails is named in the report; the next pass runs it again."""
+def sweep(services: Services, confirm: Callable[[], object] = lambda: None) -> SweepReport:
+    """Run one pass; `confirm` is called after each step. A step that fails is named in the report; the next pass runs
+    it again."""
     report = SweepReport()
     steps: dict[str, Callable[[Services], int]] = {
         "clamped": clock_steps.clamp_timestamps,
         "requeued": recovery.requeue_expired,
         "idle": recovery.flush_idle,
+        "prepared": preparation.go_on,
         "planned": recovery.schedule_missing,
         "notified": recovery.enqueue_waiting,
         "memories_deleted": planned_deletion.start_due_deletions,
@@ -103,6 +109,7 @@ def sweep(services: Services) -> SweepReport:
         "forgotten": forgetting.forget_expired,
         "memory_uses": uses.delete_expired,
         "receipts": receipts.clean_up,
+        "sessions_erased": session_deletion.finish_erasures,
         "sessions_removed": session_deletion.remove_deleted_sessions,
         "ids_forgotten": session_deletion.delete_expired_ids,
         "deleted_emptied": restoring.delete_expired,
@@ -130,6 +137,7 @@ def sweep(services: Services) -> SweepReport:
         except Exception:  # a defect in one step must not block the others
             log.exception("sweep_step_broken", step=name)
             report.failed_steps.append(name)
+        confirm()
     return report
 
 
@@ -147,10 +155,12 @@ def delete_expired_tickets(services: Services) -> int:
 def finish_deletions(services: Services) -> int:
     """Finish deletions that requests left unfinished; how many memory bases and flows."""
     with services.database.reading() as db:
-        base_ids = memory_bases.bases_in_deletion(db)
+        bases = memory_bases.bases_in_deletion(db)
+    steps = [(server_of(collection), partial(finish_deletion, services, base_id)) for base_id, collection in bases]
+    return deletion.each([*steps, (None, partial(_finish_flows, services))])
+
+
+def _finish_flows(services: Services) -> int:
+    with services.database.reading() as db:
         flow_ids = sessions.flows_in_deletion(db)
-    finish_base, finish_flow = partial(finish_deletion, services), partial(finish_flow_deletion, services)
-    return deletion.each(
-        [partial(finish_base, base_id) for base_id in base_ids]
-        + [partial(finish_flow, flow_id) for flow_id in flow_ids]
-    )
+    return sum(finish_flow_deletion(services, flow_id) for flow_id in flow_ids)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
-from uuid import UUID, uuid4
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
@@ -15,10 +15,9 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import lookup, records
 from memorybase.database.batches import pages
-from memorybase.database.upsert import core, insert, insert_if_absent, new_id, rows_affected
+from memorybase.database.upsert import core, insert, new_id, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
-    Capture,
     DeletedMessage,
     Generation,
     IngestionJob,
@@ -26,10 +25,15 @@ from memorybase.models import (
     LedgerEntry,
     MemoryBase,
     Message,
+    Preparation,
+    PreparationKind,
     Session,
     SessionProgress,
 )
 from memorybase.queries.sessions import counted
+
+if TYPE_CHECKING:
+    from memorybase.queries.memory_bases import AnyBase
 
 Progress = SessionProgress
 
@@ -101,48 +105,94 @@ _COMPARE_AND_ADVANCE = (
 )
 
 
-def ensure_progress(
-    db: OrmSession, *, base_id: UUID, generation: int, flow_id: UUID, session_id: str, start_seq: int = 0
+def written(base: AnyBase) -> int:
+    """The generation that ingestion writes to: the build while there is one."""
+    return base.serving if base.building is None else base.building
+
+
+def ensure_rows(
+    db: OrmSession,
+    base: AnyBase,
+    session_ids: Sequence[str],
+    *,
+    start_seq: int = 0,
+    skipped_before: datetime | None = None,
 ) -> None:
-    """Insert the session's row in a generation if there is none."""
-    new = {
-        "id": uuid4(), "memory_base_id": base_id, "generation": generation, "flow_id": flow_id,
-        "session_id": session_id, "start_seq": start_seq, "cursor_seq": start_seq, "target_seq": start_seq,
-        "build_seq": 0, "total_processed": 0, "total_chunks": 0, "epoch": 0, "dirty": 0, "repaired": 0,
+    """Insert the rows of these sessions in the generation that is written to, where there are none: a build's as the
+    serving generation has them, others with the cursor at `start_seq`, or after what the memory base skips and what was
+    captured until `skipped_before`."""
+    copy_to_build(db, base, session_ids)
+    skipped = sa.select(sa.func.max(Message.seq)).where(
+        Preparation.memory_base_id == base.id,
+        Preparation.kind == PreparationKind.SKIP,
+        Message.captured_at <= Preparation.started_at,
+    )
+    starts = [skipped]
+    if skipped_before is not None:
+        starts.append(sa.select(sa.func.max(Message.seq)).where(Message.captured_at <= skipped_before))
+    of_session = (Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
+    start: sa.SQLColumnExpression[int] = sa.literal(start_seq)
+    for each in starts:
+        last = sa.func.coalesce(each.where(*of_session).correlate(Session).scalar_subquery(), 0)
+        start = sa.case((last > start, last), else_=start)
+    found = (
+        sa.select(Session.session_id, start.label("start"))
+        .where(Session.flow_id == base.flow_id, Session.session_id.in_(session_ids))
+        .subquery()
+        .c
+    )
+    zero = sa.literal(0)
+    values: dict[str, Any] = {
+        "id": new_id(db), "memory_base_id": sa.literal(base.id), "generation": sa.literal(written(base)),
+        "flow_id": sa.literal(base.flow_id), "session_id": found.session_id, "start_seq": found.start,
+        "cursor_seq": found.start, "target_seq": found.start, "build_seq": zero, "total_processed": zero,
+        "total_chunks": zero, "epoch": zero, "dirty": zero, "repaired": zero,
     }  # fmt: skip
-    insert_if_absent(db, Progress, new, "memory_base_id", "session_id", "generation")
+    new = insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(sa.true()))
+    db.execute(new.on_conflict_do_nothing(index_elements=_UNIQUE))
 
 
-def begin_build(db: OrmSession, base_id: UUID, serving: int, building: int) -> None:
-    """Copy the serving generation's rows to the build, with the cursor at the start and the target at what is covered.
+def copy_to_build(db: OrmSession, base: AnyBase, session_ids: Sequence[str]) -> None:
+    """Copy the serving generation's rows of these sessions to a build that has none of them, with the cursor at the
+    start and the target at what is covered.
 
-    One statement, since it runs under the base's lock. What a running job is about to cover must be in the new
-    generation too before that serves.
+    What a running job is about to cover must be in the new generation too before that serves.
     """
+    if base.building is None:
+        return
     covered = sa.case((Progress.target_seq > Progress.cursor_seq, Progress.target_seq), else_=Progress.cursor_seq)
-    db.execute(_copy_progress(db, base_id, serving, building, target_seq=covered, build_seq=covered))
+    copied = _copy(db, base, base.serving, base.building, session_ids, target_seq=covered, build_seq=covered)
+    db.execute(copied.on_conflict_do_nothing(index_elements=_UNIQUE))
 
 
-def end_build(db: OrmSession, base_id: UUID, serving: int, building: int) -> None:
-    """Move the pending work of an abandoned build to the serving generation, in one statement."""
-    copied = _copy_progress(db, base_id, building, serving, target_seq=Progress.target_seq, build_seq=sa.literal(0))
-    pending = copied.excluded.target_seq
+def move_pending(db: OrmSession, base: AnyBase, abandoned: int, session_ids: Sequence[str]) -> None:
+    """Move the pending work of these sessions from an abandoned build to the generation that is written to."""
+    copy_to_build(db, base, session_ids)
+    copied = _copy(db, base, abandoned, written(base), session_ids,
+                   target_seq=Progress.target_seq, build_seq=sa.literal(0))  # fmt: skip
+    pending, idle_due_at = copied.excluded.target_seq, copied.excluded.idle_due_at
+    is_later = pending > Progress.target_seq
     db.execute(
         copied.on_conflict_do_update(
-            index_elements=["memory_base_id", "session_id", "generation"],
+            index_elements=_UNIQUE,
             set_={
-                "target_seq": sa.case((pending > Progress.target_seq, pending), else_=Progress.target_seq),
-                "idle_due_at": copied.excluded.idle_due_at,
+                "target_seq": sa.case((is_later, pending), else_=Progress.target_seq),
+                "idle_due_at": sa.func.coalesce(Progress.idle_due_at, idle_due_at),
             },
+            where=sa.or_(is_later, sa.and_(Progress.idle_due_at.is_(None), idle_due_at.is_not(None))),
         )
     )
 
 
-def _copy_progress(
+_UNIQUE = ["memory_base_id", "session_id", "generation"]
+
+
+def _copy(
     db: OrmSession,
-    base_id: UUID,
+    base: AnyBase,
     source: int,
     generation: int,
+    session_ids: Sequence[str],
     *,
     target_seq: sa.SQLColumnExpression[int],
     build_seq: sa.SQLColumnExpression[int],
@@ -156,72 +206,10 @@ def _copy_progress(
         "total_processed": zero, "total_chunks": zero,
         "epoch": zero, "dirty": zero, "repaired": zero, "idle_due_at": Progress.idle_due_at,
     }  # fmt: skip
-    rows = sa.select(*values.values()).where(Progress.memory_base_id == base_id, Progress.generation == source)
-    return insert(db, Progress).from_select(list(values), rows)
-
-
-def skip_history(db: OrmSession, base: MemoryBase) -> None:
-    """Insert rows of a new base for its flow's sessions, with the cursor at their end."""
-    every = Session.flow_id == base.flow_id
-    _insert_rows(db, base, every, start_seq=Session.last_seq, idle_due_at=None)
-
-
-def begin_history(
-    db: OrmSession,
-    base: MemoryBase,
-    capture: Capture,
-    *,
-    idle_due_at: datetime | None,
-    forgotten_before: datetime | None = None,
-) -> None:
-    """Insert rows of a new base for its flow's sessions with counted messages, with the target at their end. They start
-    after the messages that were captured until `forgotten_before`."""
-    has_counted = sa.exists().where(
-        Message.flow_id == Session.flow_id, Message.session_id == Session.session_id, counted(capture)
+    rows = sa.select(*values.values()).where(
+        Progress.memory_base_id == base.id, Progress.generation == source, Progress.session_id.in_(session_ids)
     )
-    living = sa.and_(Session.flow_id == base.flow_id, Session.deleted_at.is_(None), has_counted)
-    start_seq: sa.SQLColumnExpression[int] = sa.literal(0)
-    if forgotten_before is not None:
-        old = sa.select(sa.func.max(Message.seq)).where(
-            Message.flow_id == Session.flow_id,
-            Message.session_id == Session.session_id,
-            Message.captured_at <= forgotten_before,
-        )
-        start_seq = sa.func.coalesce(old.correlate(Session).scalar_subquery(), 0)
-    _insert_rows(db, base, living, start_seq=start_seq, idle_due_at=idle_due_at)
-
-
-def _insert_rows(
-    db: OrmSession,
-    base: MemoryBase,
-    which: sa.ColumnElement[bool],
-    *,
-    start_seq: sa.SQLColumnExpression[int],
-    idle_due_at: datetime | None,
-) -> None:
-    """One statement, since it runs under the flow's lock."""
-    due = sa.literal(idle_due_at, Progress.idle_due_at.type)
-    db.execute(_new_rows(db, base.id, base.serving, which, start_seq=start_seq, idle_due_at=due))
-
-
-def _new_rows(
-    db: OrmSession,
-    base_id: UUID,
-    generation: int,
-    which: sa.ColumnElement[bool],
-    *,
-    start_seq: sa.SQLColumnExpression[int],
-    idle_due_at: sa.SQLColumnExpression[datetime | None],
-) -> postgresql.Insert:
-    """An INSERT of rows for these sessions, with the cursor at `start_seq` and the target at the last message."""
-    zero = sa.literal(0)
-    values: dict[str, Any] = {
-        "id": new_id(db), "memory_base_id": sa.literal(base_id), "generation": sa.literal(generation),
-        "flow_id": Session.flow_id, "session_id": Session.session_id, "start_seq": start_seq, "cursor_seq": start_seq,
-        "target_seq": Session.last_seq, "build_seq": zero, "total_processed": zero, "total_chunks": zero,
-        "epoch": zero, "dirty": zero, "repaired": zero, "idle_due_at": idle_due_at,
-    }  # fmt: skip
-    return insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(which))
+    return insert(db, Progress).from_select(list(values), rows)
 
 
 def sessions_behind(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[Progress]:
@@ -383,13 +371,15 @@ def compare_and_advance(
     )  # fmt: skip
 
 
-def renew_lease(db: OrmSession, *, progress_id: UUID, epoch: int, until: datetime) -> bool:
-    renew = (
-        sa.update(Progress)
-        .where(Progress.id == progress_id, Progress.epoch == epoch, Progress.lease_until.is_not(None))
-        .values(lease_until=until)
-    )
-    return rows_affected(db, renew) == 1
+def renew_leases(db: OrmSession, claims: Collection[tuple[UUID, int]], until: datetime, *, wait: bool) -> set[UUID]:
+    """Renew the leases of these (row, epoch) that still hold; the rows. Without `wait` a locked row is left out: of
+    rows of several sessions, each must be locked without waiting for another."""
+    mine = (sa.tuple_(Progress.id, Progress.epoch).in_(claims), Progress.lease_until.is_not(None))
+    free = sa.select(Progress.id).where(*mine).with_for_update(key_share=True, skip_locked=not wait)
+    ids = list(db.scalars(free))
+    renew = sa.update(Progress).where(Progress.id.in_(ids)).values(lease_until=until)
+    db.execute(renew.execution_options(synchronize_session=False))
+    return set(ids)
 
 
 def release_lease(db: OrmSession, *, progress_id: UUID, epoch: int, audit_at: datetime | None, written_as: str) -> None:
@@ -504,20 +494,28 @@ def sessions_to_flush(
     return [SessionToFlush(*row) for row in rows]
 
 
-def set_targets(db: OrmSession, base_id: UUID, generation: int, flow_id: UUID, session_ids: Sequence[str]) -> int:
-    """Move the targets of these sessions to their last messages; how many. The caller has locked the sessions."""
-    which = sa.and_(Session.flow_id == flow_id, Session.session_id.in_(session_ids))
-    never_idle = sa.null().cast(Progress.idle_due_at.type)
-    new = _new_rows(db, base_id, generation, which, start_seq=sa.literal(0), idle_due_at=never_idle)
-    last = new.excluded.target_seq
-    statement = new.on_conflict_do_update(
-        index_elements=["memory_base_id", "session_id", "generation"],
-        set_={
-            "target_seq": sa.case((last > Progress.target_seq, last), else_=Progress.target_seq),
-            "idle_due_at": new.excluded.idle_due_at,
-        },
+def set_targets(
+    db: OrmSession,
+    base: AnyBase,
+    session_ids: Sequence[str],
+    *,
+    idle_due_at: datetime | None = None,
+    skipped_before: datetime | None = None,
+) -> None:
+    """Move the targets of these sessions to their last messages. The caller has locked the sessions; `skipped_before`
+    is that of `ensure_rows`."""
+    ensure_rows(db, base, session_ids, skipped_before=skipped_before)
+    last = (
+        sa.select(Session.last_seq)
+        .where(Session.flow_id == Progress.flow_id, Session.session_id == Progress.session_id)
+        .correlate(Progress)
+        .scalar_subquery()
     )
-    return rows_affected(db, statement.execution_options(preserve_rowcount=True))
+    behind = sa.update(Progress).where(
+        Progress.memory_base_id == base.id, Progress.generation == written(base), Progress.session_id.in_(session_ids)
+    )
+    values = {"target_seq": sa.case((last > Progress.target_seq, last), else_=Progress.target_seq)}
+    db.execute(behind.values(**values, idle_due_at=idle_due_at).execution_options(synchronize_session=False))
 
 
 def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[Progress]:
@@ -527,9 +525,23 @@ def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[Progress
     )
 
 
-def recheck_idle_sessions(db: OrmSession, base_id: UUID, now: datetime) -> None:
-    """After a change of idle_after or auto_capture: the sweeper computes the idle time of every session again."""
-    db.execute(sa.update(Progress).where(Progress.memory_base_id == base_id).values(idle_due_at=now))
+def recheck_idle_sessions(db: OrmSession, base: AnyBase, now: datetime, session_ids: Sequence[str]) -> None:
+    """After a change of idle_after or auto_capture: the sweeper computes the idle time of those of these sessions again
+    that have messages beyond their cursors."""
+    behind = (
+        sa.select(Progress.id)
+        .join(Session, sa.and_(Session.flow_id == Progress.flow_id, Session.session_id == Progress.session_id))
+        .where(
+            Progress.memory_base_id == base.id,
+            Progress.generation.in_([base.serving, written(base)]),
+            Progress.session_id.in_(session_ids),
+            Progress.cursor_seq < Session.last_seq,
+        )
+        .order_by(Progress.id)
+        .with_for_update(key_share=True, of=Progress)
+    )
+    recheck = sa.update(Progress).where(Progress.id.in_(list(db.scalars(behind))))
+    db.execute(recheck.values(idle_due_at=now).execution_options(synchronize_session=False))
 
 
 def build_is_complete(db: OrmSession, base_id: UUID, generation: int) -> bool:

@@ -32,10 +32,17 @@ def remember_message(db: OrmSession, session: Session, message: Message, follows
     _remember(db, session, Message.id == message.id, stays_deleted=True, follows_id=follows_id)
 
 
-def remember_session(db: OrmSession, session: Session) -> None:
-    """Record a session's messages before they are deleted: posted again, they are stored with higher versions."""
-    _remember(db, session, Message.session_id == session.session_id, stays_deleted=False)
-    db.execute(sa.update(DeletedMessage).where(DeletedMessage.session_uuid == session.id).values(stays_deleted=False))
+def remember_messages(db: OrmSession, session: Session, *, to_seq: int) -> None:
+    """Record the messages of a session up to this one before they are deleted with it: posted again, they are stored
+    with higher versions."""
+    which = sa.and_(Message.session_id == session.session_id, Message.seq <= to_seq)
+    _remember(db, session, which, stays_deleted=False)
+
+
+def allow_all(db: OrmSession, session: Session) -> None:
+    """The session is deleted: also what was deleted from it before can be posted again."""
+    stays = (DeletedMessage.session_uuid == session.id, DeletedMessage.stays_deleted == sa.true())
+    db.execute(sa.update(DeletedMessage).where(*stays).values(stays_deleted=False))
 
 
 def _remember(

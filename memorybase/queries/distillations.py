@@ -156,15 +156,6 @@ def forget(db: OrmSession, base_id: UUID, flow_id: UUID, session_id: str, start_
     )
 
 
-def delete_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """Delete everything that was distilled from a session, for every memory base; how many facts."""
-    facts = sa.delete(Fact).where(Fact.flow_id == flow_id, Fact.session_id == session_id)
-    rows = sa.delete(Row).where(Row.flow_id == flow_id, Row.session_id == session_id)
-    deleted = rows_affected(db, facts.execution_options(synchronize_session=False))
-    db.execute(rows.execution_options(synchronize_session=False))
-    return deleted
-
-
 def claim_next(db: OrmSession, now: datetime) -> Distillation | None:
     """The session that has waited longest and that no worker distils, locked."""
     return db.scalar(

@@ -27,6 +27,8 @@ from memorybase.models import (
     LedgerEntry,
     MapPoint,
     MemoryBase,
+    Preparation,
+    PreparationKind,
     Priority,
     SessionProgress,
     TokenVectors,
@@ -35,7 +37,7 @@ from memorybase.models import (
 from memorybase.queries import cursors, jobs
 from memorybase.queries.store_health import is_in
 
-COMPARE_EVERY_SECONDS = 60  # for each base without active work
+COMPARE_EVERY_SECONDS = 60  # for each base without active work; more if it takes long
 COMPARE_LIMIT = 50
 
 
@@ -186,8 +188,14 @@ def active_base_ids(db: OrmSession) -> list[UUID]:
     return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_(None)).order_by(MemoryBase.id)))
 
 
-def bases_in_deletion(db: OrmSession) -> list[UUID]:
-    return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_not(None))))
+def bases_in_deletion(db: OrmSession) -> list[tuple[UUID, str]]:
+    """Each with the name of the collection that serves."""
+    found = sa.select(MemoryBase.id, Generation.collection_name).join(Generation, _serves())
+    return [(row[0], row[1]) for row in db.execute(found.where(MemoryBase.deleting_at.is_not(None)))]
+
+
+def _serves() -> sa.ColumnElement[bool]:
+    return sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving)
 
 
 def bases_in_build(db: OrmSession) -> list[UUID]:
@@ -201,6 +209,11 @@ def awaits_index(db: OrmSession, base_id: UUID, generation: int) -> bool:
 
 def end_wait_for_index(db: OrmSession, base_id: UUID, generation: int) -> None:
     db.execute(sa.update(Generation).where(*_is(base_id, generation)).values(awaits_index=False))
+
+
+def retain_days_of(db: OrmSession, base_id: UUID) -> int | None:
+    """The retention rule of a memory base that the caller has locked."""
+    return db.scalar(sa.select(MemoryBase.retain_days).where(MemoryBase.id == base_id))
 
 
 def generations_in_build(db: OrmSession) -> list[Generation]:
@@ -244,36 +257,29 @@ def delete_base(db: OrmSession, base_id: UUID) -> None:
     db.execute(sa.delete(MemoryBase).where(MemoryBase.id == base_id))
 
 
-def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[str]) -> list[UUID]:
-    """Bases without active work whose last comparison is `COMPARE_EVERY_SECONDS` old; none on a server that is away,
-    which would keep the others from their turn."""
+def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[str]) -> list[tuple[UUID, str]]:
+    """Bases without active work that are due to be compared, each with the name of its collection; none on a server
+    that is away, which would keep the others from their turn."""
     busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IS_ACTIVE)
     marked = sa.exists().where(
         SessionProgress.memory_base_id == MemoryBase.id,
         SessionProgress.generation == MemoryBase.serving,
         cursors.is_repair_pending(),
     )
-    return list(
-        db.scalars(
-            sa.select(MemoryBase.id)
-            .join(
-                Generation,
-                (Generation.memory_base_id == MemoryBase.id) & (Generation.generation == MemoryBase.serving),
-            )
-            .where(
-                *(~is_in(server) for server in away),
-                MemoryBase.deleting_at.is_(None),
-                sa.or_(
-                    MemoryBase.mismatch_checked_at.is_(None),
-                    MemoryBase.mismatch_checked_at < now - timedelta(seconds=COMPARE_EVERY_SECONDS),
-                ),
-                ~busy,
-                ~marked,
-            )
-            .order_by(MemoryBase.mismatch_checked_at.nulls_first())
-            .limit(COMPARE_LIMIT)
+    found = (
+        sa.select(MemoryBase.id, Generation.collection_name)
+        .join(Generation, _serves())
+        .where(
+            *(~is_in(server) for server in away),
+            MemoryBase.deleting_at.is_(None),
+            sa.or_(MemoryBase.compare_at.is_(None), MemoryBase.compare_at <= now),
+            ~busy,
+            ~marked,
         )
+        .order_by(MemoryBase.compare_at.nulls_first())
+        .limit(COMPARE_LIMIT)
     )
+    return [(row[0], row[1]) for row in db.execute(found)]
 
 
 def fetch_generation(db: OrmSession, base_id: UUID, generation: int) -> Generation:
@@ -312,11 +318,14 @@ def retire_generation(db: OrmSession, base_id: UUID, generation: int, now: datet
 
 
 def retired_generations(db: OrmSession, before: datetime) -> list[Generation]:
-    return list(
-        db.scalars(
-            sa.select(Generation).where(Generation.state == GenerationState.RETIRED, Generation.retired_at <= before)
-        )
+    """Those that were replaced or abandoned before then, unless pending work has to be moved from them first."""
+    has_pending = sa.exists().where(
+        Preparation.memory_base_id == Generation.memory_base_id,
+        Preparation.generation == Generation.generation,
+        Preparation.kind == PreparationKind.ABANDON,
     )
+    found = (Generation.state == GenerationState.RETIRED, Generation.retired_at <= before, ~has_pending)
+    return list(db.scalars(sa.select(Generation).where(*found)))
 
 
 def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
@@ -331,6 +340,7 @@ def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
             building=None,
             mismatch=None,
             mismatch_checked_at=None,
+            compare_at=None,
             mismatch_since=None,
             chunks_missing=None,
         )
@@ -351,10 +361,11 @@ def set_mismatch(
     *,
     missing: int | None = None,
     stored: int | None = None,
+    pause: timedelta = timedelta(seconds=COMPARE_EVERY_SECONDS),
 ) -> NewMismatch | None:
     """Store the result of a comparison, unless another generation serves by now; the mismatch if it begins with this.
 
-    `missing` and `stored`: chunks, if known.
+    `missing` and `stored`: chunks, if known. `pause`: until the next comparison.
     """
     since = sa.case((MemoryBase.mismatch == sa.true(), MemoryBase.mismatch_since), else_=sa.literal(now, UtcDateTime()))
     changed = db.execute(
@@ -363,6 +374,7 @@ def set_mismatch(
         .values(
             mismatch=mismatch,
             mismatch_checked_at=now,
+            compare_at=now + pause,
             mismatch_since=since if mismatch else None,
             chunks_missing=missing if mismatch else None,
             chunks_stored=stored,
@@ -370,6 +382,11 @@ def set_mismatch(
         .returning(*_OF_MISMATCH)
     ).one_or_none()
     return NewMismatch(*changed[:-1]) if changed is not None and changed.mismatch_since == now else None
+
+
+def compare_later(db: OrmSession, base_id: UUID, when: datetime) -> None:
+    """A comparison has failed: others have their turn before it is tried again."""
+    db.execute(sa.update(MemoryBase).where(MemoryBase.id == base_id).values(compare_at=when))
 
 
 def mark_mismatch(db: OrmSession, base_id: UUID, serving: int, now: datetime) -> NewMismatch | None:
@@ -380,7 +397,13 @@ def mark_mismatch(db: OrmSession, base_id: UUID, serving: int, now: datetime) ->
     changed = db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id, MemoryBase.serving == serving, MemoryBase.mismatch.is_not(True))
-        .values(mismatch=True, mismatch_checked_at=now, mismatch_since=now, chunks_missing=None)
+        .values(
+            mismatch=True,
+            mismatch_checked_at=now,
+            compare_at=now + timedelta(seconds=COMPARE_EVERY_SECONDS),
+            mismatch_since=now,
+            chunks_missing=None,
+        )
         .returning(*_OF_MISMATCH)
     ).one_or_none()
     return None if changed is None else NewMismatch(*changed[:-1])

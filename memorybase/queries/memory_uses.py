@@ -90,7 +90,7 @@ def uses_with_text(
     db: OrmSession, flow_id: UUID, session_id: str, texts: Collection[str] | None
 ) -> Iterator[MemoryUse]:
     """A session's uses that contain one of the texts, or all; read in pages."""
-    ids = db.scalars(_ids_of_session(flow_id, session_id)).all()
+    ids = db.scalars(ids_of_session(flow_id, session_id)).all()
     statement = sa.select(MemoryUse)
     if texts is not None:
         in_json = [json_text.contains(db, each, texts) for each in (MemoryUse.messages, MemoryUse.memory_use_summary)]
@@ -100,12 +100,16 @@ def uses_with_text(
         yield from db.scalars(statement.where(MemoryUse.id.in_(some))).all()
 
 
-def delete_uses_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """Delete the uses of a session and of its runs, and redact its messages in other uses; returns how many were
-    deleted. To be called before its messages and runs are deleted."""
-    deleted = delete_uses(db, _ids_of_session(flow_id, session_id))
-    redact_uses(db, flow_id, sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id))
-    return deleted
+def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
+    """How many uses a session and its runs have."""
+    found = ids_of_session(flow_id, session_id).subquery()
+    return db.scalar(sa.select(sa.func.count()).select_from(found)) or 0
+
+
+def of_session(flow_id: UUID, session_id: str) -> list[tuple[type[MemoryUse], sa.ColumnElement[bool]]]:
+    """The same as conditions, each along an index of its own. They hold until the session's runs are deleted."""
+    asked = sa.and_(MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
+    return [(MemoryUse, asked), (MemoryUse, sa.and_(*of_runs(flow_id, session_id)))]
 
 
 def end_users_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> set[str | None]:
@@ -145,7 +149,7 @@ def rename_session(db: OrmSession, flow_id: UUID, session_id: str, new_session_i
     db.execute(sa.update(MemoryUse).where(*mine).values(session_id=new_session_id))
 
 
-def _ids_of_session(flow_id: UUID, session_id: str) -> sa.CompoundSelect[UUID]:
+def ids_of_session(flow_id: UUID, session_id: str) -> sa.CompoundSelect[UUID]:
     """The uses that were asked for the session, and those of its runs: two statements, each along its index."""
     asked = sa.select(MemoryUse.id).where(MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
     return sa.union(asked, sa.select(MemoryUse.id).where(*of_runs(flow_id, session_id)))

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import rows_affected
-from memorybase.models import Flow, Message, MessageChange, Session
+from memorybase.models import Flow, Message, MessageChange
 from memorybase.queries.sessions import AnySession
 
 ChangeKind = Literal["edit", "mute", "unmute", "pin", "unpin", "delete", "restore"]
@@ -92,10 +92,6 @@ def of_batch(
 
 def delete_of_message(db: OrmSession, flow_id: UUID, message_id: UUID) -> int:
     return _delete(db, MessageChange.flow_id == flow_id, MessageChange.message_id == message_id)
-
-
-def delete_of_session(db: OrmSession, session: Session) -> int:
-    return _delete(db, MessageChange.session_uuid == session.id)
 
 
 def _delete(db: OrmSession, *which: sa.ColumnElement[bool]) -> int:

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches, json_text
-from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, NodeExecution
 
 SUCCEEDED = "succeeded"
@@ -74,15 +73,15 @@ def executions_with_text(
         yield from db.scalars(statement.where(NodeExecution.id.in_(some))).all()
 
 
-def delete_executions_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """How many were deleted, and how many messages their contexts held."""
-    condition = _of_session(flow_id, session_id)
+def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
+    """How many executions a session has, and how many messages their contexts hold."""
     if db.get_bind().dialect.name == "sqlite":
         context_length = sa.func.json_array_length(NodeExecution.outputs, "$.context")
     else:
         context_length = sa.func.jsonb_array_length(NodeExecution.outputs["context"])
-    messages = db.scalar(sa.select(sa.func.sum(context_length)).where(*condition)) or 0
-    return rows_affected(db, sa.delete(NodeExecution).where(*condition)), int(messages)
+    counts = sa.select(sa.func.count(), sa.func.sum(context_length)).where(*_of_session(flow_id, session_id))
+    executions, messages = db.execute(counts).one()
+    return executions, int(messages or 0)
 
 
 def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:

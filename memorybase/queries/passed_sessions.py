@@ -46,12 +46,6 @@ def mark_passed(db: OrmSession, found: Sequence[SessionBehind]) -> int:
     return rows_affected(db, marking)
 
 
-def unmark_passed(db: OrmSession, flow_id: UUID) -> None:
-    """For a new memory base of the flow, with its cursors at the start."""
-    marked = sa.update(Session).where(Session.flow_id == flow_id, Session.passed_seq > 0)
-    db.execute(marked.values(passed_seq=0).execution_options(synchronize_session=False))
-
-
 class PendingWalk(NamedTuple):
     """A statement over memory bases and their sessions that are behind, with the cursor and the target of each."""
 

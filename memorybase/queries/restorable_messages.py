@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
-from memorybase.database.upsert import insert, rows_affected
+from memorybase.database.upsert import insert
 from memorybase.models import Flow, Message, MessageChange, RestorableMessage, Session, UtcDateTime
 from memorybase.queries import holds
 
@@ -121,11 +121,6 @@ def of_ids(db: OrmSession, session: Session, ids: Collection[UUID]) -> dict[UUID
         )
         found.update((kept.message_id, kept) for kept in db.scalars(rows))
     return found
-
-
-def delete_of_session(db: OrmSession, session: Session) -> int:
-    which = sa.delete(Kept).where(Kept.session_uuid == session.id)
-    return rows_affected(db, which.execution_options(synchronize_session=False))
 
 
 def has_before(db: OrmSession, moment: datetime) -> bool:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import aliased
 
 from memorybase import errors
 from memorybase.database import batches, clock, lookup, records
-from memorybase.database.upsert import core, insert_if_absent, rows_affected
+from memorybase.database.upsert import core, insert_if_absent
 from memorybase.models import (
     Capture,
     Chat,
@@ -26,6 +26,7 @@ from memorybase.models import (
     DeletedMessage,
     FactSource,
     Flow,
+    MemoryBase,
     MemoryUse,
     Message,
     MessageChange,
@@ -88,6 +89,11 @@ class CountedMessage(NamedTuple):
     version: int
     timestamp: datetime
     position: int
+
+
+class MessageAt(NamedTuple):
+    id: UUID
+    seq: int
 
 
 class MessageSize(NamedTuple):
@@ -159,6 +165,8 @@ def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id:
     """Insert the session if it is new, and lock it: until the commit only this transaction assigns its seqs."""
     opened = lock_open_session(db, flow_id, session_id)
     if opened is not None:
+        if opened.deleted_at is not None and has_rows(db, opened):
+            raise errors.DatabaseUnavailable("The session is being deleted. Repeat the call in a few seconds")
         return opened
     now = clock.now(db)
     new = {
@@ -196,6 +204,22 @@ def lock_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> 
             .with_for_update(key_share=True)
         )
     )
+
+
+def lock_ids(db: OrmSession, ids: Sequence[UUID]) -> dict[UUID, str]:
+    """The same by `sessions.id`: their ids as callers know them."""
+    order = Session.session_id.collate("C" if db.get_bind().dialect.name == "postgresql" else "BINARY")
+    found = sa.select(Session.id, Session.session_id).where(Session.id.in_(ids), Session.deleted_at.is_(None))
+    return {row[0]: row[1] for row in db.execute(found.order_by(order).with_for_update(key_share=True))}
+
+
+def with_counted(db: OrmSession, flow_id: UUID, session_ids: Sequence[str], capture: Capture) -> list[str]:
+    """Those of these sessions that have counted messages."""
+    has_counted = sa.exists().where(
+        Message.flow_id == Session.flow_id, Message.session_id == Session.session_id, counted(capture)
+    )
+    found = sa.select(Session.session_id).where(Session.flow_id == flow_id, Session.session_id.in_(session_ids))
+    return list(db.scalars(found.where(has_counted)))
 
 
 def share_session(db: OrmSession, flow_id: UUID, session_id: str) -> bool:
@@ -375,7 +399,9 @@ def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> Message | 
     return db.scalar(
         sa.select(Message)
         .join(Flow, Flow.id == Message.flow_id)
+        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
         .where(Message.id == message_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+        .where(Session.deleted_at.is_(None))
     )
 
 
@@ -497,13 +523,47 @@ def ids_of_run(db: OrmSession, run_id: UUID) -> list[UUID]:
     return list(db.scalars(sa.select(Message.id).where(Message.run_id == run_id).order_by(Message.seq)))
 
 
-def delete_messages_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """Delete every message and run of a session; how many of each."""
-    # One statement each: a session is deleted in one transaction, whatever its length. If it exceeds the statement
-    # timeout, nothing is deleted; the deletion of its flow works in pages.
-    messages = sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id)
-    runs = sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id)
-    return rows_affected(db, messages), rows_affected(db, runs)
+def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
+    """How many messages and runs a session has."""
+    messages, runs = (
+        db.scalar(sa.select(sa.func.count()).where(table.flow_id == flow_id, table.session_id == session_id)) or 0
+        for table in (Message, Run)
+    )
+    return messages, runs
+
+
+def has_rows(db: OrmSession, session: AnySession) -> bool:
+    """Whether a session that is marked as deleted still has messages or runs, which are deleted last."""
+    which = sa.and_(Session.flow_id == session.flow_id, Session.session_id == session.session_id)
+    return db.scalar(sa.select(Session.id).where(which, _has_rows())) is not None
+
+
+def sessions_in_erasure(db: OrmSession, *, limit: int = 200) -> list[tuple[UUID, str]]:
+    """(flow, session id) of sessions that are marked as deleted and still have messages or runs."""
+    found = sa.select(Session.flow_id, Session.session_id).where(Session.deleted_at.is_not(None), _has_rows())
+    return [(row[0], row[1]) for row in db.execute(found.limit(limit))]
+
+
+def _has_rows() -> sa.ColumnElement[bool]:
+    of_session = (
+        sa.exists().where(table.flow_id == Session.flow_id, table.session_id == Session.session_id).correlate(Session)
+        for table in (Message, Run)
+    )
+    return sa.or_(*of_session)
+
+
+def oldest_messages(db: OrmSession, session: Session, *, limit: int) -> list[MessageAt]:
+    """The first messages of a session."""
+    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
+    rows = db.execute(sa.select(Message.id, Message.seq).where(*mine).order_by(Message.seq).limit(limit))
+    return [MessageAt(*row) for row in rows]
+
+
+def delete_messages(db: OrmSession, session: Session, *, to_seq: int) -> None:
+    """Delete the messages of a session up to this one."""
+    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
+    delete = sa.delete(Message).where(*mine, Message.seq <= to_seq)
+    db.execute(delete.execution_options(synchronize_session=False))
 
 
 def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
@@ -539,7 +599,9 @@ def unshared_external_id(db: OrmSession, flow_id: UUID) -> str | None:
 
 
 def flows_in_deletion(db: OrmSession) -> list[UUID]:
-    return list(db.scalars(sa.select(Flow.id).where(Flow.deleting_at.is_not(None))))
+    """Those without a memory base: these are deleted first."""
+    has_base = sa.exists().where(MemoryBase.flow_id == Flow.id)
+    return list(db.scalars(sa.select(Flow.id).where(Flow.deleting_at.is_not(None), ~has_base)))
 
 
 def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:

@@ -172,6 +172,10 @@ def delete_of_session(
     return len(ids)
 
 
+def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
+    return db.scalar(sa.select(sa.func.count()).where(_of_session(flow_id, session_id))) or 0
+
+
 def _of_session(flow_id: UUID, session_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(SessionSummary.flow_id == flow_id, SessionSummary.session_id == session_id)
 

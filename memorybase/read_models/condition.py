@@ -20,8 +20,8 @@ class ConditionName(StrEnum):
     """The condition of a memory base, the worst first.
 
     lost: vectors are missing. failed: has dead letters. unreachable: the vector store fails. building: a regenerate
-    runs. working: ingests. waiting: has pending messages. paused: somebody has paused it, or auto_capture is off. ok:
-    everything is searchable.
+    runs. working: ingests, or is being prepared. waiting: has pending messages. paused: somebody has paused it, or
+    auto_capture is off. ok: everything is searchable.
     """
 
     LOST = "lost"

@@ -28,6 +28,7 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries.passed_sessions import walk_behind
+from memorybase.queries.preparations import is_in_preparation
 from memorybase.queries.sessions import counted
 from memorybase.queries.store_health import is_in
 from memorybase.read_models.condition import ConditionName
@@ -180,6 +181,7 @@ def _bases(db: OrmSession, count_to: int) -> AnySelect:
         _sessions_of_flow().label("sessions"),
         _dead_letters().label("dead_letters"),
         _has_job().label("active"),
+        is_in_preparation(Base.id).label("preparing"),
         _has_postponed_job().label("waiting"),
     ).join(Generation, _served())
 
@@ -196,7 +198,7 @@ def _condition(db: OrmSession, failing: Collection[str]) -> sa.ColumnElement[str
         (dead.correlate(Base).exists(), ConditionName.FAILED),
         (sa.or_(_has_postponed_job(), *map(is_in, failing)), ConditionName.UNREACHABLE),
         (Base.building.is_not(None), ConditionName.BUILDING),
-        (_has_job(), ConditionName.WORKING),
+        (sa.or_(_has_job(), is_in_preparation(Base.id)), ConditionName.WORKING),
         (Base.paused_at.is_not(None), ConditionName.PAUSED),
         (_pending(db, 1) > 0, ConditionName.WAITING),
         (Base.auto_capture.is_(False), ConditionName.PAUSED),

@@ -41,6 +41,7 @@ class MemoryBaseStatus(StrEnum):
     PENDING = "pending"
     PAUSED = "paused"
     INGESTING = "ingesting"
+    PREPARING = "preparing"
     REGENERATING = "regenerating"
     UNAVAILABLE = "unavailable"
     DELETING = "deleting"
@@ -196,7 +197,7 @@ def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Co
             dead_letters=row.dead_letters,
             is_unreachable=row.waiting or store_fails,
             is_building=base.building is not None,
-            is_working=row.active,
+            is_working=row.active or row.preparing,
             is_paused=base.paused_at is not None,
             pending_messages=row.pending_messages,
             auto_capture=base.auto_capture,
@@ -209,6 +210,7 @@ def _status(row: AnyRow, *, store_fails: bool) -> MemoryBaseStatus:
         (row.MemoryBase.deleting_at is not None, MemoryBaseStatus.DELETING),
         (row.waiting or store_fails, MemoryBaseStatus.UNAVAILABLE),
         (row.MemoryBase.building is not None, MemoryBaseStatus.REGENERATING),
+        (row.preparing, MemoryBaseStatus.PREPARING),
         (row.active, MemoryBaseStatus.INGESTING),
         (row.MemoryBase.paused_at is not None, MemoryBaseStatus.PAUSED),
         (row.pending_messages > 0, MemoryBaseStatus.PENDING),

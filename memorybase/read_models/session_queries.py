@@ -25,6 +25,7 @@ from memorybase.models import (
     Posting,
     Session,
 )
+from memorybase.queries import sessions
 from memorybase.read_models.search_states import FEW, RANKED, SearchState, may_be, session_state
 from memorybase.read_models.text_filter import TextFilter
 
@@ -154,6 +155,8 @@ def messages_page(
     db: OrmSession, user_id: UUID, query: MessageQuery, base: MemoryBase | None, request: PageRequest
 ) -> Found:
     conditions = _message_conditions(user_id, query, base)
+    if erasing := sessions.sessions_in_erasure(db):
+        conditions.append(sa.tuple_(Message.flow_id, Message.session_id).not_in(erasing))
     # Each message has a session; with an inner join and statistics SQLite may sort the messages of every session.
     statement = sa.select(Message, Session.end_user_id, _ingested(base).label("ingested")).outerjoin(
         Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
@@ -167,7 +170,7 @@ def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> AnyRow | N
         sa.select(Message, Session.end_user_id, sa.null().label("ingested"))
         .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
         .join(Flow, Flow.id == Message.flow_id)
-        .where(Message.id == message_id, own_flow(user_id))
+        .where(Message.id == message_id, own_flow(user_id), Session.deleted_at.is_(None))
     )
     return db.execute(statement).one_or_none()
 

@@ -67,17 +67,14 @@ def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id:
         session = None if base is None else sessions.lock_session(db, flow_id, session_id)
         if base is None or session is None or session.deleted_at is not None:
             return 0
-        days = queries.retain_days_of(db, base_id)
+        days = memory_bases.retain_days_of(db, base_id)
         if days is None:
             return 0
         now = clock.now(db)
         before = now - timedelta(days=days)
         start = queries.last_expired_seq(db, session, before)
         # A session without a row would be ingested from its beginning later.
-        cursors.ensure_progress(
-            db, base_id=base_id, generation=scheduler.write_generation(base), flow_id=flow_id, session_id=session_id,
-            start_seq=start,
-        )  # fmt: skip
+        cursors.ensure_rows(db, base, [session_id], start_seq=start)
         rows = cursors.lock_session_progress(db, [base_id], session_id)
         counts = {"messages": 0, "chunks": 0, "facts": 0}
         for progress in rows:

@@ -2,7 +2,7 @@
 
 Of a flow with a rule and of a session with an expiry of its own, whatever was stored until then is deleted: messages
 with all that is derived from them, node executions, recorded uses, copies of deleted messages, and chat messages. A
-session of which nothing newer is left is deleted as a whole, in one transaction; of the others, a page of messages.
+session of which nothing newer is left is deleted as a whole; of the others, a page of messages.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from memorybase.queries.retention import Expiry
 from memorybase.retention import queries, receipts
 from memorybase.retention.receipts import COUNTED, Subject
 from memorybase.services import Services
-from memorybase.sessions import edits
+from memorybase.sessions import edits, erasure
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -45,7 +45,6 @@ log = get_logger(__name__)
 FLOWS = 20  # in one pass
 SESSIONS = 50  # sessions and chats in one pass
 MESSAGES = 20  # in one transaction, about 0.2 s: while it runs, captures into the session wait, on SQLite all of them
-WHOLE = 20_000  # messages of a session that is deleted in one transaction; a longer one is deleted page by page
 MOST_FAILURES = 3  # in one pass
 LEASE = timedelta(minutes=1)  # in which no other sweeper takes the flow; deletions do not rely on it
 
@@ -171,10 +170,10 @@ def expire_session(services: Services, flow_id: UUID, session_id: str) -> Delete
         expiry = retention.expiry_of(flow, session, now)
         if expiry is None:
             return NOTHING
-        if queries.has_later(db, session, expiry.before) or queries.is_longer(db, session, WHOLE):
+        if queries.has_later(db, session, expiry.before):
             deleted = _expire_part(db, services, bases, session, expiry, now)
         else:
-            erased = edits.erase_session(db, services, bases, session, now)
+            erased, _ = erasure.begin(db, services, bases, session, now)  # a later step of the pass finishes it
             deleted = Deleted({name: getattr(erased, name) for name in COUNTED})
         if deleted.is_complete and session.expires_at is not None and session.expires_at <= now:
             session.expires_at = None

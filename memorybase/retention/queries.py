@@ -90,11 +90,6 @@ def release_base(db: OrmSession, base_id: UUID, days: int, due_at: datetime, for
     db.execute(sa.update(MemoryBase).where(*mine).values(forget_due_at=due_at, forgotten_until=forgotten_until))
 
 
-def retain_days_of(db: OrmSession, base_id: UUID) -> int | None:
-    """The rule of a memory base that the caller has locked."""
-    return db.scalar(sa.select(MemoryBase.retain_days).where(MemoryBase.id == base_id))
-
-
 def due_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[DueSession]:
     """Sessions whose own expiry has passed and that no hold keeps, the longest waiting first."""
     due = (Session.expires_at <= now, Session.expires_at.is_not(None), Session.deleted_at.is_(None))
@@ -153,14 +148,6 @@ def has_later(db: OrmSession, session: Session, before: datetime) -> bool:
         )
         for table, column in _STORED_AT
     )
-
-
-def is_longer(db: OrmSession, session: Session, count: int) -> bool:
-    """Whether the session has more messages than that."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    if session.last_seq <= count:
-        return False
-    return db.scalar(sa.select(Message.seq).where(*mine).order_by(Message.seq).offset(count).limit(1)) is not None
 
 
 def expired_messages(db: OrmSession, session: Session, before: datetime, *, limit: int) -> list[Message]:

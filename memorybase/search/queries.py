@@ -498,10 +498,12 @@ def _facts(*, metadata: bool) -> sa.Select[Any]:
         Message.pinned,
     ).join(
         Session,
-        # Every candidate is read here, whatever found it: a muted message is none from the commit on that muted it.
+        # Every candidate is read here, whatever found it: a muted message is none from the commit on that muted it, and
+        # one of a deleted session from the commit on that began the deletion.
         sa.and_(
             Session.flow_id == Message.flow_id,
             Session.session_id == Message.session_id,
+            Session.deleted_at.is_(None),
             Message.muted == sa.false(),
         ),
     )

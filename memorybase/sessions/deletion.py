@@ -14,10 +14,13 @@ from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain
 from memorybase.queries import cursors, deleted_messages, holds, jobs, memory_bases, sessions
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
+from memorybase.sessions import erasure
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
+ERASURES = 5  # sessions in one pass
+ERASURE_PAGES = 10  # of each
 LATE_WRITE = timedelta(days=1)  # a frozen worker's request to the store arrives no later
 
 
@@ -53,6 +56,15 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
     return True
 
 
+def finish_erasures(services: Services) -> int:
+    """Delete what erasures that were cut off have left of sessions, a bounded part; of how many sessions."""
+    with services.database.reading() as db:
+        unfinished = sessions.sessions_in_erasure(db, limit=ERASURES)
+    for flow_id, session_id in unfinished:
+        erasure.finish(services, flow_id, session_id, pages=ERASURE_PAGES)
+    return len(unfinished)
+
+
 def remove_deleted_sessions(services: Services) -> int:
     """Remove the rows of deleted sessions whose stores are repaired; how many sessions. Node memory in objects is
     deleted first: as long as that fails, the row stays and the next pass tries again."""
@@ -68,7 +80,7 @@ def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
     with services.database.transaction() as db:
         bases = memory_bases.share_bases_of_flow(db, flow_id)
         session = sessions.lock_session(db, flow_id, session_id)
-        if session is None or session.deleted_at is None:
+        if session is None or session.deleted_at is None or sessions.has_rows(db, session):
             return False
         locked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
         # A target ahead of the cursor counts too: a job may have read the messages before they were deleted.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -21,14 +21,12 @@ from memorybase.models import Message, Session
 from memorybase.queries import (
     cursors,
     deleted_messages,
-    distillations,
     holds,
     jobs,
     ledger,
     memory_bases,
     memory_uses,
     message_changes,
-    node_executions,
     restorable_messages,
     retention,
     sessions,
@@ -40,9 +38,9 @@ from memorybase.queries.message_changes import NOBODY, Attribution, ChangeKind
 from memorybase.queries.ownership import not_found, require_session, share_bases
 from memorybase.quotas import people
 from memorybase.services import Services
-from memorybase.sessions import relinking
+from memorybase.sessions import erasure, relinking
+from memorybase.sessions.erasure import Erasure
 from memorybase.standing import index as standing
-from memorybase.standing import queries as standing_queries
 from memorybase.telemetry import get_logger
 from memorybase.webhooks import events
 from memorybase.webhooks.events import Event, EventType
@@ -52,38 +50,6 @@ log = get_logger(__name__)
 ERASE_PAGE = 200  # sessions looked up at once
 EDITABLE = ("content", "files", "metadata")
 FLAGS: Mapping[str, tuple[ChangeKind, ChangeKind]] = {"muted": ("mute", "unmute"), "pinned": ("pin", "unpin")}
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """A receipt: what was deleted from SQL, and how many chunks of it the stores hold according to the ledgers.
-
-    `context_messages` were in contexts of node executions; `memory_uses` record what models received; `summaries` are
-    those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each memory base and session;
-    those in `job_ids` are queued, the others follow the active jobs. No search returns any of this from now on.
-    `message_changes` had the former versions of messages; `restorable_messages` were deleted earlier, one by one;
-    `standing_statements` were found in the messages, `facts` distilled from them.
-    """
-
-    sessions: int = 0
-    runs: int = 0
-    messages: int = 0
-    node_executions: int = 0
-    context_messages: int = 0
-    memory_uses: int = 0
-    summaries: int = 0
-    chunks: int = 0
-    pending_repairs: int = 0
-    job_ids: list[UUID] = field(default_factory=list)
-    chats: int = 0
-    chat_messages: int = 0
-    message_changes: int = 0
-    restorable_messages: int = 0
-    standing_statements: int = 0
-    facts: int = 0
-
-    def __add__(self, other: Erasure) -> Erasure:
-        return Erasure(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,13 +243,10 @@ def update_session(
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
     """Delete a session's messages and runs, and node memory in objects; repairs update the stores. A session that was
-    never captured may have memory uses alone. Raises NotFound, Held."""
-    erased = _delete_session(services, user_id, flow_id, session_id)
-    node_objects.erase(services, flow_id, session_id)  # if it fails, the sweeper tries again
-    return erased
+    never captured may have memory uses alone. Raises NotFound, Held.
 
-
-def _delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
+    From the first commit on the session is not found. What a crash leaves is deleted by the sweeper.
+    """
     with services.database.transaction() as db:
         bases = share_bases(db, user_id, flow_id)
         session = sessions.lock_session(db, flow_id, session_id)
@@ -291,13 +254,16 @@ def _delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id
             return _delete_uses_of_unknown(db, user_id, flow_id, session_id)
         holds.refuse_if_session_held(db, user_id, session)
         now = clock.now(db)
-        erased = erase_session(db, services, bases, session, now)
+        erased, is_complete = erasure.begin(db, services, bases, session, now)
         gone = {
             "flow_id": flow_id, "session_id": session_id, "messages": erased.messages, "runs": erased.runs,
             "chunks": erased.chunks, "pending_repairs": erased.pending_repairs,
         }  # fmt: skip
         events.record(db, user_id, [Event(EventType.SESSION_ERASED, gone)], now)
-        return erased
+    if not is_complete:
+        erased.job_ids.extend(erasure.finish(services, flow_id, session_id) or ())
+    node_objects.erase(services, flow_id, session_id)  # if it fails, the sweeper tries again
+    return erased
 
 
 def _delete_uses_of_unknown(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
@@ -307,41 +273,7 @@ def _delete_uses_of_unknown(db: OrmSession, user_id: UUID, flow_id: UUID, sessio
         raise not_found("session", session_id)
     for end_user_id in end_users:
         holds.refuse_if_chat_held(db, user_id, flow_id, end_user_id)
-    return Erasure(memory_uses=memory_uses.delete_uses_of_session(db, flow_id, session_id))
-
-
-def erase_session(
-    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: Session, now: datetime
-) -> Erasure:
-    """Delete a session that the caller has locked, with its flow's memory bases; the sweeper deletes node memory in
-    objects and the row."""
-    flow_id, session_id = session.flow_id, session.session_id
-    chunks = ledger.chunks_of_session(db, flow_id, session_id)
-    deleted_messages.remember_session(db, session)
-    former = message_changes.delete_of_session(db, session)
-    restorable = restorable_messages.delete_of_session(db, session)
-    statements = standing_queries.count_of_session(db, session.id)  # they go with their messages
-    index.remove_all(db, session)
-    uses = memory_uses.delete_uses_of_session(db, flow_id, session_id)
-    deleted_summaries = summaries.delete_of_session(db, flow_id, session_id)
-    cursors.lock_session_progress(db, [base.id for base in bases], session_id)  # in the common order
-    facts = distillations.delete_of_session(db, flow_id, session_id)
-    executions, contexts = node_executions.delete_executions_of_session(db, flow_id, session_id)
-    messages, runs = sessions.delete_messages_of_session(db, flow_id, session_id)
-    # The row stays, with its seq counter, until no store holds anything of the session.
-    session.deleted_at = now
-    session.expires_at = None  # a capture may begin the session again before the row is gone
-    session.meta = {}
-    db.flush()
-    scheduled = scheduler.mark_edited(db, services, bases, session_id, None, now)
-    locked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
-    repairs = sum(progress.dirty > progress.repaired for progress in locked)
-    return Erasure(
-        sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
-        memory_uses=uses, summaries=deleted_summaries, chunks=chunks, pending_repairs=repairs,
-        job_ids=_ids(scheduled), message_changes=former, restorable_messages=restorable,
-        standing_statements=statements, facts=facts,
-    )  # fmt: skip
+    return Erasure(memory_uses=memory_uses.delete_uses(db, memory_uses.ids_of_session(flow_id, session_id)))
 
 
 def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasure:

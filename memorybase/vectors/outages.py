@@ -1,4 +1,4 @@
-"""One server of several: a call to one that does not answer fails at once, so that it delays no call to another."""
+"""A server that does not answer: calls to it fail at once, so that they delay nothing else."""
 
 from __future__ import annotations
 

@@ -29,14 +29,12 @@ log = get_logger(__name__)
 class VectorStores:
     """The configured servers by name. `checked` are those that must work; others are asked for their own collections.
 
-    With more than one, calls to a server that does not answer fail at once.
+    Calls to a server that does not answer fail at once.
     """
 
     def __init__(self, servers: Mapping[str, VectorStore], checked: Sequence[str]) -> None:
         self._servers = dict(servers)
-        self._guarded = (
-            {name: GuardedServer(name, store) for name, store in servers.items()} if len(servers) > 1 else {}
-        )
+        self._guarded = {name: GuardedServer(name, store) for name, store in servers.items()}
         self._checked = [self._servers[name] for name in checked]
 
     @property
@@ -153,10 +151,7 @@ class VectorStores:
 
     @contextmanager
     def _on(self, server: str) -> Iterator[VectorStore]:
-        store = self.server(server)
-        if server not in self._guarded:
-            yield store
-            return
+        self.server(server)
         with self._guarded[server].call() as guarded:
             yield guarded
 
@@ -167,7 +162,7 @@ def server_named(vectors: VectorStore, name: str) -> VectorStore:
 
 
 def require_server(vectors: VectorStore, collection: str) -> None:
-    """Raises VectorStoreUnavailable if one of several servers, that of this collection, is known not to answer."""
+    """Raises VectorStoreUnavailable if the server of this collection is known not to answer."""
     if isinstance(vectors, VectorStores):
         vectors.require(collection)
 

@@ -290,6 +290,7 @@ def upgrade() -> None:
         sa.Column("building", sa.Integer(), nullable=True),
         sa.Column("mismatch", sa.Boolean(), nullable=True),
         sa.Column("mismatch_checked_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("compare_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("mismatch_since", sa.DateTime(timezone=True), nullable=True),
         sa.Column("chunks_missing", sa.BigInteger(), nullable=True),
         sa.Column("chunks_stored", sa.BigInteger(), nullable=True),
@@ -1073,6 +1074,22 @@ def upgrade() -> None:
         sqlite_where=sa.text("pinned"),
     )
     op.create_table(
+        "preparations",
+        sa.Column("memory_base_id", sa.Uuid(), nullable=False),
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("after_created_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("after_id", sa.Uuid(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["memory_base_id", "generation"],
+            ["generations.memory_base_id", "generations.generation"],
+            name=op.f("fk_preparations_memory_base_id_generation"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("memory_base_id", "generation", "kind", name=op.f("pk_preparations")),
+    )
+    op.create_table(
         "session_progress",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
@@ -1149,7 +1166,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_session_progress_totals",
         "session_progress",
-        ["memory_base_id", "generation", "total_processed", "last_sync_at"],
+        ["memory_base_id", "generation", "total_processed", "total_chunks", "last_sync_at"],
         unique=False,
     )
     op.create_table(
@@ -1430,6 +1447,7 @@ def downgrade() -> None:
     op.drop_table("fact_sources")
     op.drop_table("dead_letters")
     op.drop_table("session_progress")
+    op.drop_table("preparations")
     op.drop_table("messages")
     op.drop_table("documents")
     op.drop_table("chat_records")

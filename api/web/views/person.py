@@ -20,7 +20,7 @@ from memorybase.models import ID_LENGTH
 from memorybase.read_models import end_users, sessions, titles
 from memorybase.read_models.session_queries import SessionFilter
 from memorybase.sessions import edits
-from memorybase.sessions.edits import Erasure
+from memorybase.sessions.erasure import Erasure
 from memorybase.standing import statements
 
 router = APIRouter(include_in_schema=False)

@@ -3292,8 +3292,8 @@ export interface components {
          * @description The condition of a memory base, the worst first.
          *
          *     lost: vectors are missing. failed: has dead letters. unreachable: the vector store fails. building: a regenerate
-         *     runs. working: ingests. waiting: has pending messages. paused: somebody has paused it, or auto_capture is off. ok:
-         *     everything is searchable.
+         *     runs. working: ingests, or is being prepared. waiting: has pending messages. paused: somebody has paused it, or
+         *     auto_capture is off. ok: everything is searchable.
          * @enum {string}
          */
         ConditionName: "lost" | "failed" | "unreachable" | "building" | "working" | "waiting" | "paused" | "ok";
@@ -7097,7 +7097,7 @@ export interface components {
          * @description What is going on: the first of these that is true, from the bottom up.
          * @enum {string}
          */
-        MemoryBaseStatus: "ready" | "pending" | "paused" | "ingesting" | "regenerating" | "unavailable" | "deleting";
+        MemoryBaseStatus: "ready" | "pending" | "paused" | "ingesting" | "preparing" | "regenerating" | "unavailable" | "deleting";
         /**
          * MemoryBaseView
          * @description A memory base and its progress. `pending_capped`: `pending_messages` is a lower bound.

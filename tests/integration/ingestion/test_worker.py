@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,7 @@ from uuid import UUID
 import pytest
 from harness.acts import texts
 from harness.rows import each_row
+from harness.waiting import wait_until
 from harness.world import WORKER, WorkerKilled, World, build_world
 
 from memorybase import errors
@@ -383,6 +385,32 @@ def test_dropping_a_lost_claim_keeps_a_newer_claim_on_the_same_job(world: World)
         assert keeper.check([lost, again]) == {again.key}
         keeper.drop(lost)
         assert keeper.check([again]) == {again.key}
+
+
+def test_leases_are_renewed_together_after_an_unexpected_error(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.services = replace(
+        world.services, settings=world.services.settings.model_copy(update={"lease_renew_seconds": 0.01})
+    )
+    base = ready(world, sessions=["a", "b", "c"])
+    claims = [claim.claim_job(world.services, message, WORKER) for message in world.queue.enqueued]
+    before = {row.session_id: row.lease_until for row in world.rows(base)}
+    renewed: list[int] = []
+    renew = cursors.renew_leases
+
+    def fails_first(db: Any, held: Any, until: Any, *, wait: bool) -> set[UUID]:
+        renewed.append(len(held))
+        if len(renewed) == 1:
+            raise errors.StatementRefused("as after a defect")
+        return renew(db, held, until, wait=wait)
+
+    monkeypatch.setattr(cursors, "renew_leases", fails_first)
+    with lease.LeaseKeeper(world.services) as keeper:
+        for each in claims:
+            assert each is not None
+            keeper.hold(each, None)
+        wait_until(lambda: len(renewed) > 3 and renewed[-1] == len(claims))
+        assert keeper.check(filter(None, claims)) == {each.key for each in claims if each}
+    assert all(row.lease_until > before[row.session_id] for row in world.rows(base))
 
 
 class TestWorkerLostInABatch:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -23,6 +24,7 @@ from harness.world import WorkerKilled, World, crash_after
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.database import clock
 from memorybase.ingestion import advance, worker
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
@@ -509,7 +511,7 @@ def compared(world: World, base: UUID) -> str:
 def counted(world: World) -> int:
     """How many bases the sweeper's quick look finds to differ."""
     with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+        db.execute(sa.update(MemoryBase).values(compare_at=None))
     return consistency.compare_counts(world.services)
 
 
@@ -584,12 +586,48 @@ def test_the_sweeper_finds_a_lost_chunk_by_its_count(world: World) -> None:
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+        db.execute(sa.update(MemoryBase).values(compare_at=None))
     assert world.sweep().mismatches == 1
     assert world.base(base).mismatch is True
 
 
+def test_a_comparison_that_takes_long_or_fails_waits_for_its_turn(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = filled(world)
+    clocks = iter(range(0, 10_000, 5))  # each look at the clock is five seconds later
+    monkeypatch.setattr(consistency, "time", SimpleNamespace(monotonic=lambda: float(next(clocks))))
+    assert counted(world) == 0
+    assert pause_of(world, base) == 300 * 5
+    world.vectors.fail_next(errors.VectorStoreUnavailable(), on="count")
+    with pytest.raises(errors.VectorStoreUnavailable):
+        counted(world)
+    assert pause_of(world, base) == 300 * 5
+    world.vectors.calls.clear()
+    assert consistency.compare_counts(world.services) == 0
+    assert not world.vectors.calls
+
+
+def pause_of(world: World, base: UUID) -> int:
+    """Seconds until the sweeper compares it again."""
+    with world.services.database.reading() as db:
+        due, now = db.get_one(MemoryBase, base).compare_at, clock.now(db)
+    assert due is not None
+    return round((due - now).total_seconds() / 100) * 100
+
+
 # Deletion
+
+
+def test_a_server_that_was_away_is_asked_once_in_a_step(world: World) -> None:
+    for number in range(3):
+        base = world.new_base(name=f"base {number}")
+        with world.services.database.transaction() as db:
+            memory_bases.begin_deletion(db, base, clock.now(db))
+    world.vectors.fail_next(errors.VectorStoreUnavailable(), on="delete_collection", times=9)
+    world.vectors.calls.clear()
+    assert "deletions" in world.sweep().failed_steps
+    assert world.vectors.calls["delete_collection"] == 1
 
 
 def test_a_deleted_base_leaves_no_collection_and_rows(world: World) -> None:

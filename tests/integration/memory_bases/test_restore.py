@@ -103,7 +103,7 @@ def score_of(world: World, text: str) -> float:
 
 def mismatch_seen_by_sweeper(world: World, base: UUID) -> bool | None:
     with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+        db.execute(sa.update(MemoryBase).values(compare_at=None))
     consistency.compare_counts(world.services)
     return world.base(base).mismatch
 

@@ -266,7 +266,7 @@ class TestOneServerAway:
         assert {"deletions", "retired"} <= {*report.failed_steps}
         assert both.vectors.names() == [both.ref(regenerated["b"]).name]
         with both.services.database.reading() as db:
-            assert memory_bases.bases_in_deletion(db) == [there]
+            assert [base_id for base_id, _ in memory_bases.bases_in_deletion(db)] == [there]
 
     def test_a_deletion_waits_for_its_server_alone(self, both: World, east: InMemoryVectors) -> None:
         configure(both, drain_seconds=0.0)
@@ -279,12 +279,11 @@ class TestOneServerAway:
         self, both: World, east: InMemoryVectors, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(memory_bases, "COMPARE_LIMIT", 1)
-        monkeypatch.setattr(memory_bases, "COMPARE_EVERY_SECONDS", -1)
         there, here = filled(both, "chroma-east"), filled(both, "chroma")
         both.vectors.lose(both.ref(here), [next(iter(both.stored(here)))])
         with both.services.database.transaction() as db:
             for base in (there, here):
-                memory_bases.set_mismatch(db, base, 1, False, clock.now(db))
+                memory_bases.set_mismatch(db, base, 1, False, clock.now(db), pause=timedelta(seconds=-1))
         fail_checks(both, east)
         east.away = True
 

@@ -42,7 +42,6 @@ from memorybase.models import (
 from memorybase.models.base import UtcDateTime
 from memorybase.operations import clock_steps, health, heartbeats, sweeper
 from memorybase.queries import heartbeats as turns
-from memorybase.queries.memory_bases import COMPARE_EVERY_SECONDS
 from memorybase.services import Services
 
 AHEAD = timedelta(hours=1)
@@ -226,7 +225,7 @@ class TestWork:
             checked_at = db.get_one(MemoryBase, base).mismatch_checked_at
             assert checked_at is not None
             assert checked_at <= clock.now(db)
-            db.get_one(MemoryBase, base).mismatch_checked_at = checked_at - timedelta(seconds=COMPARE_EVERY_SECONDS + 1)
+            db.get_one(MemoryBase, base).compare_at = None
         sweep(world)
         assert len(world.vectors.names()) == 1
         assert world.base(base).mismatch is True

@@ -193,7 +193,7 @@ class TestVitals:
         lost = sorted(world.vectors.records(ref))[:2]
         world.vectors.lose(ref, lost)
         with world.services.database.transaction() as db:
-            db.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+            db.execute(sa.update(MemoryBase).values(compare_at=None))
         world.sweep()
         vitals = health.read_vitals(world.services)
         assert (vitals.mismatched_memory_bases, vitals.missing_chunks) == (1, 2)
@@ -289,7 +289,7 @@ class TestVitals:
         world.vectors.lose(world.ref(base), sorted(world.stored(base)))
         world.sweep()
         with world.services.database.transaction() as db:
-            db.execute(sa.text("UPDATE memory_bases SET mismatch_checked_at = NULL"))
+            db.execute(sa.text("UPDATE memory_bases SET compare_at = NULL"))
         world.sweep()
         assert health.read_vitals(world.services).mismatched_memory_bases == 1
 

@@ -28,7 +28,7 @@ from memorybase.ids import CallerId
 from memorybase.labels import labels
 from memorybase.models import Base, DeletedMessage, Flow, RetentionPass, Session
 from memorybase.retention import passes, queries, receipts
-from memorybase.sessions import edits, flows, restoring
+from memorybase.sessions import edits, erasure, flows, restoring
 from memorybase.webhooks.events import EventType
 
 SECRET = "Xylophone-7713"
@@ -313,8 +313,7 @@ class TestPasses:
     def test_a_session_that_is_too_long_for_one_transaction_goes_page_by_page(
         self, world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(passes, "MESSAGES", 3)
-        monkeypatch.setattr(passes, "WHOLE", 4)
+        monkeypatch.setattr(erasure, "PAGE", 3)
         base = world.new_base(threshold=1)
         world.say(S, *[f"old {n}" for n in range(8)])
         world.settle()
@@ -335,18 +334,18 @@ class TestPasses:
             world.say(name, "old")
         keep(world, 10)
         days.pass_days(11)
-        erase = edits.erase_session
+        erase = erasure.begin
 
         def failing(db: Any, services: Any, bases: Any, session: Session, now: Any) -> Any:
             if session.session_id == "bad":
                 raise errors.DatabaseUnavailable("a statement took too long")
             return erase(db, services, bases, session, now)
 
-        monkeypatch.setattr(edits, "erase_session", failing)
+        monkeypatch.setattr(erasure, "begin", failing)
         passes.expire_flows(world.services)
         assert {m.session_id for m in world.messages()} == {"bad"}
         assert receipts_of(world)[0].finished_at is None
-        monkeypatch.setattr(edits, "erase_session", erase)
+        monkeypatch.setattr(erasure, "begin", erase)
         sweep_all(world)
         assert world.messages() == []
 

@@ -95,6 +95,17 @@ def test_collections_of_a_store_without_a_url_are_missing(pgvector: InMemoryVect
     stores.delete_collection(ref.name)
 
 
+def test_the_only_server_is_not_asked_again_while_it_is_away(chroma: InMemoryVectors) -> None:
+    stores = VectorStores({"chroma": chroma}, ("chroma",))
+    ref = stores.create_collection("base-one", {})
+    chroma.away = True
+    for _ in range(3):
+        with pytest.raises(VectorStoreUnavailable):
+            stores.count(ref)
+    stores.close()
+    assert chroma.calls["count"] <= 1
+
+
 def test_one_store_of_several_has_a_name(stores: VectorStores, pgvector: InMemoryVectors) -> None:
     assert server_named(stores, "pgvector") is pgvector
     assert server_named(pgvector, "chroma") is pgvector

@@ -54,7 +54,9 @@ JobKind = Literal["ingest", "regenerate", "repair"]
 JobSkipReason = Literal["not_found", "ended", "running", "due", "replaced", "repair", "build"]
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 MapState = Literal["too_few", "unavailable", "computing", "none", "stale", "ready"]
-MemoryBaseStatus = Literal["ready", "pending", "paused", "ingesting", "regenerating", "unavailable", "deleting"]
+MemoryBaseStatus = Literal[
+    "ready", "pending", "paused", "ingesting", "preparing", "regenerating", "unavailable", "deleting"
+]
 Priority = Literal["low", "normal", "high"]
 ProblemKind = Literal["part", "lost", "failed", "overdue", "webhook", "paused"]
 RunState = Literal["searchable", "working", "waiting", "failed", "lost", "history"]

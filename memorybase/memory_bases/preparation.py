@@ -1,0 +1,97 @@
+"""Work on every session of a memory base's flow, in pages: no transaction grows with the flow.
+
+A new memory base with history, a regenerate, its abandonment and a change of the idle rule begin one. The request does
+the first page, which is all of a small flow; the sweeper goes on after it, also where a process was killed. Between two
+pages a capture inserts the row of its own session, as the page would have: `cursors.ensure_rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database import clock
+from memorybase.models import Preparation, PreparationKind
+from memorybase.queries import cursors, memory_bases, preparations, sessions
+from memorybase.queries.memory_bases import AnyBase
+from memorybase.queries.preparations import PreparationKey
+from memorybase.services import Services
+
+PAGE = 500  # sessions in one transaction, some 50 ms
+PAGES_A_PASS = 40
+
+
+def begin(db: OrmSession, base: AnyBase, generation: int, kind: PreparationKind, now: datetime) -> None:
+    """Do the first page in the caller's transaction, which has locked the memory base exclusively or inserted it."""
+    preparations.delete(db, PreparationKey(base.id, generation, kind))
+    preparation = Preparation(memory_base_id=base.id, generation=generation, kind=kind, started_at=now)
+    db.add(preparation)
+    db.flush()
+    _do_page(db, base, preparation, now)
+
+
+def go_on(services: Services) -> int:
+    """Do the next pages of what is being prepared, up to PAGES_A_PASS; how many."""
+    with services.database.reading() as db:
+        waiting = preparations.waiting(db)
+    pages = 0
+    for key in waiting:
+        while pages < PAGES_A_PASS and _go_on(services, key):
+            pages += 1
+    return pages
+
+
+def _go_on(services: Services, key: PreparationKey) -> bool:
+    """Do a page; False if there was nothing to do."""
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, key.memory_base_id)
+        if base is None or base.deleting_at is not None:
+            return False
+        preparation = preparations.lock(db, key)
+        if preparation is None:
+            return False
+        _do_page(db, base, preparation, clock.now(db))
+        return True
+
+
+def _do_page(db: OrmSession, base: AnyBase, preparation: Preparation, now: datetime) -> None:
+    page = preparations.sessions_after(db, base.flow_id, preparation, limit=PAGE)
+    living = sessions.lock_ids(db, [each.id for each in page])
+    if living:
+        _steps(db, base, preparation, now)[preparation.kind](list(living.values()))
+        if preparation.kind in (PreparationKind.HISTORY, PreparationKind.ALL):
+            preparations.unmark_passed(db, list(living))
+    if len(page) < PAGE:
+        db.delete(preparation)
+    else:
+        preparation.after_created_at, preparation.after_id = page[-1].created_at, page[-1].id
+    db.flush()
+
+
+def _steps(
+    db: OrmSession, base: AnyBase, preparation: Preparation, now: datetime
+) -> dict[PreparationKind, Callable[[Sequence[str]], object]]:
+    """What each kind does for the sessions of a page, which are locked."""
+    return {
+        PreparationKind.HISTORY: lambda _: None,
+        PreparationKind.ALL: partial(_make_due, db, base, now),
+        PreparationKind.SKIP: partial(cursors.ensure_rows, db, base),
+        PreparationKind.BUILD: partial(cursors.copy_to_build, db, base),
+        PreparationKind.ABANDON: partial(cursors.move_pending, db, base, preparation.generation),
+        PreparationKind.IDLE: partial(cursors.recheck_idle_sessions, db, base, now),
+    }
+
+
+def _make_due(db: OrmSession, base: AnyBase, now: datetime, session_ids: Sequence[str]) -> None:
+    """Let the whole history of these sessions be ingested, without what the memory base would forget."""
+    generation = memory_bases.projection(db, base, cursors.written(base))
+    days = memory_bases.retain_days_of(db, base.id)
+    counted = sessions.with_counted(db, base.flow_id, session_ids, generation.capture)
+    # For the messages of a capture that ran beside the creation and did not see the memory base.
+    idle_due_at = now + timedelta(seconds=base.idle_after) if base.auto_capture and base.idle_after else None
+    cursors.set_targets(
+        db, base, counted, idle_due_at=idle_due_at, skipped_before=None if days is None else now - timedelta(days=days)
+    )

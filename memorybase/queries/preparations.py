@@ -1,0 +1,76 @@
+"""Preparations: what is still to be done for each session of a memory base's flow, and the statements of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import MemoryBase, Preparation, PreparationKind, Session
+
+Row = Preparation
+
+
+class PreparationKey(NamedTuple):
+    memory_base_id: UUID
+    generation: int
+    kind: PreparationKind
+
+
+class SessionOfPage(NamedTuple):
+    id: UUID
+    created_at: datetime
+
+
+def waiting(db: OrmSession) -> list[PreparationKey]:
+    """The preparations of memory bases that are not being deleted, the oldest first."""
+    found = (
+        sa.select(Row.memory_base_id, Row.generation, Row.kind)
+        .join(MemoryBase, MemoryBase.id == Row.memory_base_id)
+        .where(MemoryBase.deleting_at.is_(None))
+        .order_by(Row.started_at, Row.memory_base_id, Row.generation)
+    )
+    return [PreparationKey(row[0], row[1], PreparationKind(row[2])) for row in db.execute(found)]
+
+
+def lock(db: OrmSession, key: PreparationKey) -> Preparation | None:
+    """The preparation; None if it is done, or another process does a page of it."""
+    return db.scalar(sa.select(Row).where(*_is(key)).with_for_update(skip_locked=True))
+
+
+def has(db: OrmSession, key: PreparationKey) -> bool:
+    return db.scalar(sa.select(Row.kind).where(*_is(key))) is not None
+
+
+def delete(db: OrmSession, key: PreparationKey) -> None:
+    db.execute(sa.delete(Row).where(*_is(key)))
+
+
+def is_in_preparation(base_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bool]:
+    """Whether a memory base is being prepared. Moving pending work and the idle rule's times do not count."""
+    others = (PreparationKind.ABANDON, PreparationKind.IDLE)
+    return sa.exists().where(Row.memory_base_id == base_id, Row.kind.not_in(others)).correlate_except(Row)
+
+
+def sessions_after(db: OrmSession, flow_id: UUID, preparation: Preparation, *, limit: int) -> list[SessionOfPage]:
+    """The sessions of the flow that come next. A rename changes nothing of their order."""
+    found = sa.select(Session.id, Session.created_at).where(Session.flow_id == flow_id)
+    if preparation.after_created_at is not None:
+        done = (sa.literal(preparation.after_created_at, Session.created_at.type), sa.literal(preparation.after_id))
+        found = found.where(sa.tuple_(Session.created_at, Session.id) > sa.tuple_(*done))
+    rows = db.execute(found.order_by(Session.created_at, Session.id).limit(limit))
+    return [SessionOfPage(*row) for row in rows]
+
+
+def unmark_passed(db: OrmSession, ids: Sequence[UUID]) -> None:
+    """Let lists look for pending messages of these sessions again."""
+    marked = sa.update(Session).where(Session.id.in_(ids), Session.passed_seq > 0)
+    db.execute(marked.values(passed_seq=0).execution_options(synchronize_session=False))
+
+
+def _is(key: PreparationKey) -> tuple[sa.ColumnElement[bool], ...]:
+    return Row.memory_base_id == key.memory_base_id, Row.generation == key.generation, Row.kind == key.kind

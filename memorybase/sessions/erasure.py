@@ -1,0 +1,179 @@
+"""Erase a session: marked as deleted at once, then its rows are deleted in pages, each in a short transaction.
+
+Whoever removes the last rows schedules the repairs, in the same transaction. Until then the sweeper goes on where a
+request was cut off, and a capture into the session is refused with an error that can be retried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database import clock
+from memorybase.database.batches import delete_page
+from memorybase.ingestion import scheduler
+from memorybase.keyword_index import queries as postings
+from memorybase.models import Distillation, Fact, MessageChange, NodeExecution, RestorableMessage, Run, Session
+from memorybase.queries import (
+    cursors,
+    deleted_messages,
+    ledger,
+    memory_bases,
+    memory_uses,
+    node_executions,
+    sessions,
+    summaries,
+)
+from memorybase.queries.jobs import JobRow
+from memorybase.queries.memory_bases import SharedBase
+from memorybase.services import Services
+from memorybase.standing import queries as standing
+
+PAGE = 500  # rows in one transaction, about 0.1 s on SQLite, where all other writers wait for it
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """A receipt: what was deleted from SQL, and how many chunks of it the stores hold according to the ledgers.
+
+    `context_messages` were in contexts of node executions; `memory_uses` record what models received; `summaries` are
+    those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each memory base and session;
+    those in `job_ids` are queued, the others follow the active jobs. No search returns any of this from now on.
+    `message_changes` had the former versions of messages; `restorable_messages` were deleted earlier, one by one;
+    `standing_statements` were found in the messages, `facts` distilled from them.
+    """
+
+    sessions: int = 0
+    runs: int = 0
+    messages: int = 0
+    node_executions: int = 0
+    context_messages: int = 0
+    memory_uses: int = 0
+    summaries: int = 0
+    chunks: int = 0
+    pending_repairs: int = 0
+    job_ids: list[UUID] = field(default_factory=list)
+    chats: int = 0
+    chat_messages: int = 0
+    message_changes: int = 0
+    restorable_messages: int = 0
+    standing_statements: int = 0
+    facts: int = 0
+
+    def __add__(self, other: Erasure) -> Erasure:
+        return Erasure(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+
+def begin(
+    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: Session, now: datetime
+) -> tuple[Erasure, bool]:
+    """Mark a session as deleted and delete its first page; what is being deleted, and whether nothing is left.
+
+    The caller has locked the flow's memory bases and the session. The sweeper deletes node memory in objects and the
+    session's row.
+    """
+    progress = cursors.lock_session_progress(db, [base.id for base in bases], session.session_id)
+    erasure = _counted(db, session, pending_repairs=len(progress))
+    # The row stays, with its seq counter, until no store holds anything of the session.
+    session.deleted_at = now
+    session.expires_at = None  # a capture may begin the session again before the row is gone
+    session.meta = {}
+    db.flush()
+    scheduled = _continue(db, services, bases, session, now)
+    if scheduled is not None:
+        erasure.job_ids.extend(job.id for job in scheduled)
+    return erasure, scheduled is not None
+
+
+def finish(services: Services, flow_id: UUID, session_id: str, *, pages: int | None = None) -> list[UUID] | None:
+    """Delete what is left of a session that is marked as deleted, or at most so many pages of it: the ids of the
+    repairs that this call has scheduled, or None if something is left."""
+    while pages is None or pages > 0:
+        # A page that a power cut undoes is deleted again: the mark is on the disk.
+        with services.database.transaction(durable=False) as db:
+            bases = memory_bases.share_bases_of_flow(db, flow_id)
+            session = sessions.lock_session(db, flow_id, session_id)
+            if session is None or session.deleted_at is None or not sessions.has_rows(db, session):
+                return []
+            scheduled = _continue(db, services, bases, session, clock.now(db))
+        if scheduled is not None:
+            services.database.wait_for_disk()
+            return [job.id for job in scheduled]
+        pages = None if pages is None else pages - 1
+    return None
+
+
+def _counted(db: OrmSession, session: Session, *, pending_repairs: int) -> Erasure:
+    flow_id, session_id = session.flow_id, session.session_id
+    executions, contexts = node_executions.count_of_session(db, flow_id, session_id)
+    messages, runs = sessions.count_of_session(db, flow_id, session_id)
+    return Erasure(
+        sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
+        memory_uses=memory_uses.count_of_session(db, flow_id, session_id),
+        summaries=summaries.count_of_session(db, flow_id, session_id),
+        chunks=ledger.chunks_of_session(db, flow_id, session_id), pending_repairs=pending_repairs,
+        message_changes=_count(db, MessageChange.session_uuid == session.id),
+        restorable_messages=_count(db, RestorableMessage.session_uuid == session.id),
+        standing_statements=standing.count_of_session(db, session.id),  # they go with their messages
+        facts=_count(db, sa.and_(Fact.flow_id == flow_id, Fact.session_id == session_id)),
+    )  # fmt: skip
+
+
+def _count(db: OrmSession, which: sa.ColumnElement[bool]) -> int:
+    return db.scalar(sa.select(sa.func.count()).where(which)) or 0
+
+
+def _continue(
+    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: Session, now: datetime
+) -> list[JobRow] | None:
+    """Delete a page: the repairs that are scheduled once nothing is left, or None."""
+    cursors.lock_session_progress(db, [base.id for base in bases], session.session_id)  # in the common order
+    while _delete_page(db, session) >= PAGE:
+        if sessions.has_rows(db, session):  # else nothing would show that the repairs are not scheduled yet
+            return None
+    postings.remove_session(db, session)
+    deleted_messages.allow_all(db, session)
+    db.flush()
+    return scheduler.mark_edited(db, services, bases, session.session_id, None, now)
+
+
+def _delete_page(db: OrmSession, session: Session) -> int:
+    """Delete up to PAGE rows of the session; how many. Each table after those that refer to it."""
+    flow_id, session_id = session.flow_id, session.session_id
+    deleted = 0
+    steps: tuple[tuple[type[Any], sa.ColumnElement[bool]], ...] = (
+        (MessageChange, MessageChange.session_uuid == session.id),
+        (RestorableMessage, RestorableMessage.session_uuid == session.id),
+        *memory_uses.of_session(flow_id, session_id),
+        (Fact, sa.and_(Fact.flow_id == flow_id, Fact.session_id == session_id)),
+        (Distillation, sa.and_(Distillation.flow_id == flow_id, Distillation.session_id == session_id)),
+        (NodeExecution, sa.and_(NodeExecution.flow_id == flow_id, NodeExecution.session_id == session_id)),
+    )
+    for table, which in steps:
+        deleted += delete_page(db, table, which, limit=PAGE - deleted)
+        if deleted >= PAGE:
+            return deleted
+    summaries.delete_of_session(db, flow_id, session_id)  # a few
+    deleted += _delete_messages(db, session, limit=PAGE - deleted)
+    if deleted < PAGE:
+        runs = sa.and_(Run.flow_id == flow_id, Run.session_id == session_id)
+        deleted += delete_page(db, Run, runs, limit=PAGE - deleted)
+    return deleted
+
+
+def _delete_messages(db: OrmSession, session: Session, *, limit: int) -> int:
+    """Delete the oldest messages of the session with their entries in the keyword index; how many."""
+    found = sessions.oldest_messages(db, session, limit=limit)
+    if found:
+        last = found[-1].seq
+        memory_uses.redact_uses(db, session.flow_id, [each.id for each in found])
+        deleted_messages.remember_messages(db, session, to_seq=last)
+        postings.remove_positions(db, session, found[0].seq, last)
+        sessions.delete_messages(db, session, to_seq=last)
+    return len(found)

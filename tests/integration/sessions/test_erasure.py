@@ -1,0 +1,83 @@
+"""The deletion of a session that does not fit into one transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from harness.world import WorkerKilled, World
+
+from memorybase import errors
+from memorybase.database.paging import PageRequest
+from memorybase.read_models import session_queries
+from memorybase.read_models.session_queries import MessageQuery, SessionFilter
+from memorybase.search.search import SearchRequest, search
+from memorybase.sessions import edits, erasure
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erasure, "PAGE", 3)
+
+
+def shown(world: World) -> list[Any]:
+    """What lists and searches return of the flow."""
+    with world.services.database.reading() as db:
+        page = PageRequest(size=50)
+        messages = session_queries.messages_page(db, world.user_id, MessageQuery(flow_id=world.flow_id), None, page)
+        sessions = session_queries.sessions_page(db, world.user_id, SessionFilter(), None, page)
+        one = [session_queries.fetch_message(db, world.user_id, message.id) for message in world.messages()]
+    wanted = SearchRequest(query="apples", flow_id=world.flow_id, top_k=20)
+    return [*messages.rows, *sessions.rows, *filter(None, one), *search(world.services, world.user_id, wanted).results]
+
+
+@pytest.mark.usefixtures("small_pages")
+class TestLongSessions:
+    def test_the_request_deletes_everything_and_names_the_repairs(self, world: World) -> None:
+        base = world.new_base(threshold=2)
+        for number in range(5):
+            world.say("long", f"apples {number}", "pears", run_id=None)
+        world.settle()
+        erased = edits.delete_session(world.services, world.user_id, world.flow_id, "long")
+        assert (erased.sessions, erased.runs, erased.messages, erased.chunks) == (1, 5, 10, 10)
+        assert erased.pending_repairs == len(erased.job_ids) == 1
+        assert world.messages() == []
+        world.settle()
+        assert world.stored(base) == set()
+        assert world.rows(base) == []
+
+    def test_the_sweeper_finishes_what_was_cut_off(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        base = world.new_base(threshold=2)
+        world.say("long", *(f"apples {number}" for number in range(10)))
+        world.settle()
+        assert len(shown(world)) == 31
+
+        def killed(*_: object) -> None:
+            raise WorkerKilled
+
+        with monkeypatch.context() as patch:
+            patch.setattr(erasure, "finish", killed)
+            with pytest.raises(WorkerKilled):
+                edits.delete_session(world.services, world.user_id, world.flow_id, "long")
+        assert len(world.messages()) == 7
+        assert shown(world) == []
+        with pytest.raises(errors.DatabaseUnavailable, match="being deleted") as refused:
+            world.say("long", "a capture between two pages")
+        assert refused.value.retryable
+        with pytest.raises(errors.NotFound):
+            edits.delete_session(world.services, world.user_id, world.flow_id, "long")
+        assert world.sweep().sessions_erased == 1
+        assert world.messages() == []
+        world.settle()
+        assert world.stored(base) == set()
+        (kept,) = world.say("long", "bread").messages
+        assert kept.seq in (1, 11)
+        assert [message.content for message in world.messages()] == ["bread"]
+
+    def test_a_session_that_fills_its_last_page_is_repaired_too(self, world: World) -> None:
+        base = world.new_base(threshold=2)
+        world.say("long", "apples", "pears", "plums", "figs", "dates")  # with their run two full pages
+        world.settle()
+        assert len(edits.delete_session(world.services, world.user_id, world.flow_id, "long").job_ids) == 1
+        world.settle()
+        assert world.stored(base) == set()
