@@ -110,24 +110,51 @@ def written(base: AnyBase) -> int:
     return base.serving if base.building is None else base.building
 
 
-def ensure_rows(
+def ensure_rows(db: OrmSession, base: AnyBase, session_ids: Sequence[str], *, start_seq: int = 0) -> None:
+    """Insert the rows of these sessions in the generation that is written to, where there are none: a build's as the
+    serving generation has them, others with the cursor at `start_seq`, or after what the memory base skips."""
+    copy_to_build(db, base, session_ids)
+    new = _new_rows(db, base, session_ids, start_seq=start_seq)
+    db.execute(new.on_conflict_do_nothing(index_elements=_UNIQUE))
+
+
+def set_targets(
+    db: OrmSession,
+    base: AnyBase,
+    session_ids: Sequence[str],
+    *,
+    idle_due_at: datetime | None = None,
+    skipped_before: datetime | None = None,
+) -> None:
+    """Move the targets of these sessions to their last messages. The caller has locked the sessions. New rows start
+    after what was captured until `skipped_before`."""
+    copy_to_build(db, base, session_ids)
+    new = _new_rows(db, base, session_ids, skipped_before=skipped_before, is_due=True)
+    last = new.excluded.target_seq
+    changes = {
+        "target_seq": sa.case((last > Progress.target_seq, last), else_=Progress.target_seq),
+        "idle_due_at": sa.literal(idle_due_at, Progress.idle_due_at.type),
+    }
+    db.execute(new.on_conflict_do_update(index_elements=_UNIQUE, set_=changes))
+
+
+def _new_rows(
     db: OrmSession,
     base: AnyBase,
     session_ids: Sequence[str],
     *,
     start_seq: int = 0,
     skipped_before: datetime | None = None,
-) -> None:
-    """Insert the rows of these sessions in the generation that is written to, where there are none: a build's as the
-    serving generation has them, others with the cursor at `start_seq`, or after what the memory base skips and what was
-    captured until `skipped_before`."""
-    copy_to_build(db, base, session_ids)
-    skipped = sa.select(sa.func.max(Message.seq)).where(
-        Preparation.memory_base_id == base.id,
-        Preparation.kind == PreparationKind.SKIP,
-        Message.captured_at <= Preparation.started_at,
-    )
-    starts = [skipped]
+    is_due: bool = False,
+) -> postgresql.Insert:
+    """An INSERT of rows for these sessions; with `is_due` with the target at the last message."""
+    starts = [
+        sa.select(sa.func.max(Message.seq)).where(
+            Preparation.memory_base_id == base.id,
+            Preparation.kind == PreparationKind.SKIP,
+            Message.captured_at <= Preparation.started_at,
+        )
+    ]
     if skipped_before is not None:
         starts.append(sa.select(sa.func.max(Message.seq)).where(Message.captured_at <= skipped_before))
     of_session = (Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
@@ -135,21 +162,16 @@ def ensure_rows(
     for each in starts:
         last = sa.func.coalesce(each.where(*of_session).correlate(Session).scalar_subquery(), 0)
         start = sa.case((last > start, last), else_=start)
-    found = (
-        sa.select(Session.session_id, start.label("start"))
-        .where(Session.flow_id == base.flow_id, Session.session_id.in_(session_ids))
-        .subquery()
-        .c
-    )
+    wanted = (Session.flow_id == base.flow_id, Session.session_id.in_(session_ids))
+    found = sa.select(Session.session_id, Session.last_seq, start.label("start")).where(*wanted).subquery().c
     zero = sa.literal(0)
     values: dict[str, Any] = {
         "id": new_id(db), "memory_base_id": sa.literal(base.id), "generation": sa.literal(written(base)),
         "flow_id": sa.literal(base.flow_id), "session_id": found.session_id, "start_seq": found.start,
-        "cursor_seq": found.start, "target_seq": found.start, "build_seq": zero, "total_processed": zero,
-        "total_chunks": zero, "epoch": zero, "dirty": zero, "repaired": zero,
+        "cursor_seq": found.start, "target_seq": found.last_seq if is_due else found.start, "build_seq": zero,
+        "total_processed": zero, "total_chunks": zero, "epoch": zero, "dirty": zero, "repaired": zero,
     }  # fmt: skip
-    new = insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(sa.true()))
-    db.execute(new.on_conflict_do_nothing(index_elements=_UNIQUE))
+    return insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(sa.true()))
 
 
 def copy_to_build(db: OrmSession, base: AnyBase, session_ids: Sequence[str]) -> None:
@@ -492,30 +514,6 @@ def sessions_to_flush(
         .limit(limit)
     )
     return [SessionToFlush(*row) for row in rows]
-
-
-def set_targets(
-    db: OrmSession,
-    base: AnyBase,
-    session_ids: Sequence[str],
-    *,
-    idle_due_at: datetime | None = None,
-    skipped_before: datetime | None = None,
-) -> None:
-    """Move the targets of these sessions to their last messages. The caller has locked the sessions; `skipped_before`
-    is that of `ensure_rows`."""
-    ensure_rows(db, base, session_ids, skipped_before=skipped_before)
-    last = (
-        sa.select(Session.last_seq)
-        .where(Session.flow_id == Progress.flow_id, Session.session_id == Progress.session_id)
-        .correlate(Progress)
-        .scalar_subquery()
-    )
-    behind = sa.update(Progress).where(
-        Progress.memory_base_id == base.id, Progress.generation == written(base), Progress.session_id.in_(session_ids)
-    )
-    values = {"target_seq": sa.case((last > Progress.target_seq, last), else_=Progress.target_seq)}
-    db.execute(behind.values(**values, idle_due_at=idle_due_at).execution_options(synchronize_session=False))
 
 
 def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[Progress]:
