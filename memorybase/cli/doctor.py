@@ -282,13 +282,9 @@ def _keyword_index(context: DoctorContext) -> str:
 
     _ = context.database_url
     language = context.settings.keyword_language
-    before = index.indexed_before_detection(context.services)
-    others = index.waiting_for_reindex(context.services).sessions - before.sessions
-    if others > 0:
-        return _fail_if(True, f"{plural(others, 'session')} not indexed in {language}")
-    if before.sessions:
-        return f"in {language}; {plural(before.sessions, 'session')} as English: reindex if they are not in English"
-    return f"in {language}"
+    waiting = index.waiting_for_reindex(context.services).sessions
+    detail = f"{plural(waiting, 'session')} not indexed in {language} by this version"
+    return _fail_if(waiting > 0, detail if waiting else f"in {language}")
 
 
 def _token_vectors(context: DoctorContext) -> str:

@@ -9,7 +9,7 @@ from memorybase.stack.state import settings_in_use
 
 
 def reindex(data_dir: DataDirOption = None) -> None:
-    """Rebuild the keyword index of sessions captured under another MEMORYBASE_KEYWORD_LANGUAGE."""
+    """Rebuild the keyword index of sessions of another MEMORYBASE_KEYWORD_LANGUAGE or an earlier version."""
     from memorybase import telemetry, wiring
     from memorybase.keyword_index import index
 

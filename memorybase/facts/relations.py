@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.facts.checks import numbers_of
-from memorybase.keyword_index.analyzer import WORD, Analyzer
+from memorybase.keyword_index import scripts
+from memorybase.keyword_index.analyzer import Analyzer
 
 MIN_SIMILARITY = 0.95  # of two facts that say the same in other words
 MIN_SHARED = 1 / 3  # of the words of a fact, by what corrects it
@@ -42,7 +42,7 @@ def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: 
 
 
 def _words(text: str) -> list[str]:
-    return WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return scripts.WORD.findall(scripts.without_marks(scripts.normal(text)).casefold())
 
 
 def _negations(text: str) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Text to terms for keyword search, and the traits of a turn's form. Pure.
 
 Terms are Unicode words, case-folded, without stop words, stemmed by Snowball (Porter, "An algorithm for suffix
-stripping", 1980, and its successors). Chinese, Japanese and Korean text, without spaces, gives pairs of characters.
+stripping", 1980, and its successors). Text of scripts without spaces gives pairs of units: see `scripts`.
 
 `analyzer(name)` analyzes in one language; `analyzer("detect")` in the language of each text. All share one space of
 terms, so a name or a number is the same term in every language.
@@ -12,36 +12,44 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntFlag
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from uuid import UUID
 
 import Stemmer
 
+from memorybase.keyword_index import scripts
 from memorybase.keyword_index.languages import LANGUAGES, OF_CODE, Language, detection
+from memorybase.keyword_index.scripts import MAX_CHARS, normal
 
 ENGLISH = "english"
 Spoken = Callable[[], Collection[str]]
-REVISION = 2  # of what languages other than English make of a text
+REVISION = 3  # of what the analyzers make of a text
 MAX_TERMS = 1_000  # distinct, per message; longer texts are not conversation, and their first terms name the topic
 MAX_TERM_CHARS = 40
 MAX_COUNT = 255
 SHORTEST_NAME = 2
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-# Vowel signs of Indic scripts are no word characters for `re`, and would split every word. Without their full stops.
-_INDIC = "\u0900-\u0963\u0966-\u0df3"
-WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}{_INDIC}]+(?:'[^\W_{_CJK}{_INDIC}]+)?|[{_INDIC}]+")
-_IS_CJK = re.compile(rf"[{_CJK}]")
-
 DETECT = "detect"
-# Characters of Chinese or Japanese that say as much as one English word that is no stop word.
-CHARACTERS_A_WORD = 3
+# Units of a text without spaces that say as much as one English word that is no stop word.
+UNITS_A_WORD = 3
+
+# Parts of getUserById and HTTPServer, of user_id, and of Persian words that a joiner without width holds together.
+_LOWER, _UPPER = "a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f", "A-Z\u00c0-\u00d6\u00d8-\u00de\u0410-\u042f"
+_HUMP = re.compile(rf"[{_UPPER}](?:(?<=[{_LOWER}\d].)|(?<=[{_UPPER}].)(?=[{_LOWER}]{{2}}))")
+_SNAKE = re.compile(r"(?<![^\W_])[^\W_]+(?:_+[^\W_]+)+")
+_JOINED = re.compile("(?<![\u0600-\u06ff])[\u0600-\u06ff]+(?:\u200c[\u0600-\u06ff]+)+")
+
+# Stop words that are names as well. In English, every stop word with a capital between words without is taken for one.
+_ALSO_NAMES = {
+    ENGLISH: ("Will", "Don"), "german": ("Will",), "dutch": ("Ben",), "turkish": ("Ben",), "italian": ("Mia",),
+}  # fmt: skip
+_INSIDE = r"(?:(?<=[^\W\d_A-Z] )|(?<=, ))"
+_AFTER_VERB = "you|we|i|he|she|it|they|this|that|these|those|there|the|a|an|my|your|our|his|her|their|not|do"
 
 # Words without a topic of their own.
 ENGLISH_STOP_WORDS = frozenset(
@@ -127,7 +135,7 @@ class Analyzer:
     @property
     def label(self) -> str:
         """Names what the postings of a session are made with: it changes when the terms of a language do."""
-        return f"{self.language} {REVISION}" if self._known else self.language
+        return f"{self.language} {REVISION}"
 
     def of(self, _text: str) -> Analyzer:
         """The analyzer of one language for this text."""
@@ -135,18 +143,16 @@ class Analyzer:
 
     def words(self, text: str) -> list[str]:
         """The case-folded words, with stop words."""
-        normal = unicodedata.normalize("NFKC", text)
-        folded = (self._known.folded(normal) if self._known else normal.casefold()).replace("\u2019", "'")
-        words: list[str] = []
-        for match in WORD.finditer(folded):
-            word = match[0]
-            if _IS_CJK.match(word):
-                words += [word] if len(word) == 1 else [left + right for left, right in pairwise(word)]
-            elif "'" in word:
-                words.append(self._without_apostrophe(word)[:MAX_TERM_CHARS])
-            else:
-                words.append(word[:MAX_TERM_CHARS])
-        return words
+        return self._words(self._folded(normal(text)))
+
+    def _words(self, folded: str) -> list[str]:
+        is_unspaced = scripts.has_unspaced(folded)
+        words = scripts.words_of(folded, is_unspaced=is_unspaced)
+        if "'" in folded:
+            words = [self._without_apostrophe(word) if "'" in word else word for word in words]
+        if is_unspaced:
+            words = [part for word in words for part in (scripts.pairs(word) if scripts.is_unspaced(word) else (word,))]
+        return [word[:MAX_TERM_CHARS] for word in words]
 
     def kept(self, words: Sequence[str]) -> list[str]:
         """Without stop words."""
@@ -157,47 +163,100 @@ class Analyzer:
         return self.stems(self.kept(self.words(text)))
 
     def asked_words(self, text: str) -> list[str]:
-        """The words of a question that are no stop words; of text without spaces, those pairs of characters that have
-        no part in one."""
+        """The words of a question that are no stop words, or names; of text without spaces, those pairs of units that
+        have no part in a stop word."""
+        folded = self._folded(normal(text))
         if self._known is None or self._known.has_spaces:
-            return self.kept(self.words(text))
-        normal = self._known.folded(unicodedata.normalize("NFKC", text))
-        found = [word for run in WORD.findall(normal) for word in self._asked_in(run)]
-        return found or self.words(text)
+            return self.kept(self._words(folded)) + self.names(text)
+        return [word for run in scripts.WORD.findall(folded) for word in self._asked_in(run)] or self._words(folded)
+
+    def names(self, text: str) -> list[str]:
+        """The stop words that are names in this text: Will, Don."""
+        if (word := text.strip().capitalize()) in _ALSO_NAMES.get(self.language, ()):
+            return [word.casefold()]
+        inside = _CAPITALIZED_INSIDE.findall(text) if self.language == ENGLISH else ()
+        return self._names(text, inside)
 
     def asked(self, text: str, _spoken: Spoken = tuple) -> Asked:
         """A question's terms; `_spoken` reads the codes of the flow's languages."""
         return Asked(tuple(dict.fromkeys(self.stems(self.asked_words(text)))), {}, self.language)
 
-    def document(self, text: str) -> Document:
-        return self.document_of(text, self.kept(self.words(text)))
+    def found_by(self, text: str) -> set[str]:
+        """Every term that finds this text: `terms`, and what `document` adds to them."""
+        folded = self._folded(normal(text))
+        return set(self.stems([*self.kept(self._words(folded)), *self._parts(text, folded), *self.names(text)]))
 
-    def document_of(self, text: str, words: list[str]) -> Document:
-        """The document of a text with these words, stop words left out."""
+    def document(self, text: str) -> Document:
+        """The message as it is indexed."""
+        text = text[:MAX_CHARS]
+        folded = self._folded(normal(text))
+        return self._document(text, folded, self.kept(self._words(folded)))
+
+    def _document(self, text: str, folded: str, words: list[str]) -> Document:
+        """`folded`: the text in normal form, folded; `words`: those of it that are no stop words."""
+        inside = _CAPITALIZED_INSIDE.findall(text) if self.language == ENGLISH else ()
         terms = self.stems(words)
         counts = Counter(terms)
-        kept = dict(list(counts.items())[:MAX_TERMS])
-        counted = {term: min(count, MAX_COUNT) for term, count in kept.items()}
+        counted = {term: min(count, MAX_COUNT) for term, count in islice(counts.items(), MAX_TERMS)}
+        for term in self.stems([*self._parts(text, folded), *self._names(text, inside)]):
+            if len(counted) < MAX_TERMS:
+                counted.setdefault(term, 1)
+        length = self._length(folded, terms)
         if self.language != ENGLISH:
-            traits = traits_of(text, self._known)
-            return Document(counted, self._length(terms), traits, self.label, spoken=self._spoken)
+            return Document(counted, length, self._traits(text, folded), self.label, spoken=self._spoken)
         traits = traits_of(text)
         if _STANDING_WISH.search(text.replace("\u2019", "'")):
             traits |= Traits.STATES_WISH
         return Document(
-            counted, len(terms), traits, self.label,
+            counted, length, traits, self.label,
             first_person=min(len(_FIRST_PERSON.findall(text)), MAX_COUNT),
-            capitals=min(len(_CAPITALIZED_INSIDE.findall(text)), MAX_COUNT),
+            capitals=min(len(inside), MAX_COUNT),
         )  # fmt: skip
 
     def stems(self, words: list[str]) -> list[str]:
+        """The terms of words."""
+        is_ascii = "".join(words).isascii()
+        if not is_ascii:
+            words = self._spelled(words)
         if not self._has_stemmer:
             return words
         stemmer = getattr(self._local, "stemmer", None)
         if stemmer is None:
             stemmer = self._local.stemmer = Stemmer.Stemmer(self.language)
         stems: list[str] = stemmer.stemWords(words)
-        return stems
+        return stems if is_ascii else scripts.spelled(stems)
+
+    def _spelled(self, words: list[str]) -> list[str]:
+        """Words as the stemmer knows them: that of Turkish needs both i, that of Arabic the teh marbuta."""
+        if self.language == "turkish":
+            return words
+        words = scripts.spelled(words)
+        if self.language == "arabic":
+            words = [word[:-1] + "\u0629" if len(word) > 3 and word[-1] == "\u0647" else word for word in words]
+        return words
+
+    def _folded(self, text: str) -> str:
+        """A text in normal form as its words are compared."""
+        return self._known.folded(text) if self._known else scripts.without_marks(text).casefold()
+
+    def _traits(self, text: str, folded: str) -> Traits:
+        return traits_of(text) if self._known is None else _foreign_traits(text, folded, self._known)
+
+    def _names(self, text: str, inside: Sequence[str]) -> list[str]:
+        """`inside`: the words of an English text with a capital inside of a sentence."""
+        also = _ALSO_NAMES.get(self.language, ())
+        found = [word for word in dict.fromkeys(inside) if word not in also and word.casefold() in self._stop_words]
+        found += [word for word in also if word in text]
+        return [word.casefold() for word in found if _as_name(word, self.language).search(text)]
+
+    def _parts(self, text: str, folded: str) -> list[str]:
+        """The words inside of words: units of text without spaces, and the parts of identifiers."""
+        found = [self._folded(normal(part)) for part in _parts_of_identifiers(text)]
+        if scripts.has_unspaced(folded):
+            runs = filter(scripts.is_unspaced, scripts.WORD.findall(folded))
+            units = dict.fromkeys(unit[:MAX_TERM_CHARS] for run in runs for unit in scripts.units(run))
+            found += filter(scripts.is_word, units)
+        return self.kept([word for word in found if word])
 
     def _without_apostrophe(self, word: str) -> str:
         if self._known is not None:
@@ -208,17 +267,17 @@ class Analyzer:
                 return after
         return word.removesuffix("'s").replace("'", "")
 
-    def _length(self, terms: Sequence[str]) -> int:
-        """The number of terms; pairs of characters count as the words that they are a part of."""
-        if self._known is None or self._known.has_spaces:
+    def _length(self, folded: str, terms: Sequence[str]) -> int:
+        """The number of terms; pairs of units count as the words that they are a part of."""
+        if not scripts.has_unspaced(folded):
             return len(terms)
-        pairs = sum(_IS_CJK.match(term) is not None for term in terms)
-        return len(terms) - pairs + -(-pairs // CHARACTERS_A_WORD)
+        pairs = sum(map(scripts.is_unspaced, terms))
+        return len(terms) - pairs + -(-pairs // UNITS_A_WORD)
 
     def _asked_in(self, run: str) -> list[str]:
         """A word, or the pairs of a run of characters that no function string covers; next to one, a single character
-        counts with its neighbors."""
-        if self._known is None or not _IS_CJK.match(run):
+        counts alone and with its neighbors."""
+        if self._known is None or not scripts.is_unspaced(run):
             return [] if run in self._stop_words else [run[:MAX_TERM_CHARS]]
         is_free = [True] * len(run)
         for match in self._known.function_strings.finditer(run):
@@ -228,11 +287,12 @@ class Analyzer:
         alone = [
             free and not any(is_free[max(0, at - 1) : at] + is_free[at + 1 : at + 2]) for at, free in enumerate(is_free)
         ]
-        return [
+        found = [
             left + right
             for at, (left, right) in enumerate(pairwise(run))
             if (is_free[at] and is_free[at + 1]) or alone[at] or alone[at + 1]
         ]
+        return found + [character for at, character in enumerate(run) if alone[at] and scripts.is_word(character)]
 
     @property
     def _spoken(self) -> str:
@@ -247,7 +307,7 @@ class DetectingAnalyzer(Analyzer):
 
     @property
     def label(self) -> str:
-        return DETECT
+        return f"{DETECT} {REVISION}"
 
     def of(self, text: str) -> Analyzer:
         words = self.words(text)
@@ -264,15 +324,15 @@ class DetectingAnalyzer(Analyzer):
         words = self.words(text)
         kept = self.kept(words)
         name = self._detected(text, words, kept)
+        own = analyzer(name or ENGLISH)
+        asked = own.asked_words(text)
         if name is None:
             is_english = detection.is_english(words, len(words) - len(kept))
             others = [] if is_english else [analyzer(OF_CODE[code].name) for code in sorted(spoken())]
-            own, asked = analyzer(ENGLISH), kept
             for other in others:  # their messages are indexed without these words
                 asked = other.kept(asked) or asked
         else:
-            own, others = analyzer(name), [analyzer(ENGLISH)]
-            asked = own.asked_words(text)
+            others = [analyzer(ENGLISH)]
         stems = own.stems(asked)
         alternatives: dict[str, dict[str, None]] = {stem: {} for stem in stems}
         for other in others:
@@ -283,12 +343,20 @@ class DetectingAnalyzer(Analyzer):
             tuple(alternatives), {stem: tuple(also) for stem, also in alternatives.items() if also}, own.language
         )
 
+    def found_by(self, text: str) -> set[str]:
+        return self.of(text).found_by(text)
+
     def document(self, text: str) -> Document:
-        words = self.words(text)
+        text = text[:MAX_CHARS]
+        folded = self._folded(normal(text))
+        words = self._words(folded)
         kept = self.kept(words)
         name = self._detected(text, words, kept)
-        document = analyzer(name).document(text) if name else self.document_of(text, kept)
-        return document if name is None else replace(document, label=DETECT)
+        return (
+            self._document(text, folded, kept)
+            if name is None
+            else replace(analyzer(name).document(text), label=self.label)
+        )
 
     def _detected(self, text: str, words: Sequence[str], kept: Sequence[str]) -> str | None:
         return detection.language_of(text, words, len(words) - len(kept), ENGLISH_STOP_WORDS)
@@ -299,24 +367,64 @@ def analyzer(language: str) -> Analyzer:
     return DetectingAnalyzer() if language == DETECT else Analyzer(language)
 
 
-def traits_of(text: str, language: Language | None = None) -> Traits:
-    """The traits of a text in this language; without one, in English."""
+@lru_cache(maxsize=256)
+def _as_name(word: str, language: str) -> re.Pattern[str]:
+    """A stop word with a capital where it is a name: inside of a sentence, and in English where it begins one that does
+    not ask."""
+    if word not in _ALSO_NAMES.get(language, ()):
+        return re.compile(rf"(?<![\w'\u2019])[a-z]+,? {word}(?!['\u2019\w]| [A-Z])")  # in no title
+    pattern = rf"{_INSIDE}{word}(?!\w|['\u2019](?!s\b))"
+    if language == ENGLISH:
+        pattern += (
+            rf"|\b{word}['\u2019]s\b|(?<![\w'\u2019]){word}(?!['\u2019\w]| (?:{_AFTER_VERB})\b|[^.!?\n]{{0,200}}\?)"
+        )
+    return re.compile(pattern)
+
+
+def _parts_of_identifiers(text: str) -> Iterator[str]:
+    """The words that getUserById and user_id are made of; for user_id also what both are when written together."""
+    end = 0
+    for hump in _HUMP.finditer(text):
+        start = hump.start()
+        if start < end:
+            continue
+        while start and text[start - 1].isalnum() and hump.start() - start < MAX_TERM_CHARS:
+            start -= 1
+        end = hump.end()
+        while end < len(text) and text[end].isalnum() and end - start <= MAX_TERM_CHARS:
+            end += 1
+        if end - start <= MAX_TERM_CHARS:
+            cuts = [start, *(each.start() for each in _HUMP.finditer(text, start + 1, end)), end]
+            yield from (text[left:right] for left, right in pairwise(cuts) if right - left > 1)
+    if "_" in text:
+        yield from (word.replace("_", "") for word in _SNAKE.findall(text) if len(word) <= MAX_TERM_CHARS)
+    if "\u200c" in text:
+        yield from (part for word in _JOINED.findall(text) for part in word.split("\u200c"))
+
+
+def traits_of(text: str) -> Traits:
+    """The traits of a text in English."""
+    return _traits(text, text, _TIME, _NUMBER)
+
+
+def _foreign_traits(text: str, folded: str, language: Language) -> Traits:
+    traits = _traits(text, folded, language.tells_time, language.tells_number)
+    if language.unmarked_question.search(folded):
+        traits |= Traits.ASKS
+    if language.unmarked_question.search(folded.partition("\n")[0]):
+        traits |= Traits.ENDS_IN_QUESTION
+    return traits
+
+
+def _traits(text: str, read: str, tells_time: re.Pattern[str], tells_number: re.Pattern[str]) -> Traits:
     traits = Traits(0)
     if "?" in text or "\uff1f" in text or "\u061f" in text:
         traits |= Traits.ASKS
     if _ENDS_IN_QUESTION.search(text.partition("\n")[0]):
         traits |= Traits.ENDS_IN_QUESTION
-    tells_time, tells_number = _TIME, _NUMBER
-    if language is not None:
-        text = language.folded(unicodedata.normalize("NFKC", text))
-        tells_time, tells_number = language.tells_time, language.tells_number
-        if language.unmarked_question.search(text):
-            traits |= Traits.ASKS
-        if language.unmarked_question.search(text.partition("\n")[0]):
-            traits |= Traits.ENDS_IN_QUESTION
-    if tells_time.search(text):
+    if tells_time.search(read):
         traits |= Traits.TELLS_TIME
-    if tells_number.search(text):
+    if tells_number.search(read):
         traits |= Traits.TELLS_NUMBER
     return traits
 
@@ -334,8 +442,7 @@ def term_keys(flow_id: UUID, term: str, asked: Asked) -> tuple[int, ...]:
 
 def name_words(name: str | None) -> set[str]:
     """The words of a question or name that may name a speaker."""
-    folded = (name or "").replace("\u0130", "i")  # otherwise folded to two characters, of which one ends a word
-    return {word for word in analyzer("none").words(folded) if len(word) > 1}
+    return {word for word in analyzer("none").words(name or "") if len(word) > 1}
 
 
 def name_forms(word: str, language: Language | None) -> set[str]:

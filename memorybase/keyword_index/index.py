@@ -68,8 +68,8 @@ def add(
     postings.add_languages(db, session.flow_id, spoken)
 
 
-def replace(db: OrmSession, services: Services, session: AnySession, message: Message) -> None:
-    """Replace a message's old content in the index."""
+def replace(db: OrmSession, services: Services, session: AnySession, message: Message) -> Document:
+    """Replace a message's old content in the index; returns what is indexed now."""
     remove(db, session, message)
     document = analyze(services, message.role, message.content)
     for name, value in columns(document).items():
@@ -77,6 +77,7 @@ def replace(db: OrmSession, services: Services, session: AnySession, message: Me
     postings.add(db, _postings(session.flow_id, message.position, document))
     postings.add_languages(db, session.flow_id, _new_languages(session, [document]))
     _count(session, document)
+    return document
 
 
 def remove(db: OrmSession, session: AnySession, message: Message) -> None:
@@ -86,22 +87,14 @@ def remove(db: OrmSession, session: AnySession, message: Message) -> None:
 
 
 def waiting_for_reindex(services: Services) -> Waiting:
-    """Sessions and messages that are indexed in another way than the setting says."""
+    """Sessions and messages that are indexed in another way than the setting and this version say."""
     with services.database.reading() as db:
         return postings.in_other_way(db, _label(services))
 
 
-def indexed_before_detection(services: Services) -> Waiting:
-    """Those of them that were indexed as English and are searched as before: to index them again improves only what is
-    not in English."""
-    if services.settings.keyword_language != analyzer.DETECT:
-        return Waiting(0, 0)
-    with services.database.reading() as db:
-        return postings.indexed_as_english(db)
-
-
 def reindex(services: Services) -> Iterator[int]:
-    """Reindex sessions indexed in another way than the setting says; yields the number of messages of each page.
+    """Reindex sessions indexed in another way than the setting and this version say; yields the number of messages of
+    each page.
 
     Each page is one transaction under its session's lock, so captures, edits and searches continue. A restart skips
     sessions that are done.
@@ -119,6 +112,7 @@ def reindex(services: Services) -> Iterator[int]:
 
 def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iterator[int]:
     last, is_done = 0, False
+    spoken: set[str] = set()
     while not is_done:
         with services.database.transaction() as db:
             session = sessions.lock_session(db, flow_id, session_id)
@@ -126,11 +120,11 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
                 return
             messages = sessions.dialogue_after(db, flow_id, session_id, last, limit=REINDEX_PAGE)
             for message in messages:
-                replace(db, services, session, message)
+                spoken.add(replace(db, services, session, message).spoken)
                 last = message.seq
             is_done = len(messages) < REINDEX_PAGE
             if is_done:
-                session.keyword_language = labels.only(session.keyword_language, _label(services))
+                session.keyword_language = labels.of(_label(services), spoken - {""})
         yield len(messages)
 
 

@@ -15,8 +15,6 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import engine
 from memorybase.database.batches import is_among, pages
 from memorybase.database.upsert import core, insert
-from memorybase.keyword_index import labels
-from memorybase.keyword_index.analyzer import DETECT, ENGLISH
 from memorybase.models import Posting, Session, Speaker, SpokenLanguage
 from memorybase.queries.sessions import AnySession
 
@@ -57,7 +55,7 @@ class Collected(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """The amount that is indexed in another way than the setting says."""
+    """The amount that is indexed in another way than the setting and this version say."""
 
     sessions: int
     documents: int
@@ -226,17 +224,8 @@ def _occurrences(
 
 
 def in_other_way(db: OrmSession, label: str) -> Waiting:
-    return _amount(db, _is_in_other_way(label))
-
-
-def indexed_as_english(db: OrmSession) -> Waiting:
-    label = Session.keyword_language
-    return _amount(db, sa.or_(label == ENGLISH, label.startswith(labels.AS_ENGLISH)))
-
-
-def _amount(db: OrmSession, condition: sa.ColumnElement[bool]) -> Waiting:
     counts = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(Session.documents), 0))
-    row = db.execute(counts.where(Session.documents > 0, condition)).one()
+    row = db.execute(counts.where(_is_in_other_way(label))).one()
     return Waiting(*(int(value) for value in row))
 
 
@@ -253,11 +242,9 @@ def sessions_in_other_way(db: OrmSession, label: str, *, after: UUID | None) -> 
 
 
 def _is_in_other_way(label: str) -> sa.ColumnElement[bool]:
+    """By `labels.is_of`."""
     stored = Session.keyword_language
-    is_other = stored.is_distinct_from(label)
-    if label == DETECT:
-        is_other = sa.and_(is_other, sa.or_(stored.is_(None), ~stored.startswith(f"{DETECT} ")))
-    return sa.and_(Session.documents > 0, is_other)
+    return sa.and_(Session.documents > 0, sa.or_(stored.is_(None), ~(stored + " ").startswith(f"{label} ")))
 
 
 def ranges_of(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from memorybase.embedding import token_vectors
 from memorybase.keyword_index import analyzer as keywords
+from memorybase.keyword_index.scripts import WORD
 from memorybase.queries.token_vectors import TokensAt
 from memorybase.search.keyword_search import Floats, QueryTerms
 from memorybase.search.query_parser import Question
@@ -34,7 +35,7 @@ def weights_of(question: Question, query: str, tokens: QueryTokens, terms: Query
     analyzer = keywords.analyzer(question.asked.language)
     rarities = terms.rarities
     weights = np.zeros(len(tokens.spans))
-    for word in keywords.WORD.finditer(query):
+    for word in WORD.finditer(query):
         weight = _weight(word[0], analyzer, question, rarities)
         for position, (start, end) in enumerate(tokens.spans):
             if start < word.end() and end > word.start():
@@ -47,7 +48,9 @@ def _weight(word: str, analyzer: keywords.Analyzer, question: Question, rarities
     if keywords.name_words(word) & question.names:
         return 0.0
     terms = analyzer.terms(word)
-    return max((rarities.get(term, 1.0) for term in terms), default=STOP_WORD)
+    if not terms:  # a stop word, unless it is asked for as a name
+        return rarities.get(word.casefold(), STOP_WORD)
+    return max(rarities.get(term, 1.0) for term in terms)
 
 
 def positions_needed(candidates: Candidates) -> set[int]:

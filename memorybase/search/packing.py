@@ -103,7 +103,7 @@ class Packer:
     ) -> None:
         """`around` fetches the turns around the hits; it is called only if the hits leave some budget."""
         self._analyzer, self._cost, self._read_around = analyzer, cost, around
-        self._terms = list(dict.fromkeys(analyzer.terms(query)))
+        self._terms = analyzer.asked(query).terms
         self._hits = [_turn_of(hit) for hit in hits]
         self._best = {turn.message_id for turn in self._hits[:BEST_HITS]}
         self._around: list[Turn] | None = None

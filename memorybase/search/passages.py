@@ -145,7 +145,7 @@ class Reader:
         else:
             region = _region(text, weights or dict.fromkeys(wanted, 1.0), max_chars, matched)
             self._units = sentences(text, max_chars, region)
-        self._terms = [sorted(wanted.intersection(analyzer.terms(text[start:end]))) for start, end in self._units]
+        self._terms = [sorted(wanted.intersection(analyzer.found_by(text[start:end]))) for start, end in self._units]
         self._unused = [True] * len(self._units)
 
     @property

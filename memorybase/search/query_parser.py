@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from memorybase.keyword_index import analyzer as keywords
 from memorybase.keyword_index.analyzer import Asked, Spoken
 from memorybase.keyword_index.languages import Language
-from memorybase.keyword_index.languages.definition import normal
+from memorybase.keyword_index.scripts import normal
 from memorybase.search import foreign_dates
 from memorybase.search.periods import DAY, LEAP_YEAR, YEAR, Period, a_day, a_month
 

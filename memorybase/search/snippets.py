@@ -40,7 +40,7 @@ def snippets_of(
     if not request.passages:
         return [_span_snippet(text, position) for text, position in zip(texts, positions, strict=True)]
     stemmer = analyzer(services.settings.keyword_language).of(request.query)
-    terms = list(dict.fromkeys(stemmer.terms(request.query)))
+    terms = stemmer.asked(request.query).terms
     readers = [
         Reader(text, terms, stemmer, max_chars=SNIPPET_CHARS, matched=position)
         for text, position in zip(texts, positions, strict=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, groupby
 from typing import Any
 from uuid import UUID
 
 from api.web.corrections import Note, is_outdated, notes
 from api.web.rendering import score as rounded
 from api.web.rendering import speaker
-from memorybase.keyword_index.analyzer import WORD, Analyzer
+from memorybase.keyword_index import scripts
+from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
 from memorybase.search.bands import WEAK, Band, band_of
 from memorybase.search.parts import PARTS, shares_by_part
@@ -78,7 +80,7 @@ class Shown:
 
 
 def show(hits: Sequence[Hit], query: str, analyzer: Analyzer, *, limit: float, is_dense: bool) -> list[Shown]:
-    terms = frozenset(analyzer.terms(query))
+    terms = frozenset(analyzer.asked(query).terms)
     listed = {hit.message_id for hit in hits}
     return [_shown(hit, terms, analyzer, listed, limit=limit, is_dense=is_dense) for hit in hits]
 
@@ -87,16 +89,34 @@ def marked(text: str, terms: frozenset[str], analyzer: Analyzer) -> list[Piece]:
     """The text in pieces, its words with a stem among the terms marked."""
     pieces: list[Piece] = []
     end = 0
-    for match in WORD.finditer(text):
-        if terms & _stems(match[0], analyzer):
-            pieces += [Piece(text[end : match.start()]), Piece(match[0], marked=True)]
-            end = match.end()
+    for start, stop in _matches(text, terms, analyzer):
+        pieces += [Piece(text[end:start]), Piece(text[start:stop], marked=True)]
+        end = stop
     return [piece for piece in [*pieces, Piece(text[end:])] if piece.text]
 
 
+def _matches(text: str, terms: frozenset[str], analyzer: Analyzer) -> Iterator[tuple[int, int]]:
+    """Where the words begin and end that have one of the terms; in text without spaces, the units that have."""
+    for word in scripts.WORD.finditer(text):
+        if not scripts.is_unspaced(word[0]):
+            if terms & _terms(word[0], analyzer):
+                yield word.span()
+            continue
+        ends = list(accumulate(map(len, scripts.units(word[0])), initial=word.start()))
+        is_found = [False] * (len(ends) - 1)
+        for size in (1, 2):
+            for first in range(len(ends) - size):
+                if not terms.isdisjoint(analyzer.terms(text[ends[first] : ends[first + size]])):
+                    is_found[first : first + size] = [True] * size
+        for found, numbers in groupby(range(len(is_found)), is_found.__getitem__):
+            some = list(numbers)
+            if found:
+                yield ends[some[0]], ends[some[-1] + 1]
+
+
 @lru_cache(maxsize=4_096)
-def _stems(word: str, analyzer: Analyzer) -> frozenset[str]:
-    return frozenset(analyzer.terms(word))
+def _terms(word: str, analyzer: Analyzer) -> frozenset[str]:
+    return frozenset(analyzer.found_by(word))
 
 
 def _shown(

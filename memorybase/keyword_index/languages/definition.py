@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+
+from memorybase.keyword_index.scripts import without_marks
 
 YEAR = r"(?:19|20)\d\d"
 NEVER = re.compile(r"(?!)")
@@ -14,11 +15,6 @@ NEVER = re.compile(r"(?!)")
 MARKS = "\u064b-\u0652\u0900-\u0963\u0966-\u0df4"
 _BEFORE, _AFTER = rf"(?<![\w{MARKS}])", rf"(?![\w{MARKS}])"
 UNITS = ("day", "week", "month", "year")
-
-
-def normal(text: str) -> str:
-    """A text in normal form KC, with straight apostrophes: "l'été" is written with either."""
-    return unicodedata.normalize("NFKC", text).replace("\u2019", "'")
 
 
 @dataclass(frozen=True)
@@ -74,6 +70,7 @@ class Language:
 
     def folded(self, text: str) -> str:
         """A text in normal form C as the words of this language are compared: lower case, one spelling."""
+        text = without_marks(text)
         if self.folds:
             text = text.translate(self._translation)
         return text.casefold()

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
-from memorybase.keyword_index.languages.definition import normal
+from memorybase.keyword_index.scripts import normal
 from memorybase.search.corrections import replacements
 from memorybase.search.corrections.assertions import is_about_another
 from memorybase.search.corrections.changes import change

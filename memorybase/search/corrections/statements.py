@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
-from memorybase.keyword_index.languages.definition import normal
+from memorybase.keyword_index.scripts import normal
 from memorybase.search.corrections import english_values, foreign_values
 from memorybase.search.corrections.assertions import asserts, plain
 from memorybase.search.corrections.values import Kind

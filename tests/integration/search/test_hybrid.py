@@ -15,6 +15,7 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.cli import doctor
+from memorybase.keyword_index import analyzer as keywords
 from memorybase.keyword_index import index
 from memorybase.memory_bases import regenerate
 from memorybase.models import Posting, Speaker
@@ -121,15 +122,30 @@ class TestReindex:
         german.settle()
         assert set(contents(search(german, base, "Haus", mode="keyword"))) >= {"die Häuser", "ein Haus"}
 
-    def test_doctor_reports_messages_to_reindex(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        settings = world.services.settings.model_copy(update={"keyword_language": "german"})
-        monkeypatch.setattr(doctor.DoctorContext, "services", replace(world.services, settings=settings))
+    def test_doctor_reports_messages_of_other_languages_and_earlier_versions(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (check,) = [each for each in doctor.CHECKS if each.name == "keyword index"]
-        assert check.run(doctor.DoctorContext(settings, "")).ok
-        world.say("s", "a cat")
-        result = check.run(doctor.DoctorContext(settings, ""))
-        assert (result.ok, result.fix) == (False, "fix: memorybase reindex")
-        assert result.detail == "1 session not indexed in german"
+
+        def reported(language: str) -> tuple[bool, str, str | None]:
+            settings = world.services.settings.model_copy(update={"keyword_language": language})
+            monkeypatch.setattr(doctor.DoctorContext, "services", replace(world.services, settings=settings))
+            result = check.run(doctor.DoctorContext(settings, ""))
+            return result.ok, result.detail, result.fix
+
+        assert reported("german")[0]
+        with monkeypatch.context() as earlier:
+            earlier.setattr(keywords, "REVISION", keywords.REVISION - 1)
+            world.say("s", "ein Hund")
+            assert reported("detect")[0]
+        fix = "fix: memorybase reindex"
+        assert reported("german") == (False, "1 session not indexed in german by this version", fix)
+        assert reported("detect") == (False, "1 session not indexed in detect by this version", fix)
+        world.say("s", "eine Katze")
+        assert not reported("detect")[0]
+        assert sum(index.reindex(world.services)) == 2
+        assert reported("detect")[0]
+        assert_index_exact(world)
 
 
 class TestWords:

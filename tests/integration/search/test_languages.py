@@ -15,7 +15,6 @@ from harness.statements import recorded
 from harness.world import World, build_world
 from made.in_languages import in_languages
 
-from memorybase.cli import doctor
 from memorybase.embedding import Embedders
 from memorybase.keyword_index import index
 from memorybase.models import Session, SpokenLanguage
@@ -102,7 +101,7 @@ def test_languages_may_alternate_in_a_session(world: World) -> None:
     assert found(world, base, names, "Quand ai-je mes rendez-vous chez les dentistes ?")[0] == "french-7"
     assert found(world, base, names, "Kiedy są moje wizyty u dentystów?")[0] == "polish-7"
     with world.services.database.reading() as db:
-        assert db.scalars(sa.select(Session.keyword_language)).one() == "detect de fr pl"
+        assert db.scalars(sa.select(Session.keyword_language)).one() == "detect 3 de fr pl"
 
 
 @pytest.mark.slow
@@ -152,23 +151,7 @@ class TestUpgrade:
         assert sum(index.reindex(world.services)) == 4
         assert_index_exact(world)
         with world.services.database.reading() as db:
-            assert db.scalars(sa.select(Session.keyword_language)).one() == "detect de"
-
-    def test_doctor_asks_for_nothing_where_messages_are_searched_as_before(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        settings = world.services.settings
-        monkeypatch.setattr(doctor.DoctorContext, "services", world.services)
-        (check,) = [each for each in doctor.CHECKS if each.name == "keyword index"]
-        with_language(world, "english").say("s", "a cat")
-        result = check.run(doctor.DoctorContext(settings, ""))
-        assert result.ok
-        assert result.detail == "in detect; 1 session as English: reindex if they are not in English"
-        world.say("s", "ein Hund und eine Katze")
-        assert check.run(doctor.DoctorContext(settings, "")).ok
-        with_language(world, "german").say("t", "ein Hund")
-        result = check.run(doctor.DoctorContext(settings, ""))
-        assert (result.ok, result.detail) == (False, "1 session not indexed in detect")
+            assert db.scalars(sa.select(Session.keyword_language)).one() == "detect 3 de"
 
 
 class TestLists:

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase.keyword_index import analyzer as keywords
+from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import (
+    MAX_CHARS,
     MAX_COUNT,
     MAX_TERM_CHARS,
     MAX_TERMS,
@@ -104,3 +106,10 @@ def test_first_person_and_capitals_are_counted_only_in_english() -> None:
     assert (german.first_person, german.capitals) == (0, 0)
     assert Traits.STATES_WISH not in german.traits
     assert ENGLISH.document("me " * 999).first_person == MAX_COUNT
+
+
+def test_a_long_text_is_analyzed_up_to_a_bound_before_and_after_normalization() -> None:
+    before = ENGLISH.document("tea " + " " * MAX_CHARS + "cake")
+    assert before.counts == {"tea": 1}
+    assert len(scripts.normal("\ufdfa" * MAX_CHARS)) == MAX_CHARS  # one character becomes eighteen
+    assert len(scripts.normal("a" + "\u0315\u0300" * 1_000)) <= 2 * scripts.MAX_MARKS  # sorting them is quadratic

@@ -81,6 +81,12 @@ class TestShown:
         assert [piece.text for piece in pieces if piece.marked] == ["Berths", "berth's", "power"]
         assert "".join(piece.text for piece in pieces) == "Berths, a berth's price; <b>power</b>"
 
+    def test_of_text_without_spaces_only_what_matches_is_marked(self) -> None:
+        words = ["\u9375", "\u7384\u95a2", "\u0e41\u0e21\u0e27"]
+        text = "{}\u306f{}\u306e\u68da \u0e09\u0e31\u0e19{}".format(*words)
+        pieces = shown.marked(text, frozenset(ENGLISH.asked(" ".join(words)).terms), ENGLISH)
+        assert [piece.text for piece in pieces if piece.marked] == words
+
     def test_a_long_message_is_shown_from_its_passage_on(self) -> None:
         text = "x " * 1_000 + "the berth" + " y" * 1_000
         found = shown.excerpt(hit(content=text, snippet_start=2_000, snippet_end=2_009))
