@@ -8,10 +8,11 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from memorybase import errors, telemetry, tracing, wiring
 from memorybase.operations import store_check, sweeper, vector_indexes
@@ -26,6 +27,8 @@ CHILD_POLL_SECONDS = 0.2
 RETRY_SECONDS = 10.0
 
 log = telemetry.get_logger(__name__)
+
+Result = TypeVar("Result")
 
 
 def sweep_once(settings: Settings) -> dict[str, Any]:
@@ -65,13 +68,25 @@ def sweep_for_ever(settings: Settings) -> None:
     log.info("sweeper_stopped")
 
 
-def sweep_until(stop: threading.Event, services: Services, confirm: Callable[[], None]) -> None:
-    """A pass every `sweep_seconds`, or at once while one is behind; `confirm` is called after each of its steps."""
+def sweep_until(
+    stop: threading.Event,
+    services: Services,
+    confirm: Callable[[], None],
+    now: Callable[[], float] = time.monotonic,
+) -> None:
+    """A pass every `sweep_seconds`, or at once while one is behind; `confirm` is called after each of its steps.
+
+    After a failure of the database no lease counts as expired for as long as a lease lasts: living workers renew first.
+    """
+    requeue_from = now()
     while not stop.is_set():
         _try(store_check.check_store, services)
         confirm()
-        is_behind = _try(partial(_pass, confirm=confirm), services)
-        stop.wait(0 if is_behind else services.settings.sweep_seconds)
+        leave = () if now() >= requeue_from else ("requeued",)
+        report = _try(partial(_pass, confirm=confirm, leave=leave), services)
+        if report is None or report.database_failed:
+            requeue_from = now() + services.settings.lease_seconds
+        stop.wait(0 if report is not None and report.is_behind else services.settings.sweep_seconds)
 
 
 def _index_for_ever(services: Services, stop: threading.Event) -> None:
@@ -102,15 +117,14 @@ def _build_indexes(services: Services) -> None:
         log.info("indexes_built", built=built)
 
 
-def _pass(services: Services, *, confirm: Callable[[], None]) -> bool:
-    """Whether the next pass should follow at once."""
-    report = sweeper.sweep(services, confirm)
+def _pass(services: Services, *, confirm: Callable[[], None], leave: Collection[str]) -> sweeper.SweepReport:
+    report = sweeper.sweep(services, confirm, leave=leave)
     if found := {name: value for name, value in asdict(report).items() if value}:
         log.info("swept", **found)
-    return report.is_behind
+    return report
 
 
-def _try(step: Callable[[Services], object], services: Services) -> object:
+def _try(step: Callable[[Services], Result], services: Services) -> Result | None:
     """What the step returns; None if it fails."""
     try:
         return step(services)

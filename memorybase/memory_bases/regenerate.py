@@ -191,7 +191,8 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
         base = memory_bases.lock_base(db, found.memory_base_id) if found else None
         if found is None or base is None:
             raise not_found("job", job_id)
-        locked = cursors.lock_session_progress(db, [base.id], found.session_id)
+        # Read again: a rename before the lock gave it another session id, and none comes after it.
+        locked = cursors.lock_session_progress(db, [base.id], jobs.session_of(db, job_id))
         job = jobs.lock_job(db, job_id)
         if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
             raise errors.Conflict("The job has ended", field="job_id", value=job_id)

@@ -5,7 +5,7 @@ Any number of sweeper processes may run. Every step uses short transactions of i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -74,6 +74,7 @@ class SweepReport:
     quotas_recounted: int = 0
     quota_windows_deleted: int = 0
     failed_steps: list[str] = field(default_factory=list)
+    database_failed: bool = False
 
     @property
     def is_behind(self) -> bool:
@@ -89,9 +90,11 @@ class SweepReport:
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
 
 
-def sweep(services: Services, confirm: Callable[[], object] = lambda: None) -> SweepReport:
-    """Run one pass; `confirm` is called after each step. A step that fails is named in the report; the next pass runs
-    it again."""
+def sweep(
+    services: Services, confirm: Callable[[], object] = lambda: None, *, leave: Collection[str] = ()
+) -> SweepReport:
+    """Run one pass without the steps to leave out; `confirm` is called after each step. A step that fails is named in
+    the report; the next pass runs it again."""
     report = SweepReport()
     steps: dict[str, Callable[[Services], int]] = {
         "clamped": clock_steps.clamp_timestamps,
@@ -129,11 +132,14 @@ def sweep(services: Services, confirm: Callable[[], object] = lambda: None) -> S
         "quota_windows_deleted": recount.forget_windows,
     }
     for name, step in steps.items():
+        if name in leave:
+            continue
         try:
             setattr(report, name, step(services))
         except errors.EnvironmentFailure as error:
             log.warning("sweep_step_failed", step=name, error_code=error.code)
             report.failed_steps.append(name)
+            report.database_failed |= isinstance(error, errors.DatabaseUnavailable)
         except Exception:  # a defect in one step must not block the others
             log.exception("sweep_step_broken", step=name)
             report.failed_steps.append(name)

@@ -241,6 +241,11 @@ def rescale(db: OrmSession, base_id: UUID, *, now: int, to: int, times: int, div
     )
 
 
+def session_of(db: OrmSession, job_id: UUID) -> str:
+    """The session that a job is of now; empty if there is no such job."""
+    return db.scalar(sa.select(IngestionJob.session_id).where(IngestionJob.id == job_id)) or ""
+
+
 def cancel_jobs(db: OrmSession, ids: Sequence[UUID], now: datetime, reason: str) -> None:
     """Cancel active jobs; a running worker finds its claim lost at its next check."""
     if ids:

@@ -91,11 +91,6 @@ class CountedMessage(NamedTuple):
     position: int
 
 
-class MessageAt(NamedTuple):
-    id: UUID
-    seq: int
-
-
 class MessageSize(NamedTuple):
     seq: int
     text_bytes: int
@@ -523,47 +518,19 @@ def ids_of_run(db: OrmSession, run_id: UUID) -> list[UUID]:
     return list(db.scalars(sa.select(Message.id).where(Message.run_id == run_id).order_by(Message.seq)))
 
 
-def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """How many messages and runs a session has."""
-    messages, runs = (
-        db.scalar(sa.select(sa.func.count()).where(table.flow_id == flow_id, table.session_id == session_id)) or 0
-        for table in (Message, Run)
-    )
-    return messages, runs
-
-
 def has_rows(db: OrmSession, session: AnySession) -> bool:
     """Whether a session that is marked as deleted still has messages or runs, which are deleted last."""
     which = sa.and_(Session.flow_id == session.flow_id, Session.session_id == session.session_id)
-    return db.scalar(sa.select(Session.id).where(which, _has_rows())) is not None
+    return db.scalar(sa.select(Session.id).where(which, rows_are_left())) is not None
 
 
-def sessions_in_erasure(db: OrmSession, *, limit: int = 200) -> list[tuple[UUID, str]]:
-    """(flow, session id) of sessions that are marked as deleted and still have messages or runs."""
-    found = sa.select(Session.flow_id, Session.session_id).where(Session.deleted_at.is_not(None), _has_rows())
-    return [(row[0], row[1]) for row in db.execute(found.limit(limit))]
-
-
-def _has_rows() -> sa.ColumnElement[bool]:
+def rows_are_left() -> sa.ColumnElement[bool]:
+    """Whether a session has messages or runs."""
     of_session = (
         sa.exists().where(table.flow_id == Session.flow_id, table.session_id == Session.session_id).correlate(Session)
         for table in (Message, Run)
     )
     return sa.or_(*of_session)
-
-
-def oldest_messages(db: OrmSession, session: Session, *, limit: int) -> list[MessageAt]:
-    """The first messages of a session."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    rows = db.execute(sa.select(Message.id, Message.seq).where(*mine).order_by(Message.seq).limit(limit))
-    return [MessageAt(*row) for row in rows]
-
-
-def delete_messages(db: OrmSession, session: Session, *, to_seq: int) -> None:
-    """Delete the messages of a session up to this one."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    delete = sa.delete(Message).where(*mine, Message.seq <= to_seq)
-    db.execute(delete.execution_options(synchronize_session=False))
 
 
 def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
@@ -581,10 +548,6 @@ def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
         .values(version=FactSource.version + 1)
         .execution_options(synchronize_session=False)
     )
-
-
-def deleted_sessions(db: OrmSession, *, limit: int) -> list[Session]:
-    return list(db.scalars(sa.select(Session).where(Session.deleted_at.is_not(None)).limit(limit)))
 
 
 def begin_flow_deletion(db: OrmSession, flow_id: UUID, now: datetime) -> None:

@@ -25,7 +25,7 @@ from memorybase.models import (
     Posting,
     Session,
 )
-from memorybase.queries import sessions
+from memorybase.queries import deleted_sessions
 from memorybase.read_models.search_states import FEW, RANKED, SearchState, may_be, session_state
 from memorybase.read_models.text_filter import TextFilter
 
@@ -155,7 +155,7 @@ def messages_page(
     db: OrmSession, user_id: UUID, query: MessageQuery, base: MemoryBase | None, request: PageRequest
 ) -> Found:
     conditions = _message_conditions(user_id, query, base)
-    if erasing := sessions.sessions_in_erasure(db):
+    if erasing := deleted_sessions.sessions_in_erasure(db):
         conditions.append(sa.tuple_(Message.flow_id, Message.session_id).not_in(erasing))
     # Each message has a session; with an inner join and statistics SQLite may sort the messages of every session.
     statement = sa.select(Message, Session.end_user_id, _ingested(base).label("ingested")).outerjoin(

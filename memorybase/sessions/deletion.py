@@ -11,7 +11,7 @@ from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.keyword_index import queries as postings
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
-from memorybase.queries import cursors, deleted_messages, holds, jobs, memory_bases, sessions
+from memorybase.queries import cursors, deleted_messages, deleted_sessions, holds, jobs, memory_bases, sessions
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import erasure
@@ -59,7 +59,7 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
 def finish_erasures(services: Services) -> int:
     """Delete what erasures that were cut off have left of sessions, a bounded part; of how many sessions."""
     with services.database.reading() as db:
-        unfinished = sessions.sessions_in_erasure(db, limit=ERASURES)
+        unfinished = deleted_sessions.sessions_in_erasure(db, limit=ERASURES)
     for flow_id, session_id in unfinished:
         erasure.finish(services, flow_id, session_id, pages=ERASURE_PAGES)
     return len(unfinished)
@@ -69,7 +69,7 @@ def remove_deleted_sessions(services: Services) -> int:
     """Remove the rows of deleted sessions whose stores are repaired; how many sessions. Node memory in objects is
     deleted first: as long as that fails, the row stays and the next pass tries again."""
     with services.database.reading() as db:
-        deleted = [(s.flow_id, s.session_id) for s in sessions.deleted_sessions(db, limit=200)]
+        deleted = deleted_sessions.removable_sessions(db, limit=200)
     return sum(
         erase(services, flow_id, session_id) and _remove_session(services, flow_id, session_id)
         for flow_id, session_id in deleted

@@ -23,6 +23,7 @@ from memorybase.models import Distillation, Fact, MessageChange, NodeExecution, 
 from memorybase.queries import (
     cursors,
     deleted_messages,
+    deleted_sessions,
     ledger,
     memory_bases,
     memory_uses,
@@ -112,7 +113,7 @@ def finish(services: Services, flow_id: UUID, session_id: str, *, pages: int | N
 def _counted(db: OrmSession, session: Session, *, pending_repairs: int) -> Erasure:
     flow_id, session_id = session.flow_id, session.session_id
     executions, contexts = node_executions.count_of_session(db, flow_id, session_id)
-    messages, runs = sessions.count_of_session(db, flow_id, session_id)
+    messages, runs = deleted_sessions.count_of_session(db, flow_id, session_id)
     return Erasure(
         sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
         memory_uses=memory_uses.count_of_session(db, flow_id, session_id),
@@ -169,11 +170,11 @@ def _delete_page(db: OrmSession, session: Session) -> int:
 
 def _delete_messages(db: OrmSession, session: Session, *, limit: int) -> int:
     """Delete the oldest messages of the session with their entries in the keyword index; how many."""
-    found = sessions.oldest_messages(db, session, limit=limit)
+    found = deleted_sessions.oldest_messages(db, session, limit=limit)
     if found:
         last = found[-1].seq
         memory_uses.redact_uses(db, session.flow_id, [each.id for each in found])
         deleted_messages.remember_messages(db, session, to_seq=last)
         postings.remove_positions(db, session, found[0].seq, last)
-        sessions.delete_messages(db, session, to_seq=last)
+        deleted_sessions.delete_messages(db, session, to_seq=last)
     return len(found)

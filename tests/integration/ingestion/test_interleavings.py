@@ -668,6 +668,31 @@ class _Waits(threading.Event):
         return self.is_set()
 
 
+def test_after_an_outage_of_the_database_living_workers_renew_before_leases_count_as_expired(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[bool] = []
+    stop = threading.Event()
+    moments = iter([0.0, 0.0, 1.0, 2.0, 2.0 + world.services.settings.lease_seconds])  # start, pass, failure, 2 passes
+
+    def requeue(_: Any) -> int:
+        passes.append(True)
+        if len(passes) == 1:
+            raise errors.DatabaseUnavailable
+        return 0
+
+    def wait(_: float) -> bool:
+        passes.append(False)
+        if len(passes) == 5:
+            stop.set()
+        return stop.is_set()
+
+    monkeypatch.setattr(recovery, "requeue_expired", requeue)
+    monkeypatch.setattr(stop, "wait", wait)
+    sweep_until(stop, world.services, lambda: None, now=lambda: next(moments))
+    assert passes == [True, False, False, True, False]
+
+
 def test_passes_follow_at_once_while_sessions_wait_for_their_jobs(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -680,6 +705,6 @@ def test_passes_follow_at_once_while_sessions_wait_for_their_jobs(
     stop = _Waits()
     sweep_until(stop, world.services, lambda: confirmed.append(None))
     assert stop.seconds == [0, 0, world.services.settings.sweep_seconds]
-    steps = len(dataclasses.fields(SweepReport)) - 1  # without the list of those that failed
+    steps = len(dataclasses.fields(SweepReport)) - 2  # without what failed
     assert len(confirmed) == 3 * (1 + steps)
     assert len(world.active_jobs(base)) == 5
