@@ -90,11 +90,6 @@ class CountedMessage(NamedTuple):
     position: int
 
 
-class MessageAt(NamedTuple):
-    id: UUID
-    seq: int
-
-
 class MessageSize(NamedTuple):
     seq: int
     text_bytes: int
@@ -545,11 +540,11 @@ def _has_rows() -> sa.ColumnElement[bool]:
     return sa.or_(*of_session)
 
 
-def oldest_messages(db: OrmSession, session: Session, *, limit: int) -> list[MessageAt]:
-    """The first messages of a session."""
+def oldest_messages(db: OrmSession, session: Session, *, limit: int) -> list[tuple[UUID, int]]:
+    """(id, seq) of the first messages of a session."""
     mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
     rows = db.execute(sa.select(Message.id, Message.seq).where(*mine).order_by(Message.seq).limit(limit))
-    return [MessageAt(*row) for row in rows]
+    return [(row[0], row[1]) for row in rows]
 
 
 def delete_messages(db: OrmSession, session: Session, *, to_seq: int) -> None:
