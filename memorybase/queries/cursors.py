@@ -170,7 +170,8 @@ def _new_rows(
     values: dict[str, Any] = {
         "id": new_id(db), "memory_base_id": sa.literal(base.id, Progress.memory_base_id.type),
         "generation": sa.literal(written(base)), "flow_id": found.flow_id, "session_id": found.session_id,
-        "start_seq": found.start, "cursor_seq": found.start, "target_seq": found.last_seq if is_due else found.start, "build_seq": zero,
+        "start_seq": found.start, "cursor_seq": found.start,
+        "target_seq": found.last_seq if is_due else found.start, "build_seq": zero,
         "total_processed": zero, "total_chunks": zero, "epoch": zero, "dirty": zero, "repaired": zero,
         "idle_due_at": sa.literal(idle_due_at, Progress.idle_due_at.type),
     }  # fmt: skip
