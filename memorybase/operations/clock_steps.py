@@ -39,6 +39,7 @@ from memorybase.models import (
     MemoryUse,
     PlannedBaseDeletion,
     PlannedDeletion,
+    Preparation,
     QuotaCounter,
     RestorableMessage,
     SessionProgress,
@@ -107,6 +108,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(IngestionJob.created_at, only=IS_ACTIVE)
     yield Limit(IngestionJob.started_at, only=IS_ACTIVE)
     yield Limit(Generation.retired_at)
+    yield Limit(Preparation.started_at)
     yield Limit(MemoryBase.mismatch_checked_at)
     yield Limit(MemoryBase.compare_at, consistency.LONGEST_PAUSE, becomes=NOW)
     yield Limit(DeletedMessage.expires_at, LATE_WRITE)

@@ -129,11 +129,11 @@ def set_targets(
     """Move the targets of these sessions to their last messages. The caller has locked the sessions. New rows start
     after what was captured until `skipped_before`."""
     copy_to_build(db, base, session_ids)
-    new = _new_rows(db, base, session_ids, skipped_before=skipped_before, is_due=True)
+    new = _new_rows(db, base, session_ids, skipped_before=skipped_before, is_due=True, idle_due_at=idle_due_at)
     last = new.excluded.target_seq
     changes = {
         "target_seq": sa.case((last > Progress.target_seq, last), else_=Progress.target_seq),
-        "idle_due_at": sa.literal(idle_due_at, Progress.idle_due_at.type),
+        "idle_due_at": new.excluded.idle_due_at,
     }
     db.execute(new.on_conflict_do_update(index_elements=_UNIQUE, set_=changes))
 
@@ -146,6 +146,7 @@ def _new_rows(
     start_seq: int = 0,
     skipped_before: datetime | None = None,
     is_due: bool = False,
+    idle_due_at: datetime | None = None,
 ) -> postgresql.Insert:
     """An INSERT of rows for these sessions; with `is_due` with the target at the last message."""
     starts = [
@@ -163,13 +164,20 @@ def _new_rows(
         last = sa.func.coalesce(each.where(*of_session).correlate(Session).scalar_subquery(), 0)
         start = sa.case((last > start, last), else_=start)
     wanted = (Session.flow_id == base.flow_id, Session.session_id.in_(session_ids))
-    found = sa.select(Session.session_id, Session.last_seq, start.label("start")).where(*wanted).subquery().c
+    found = (
+        sa.select(Session.flow_id, Session.session_id, Session.last_seq, start.label("start"))
+        .where(*wanted)
+        .subquery()
+        .c
+    )
     zero = sa.literal(0)
     values: dict[str, Any] = {
-        "id": new_id(db), "memory_base_id": sa.literal(base.id), "generation": sa.literal(written(base)),
-        "flow_id": sa.literal(base.flow_id), "session_id": found.session_id, "start_seq": found.start,
-        "cursor_seq": found.start, "target_seq": found.last_seq if is_due else found.start, "build_seq": zero,
+        "id": new_id(db), "memory_base_id": sa.literal(base.id, Progress.memory_base_id.type),
+        "generation": sa.literal(written(base)), "flow_id": found.flow_id, "session_id": found.session_id,
+        "start_seq": found.start, "cursor_seq": found.start,
+        "target_seq": found.last_seq if is_due else found.start, "build_seq": zero,
         "total_processed": zero, "total_chunks": zero, "epoch": zero, "dirty": zero, "repaired": zero,
+        "idle_due_at": sa.literal(idle_due_at, Progress.idle_due_at.type),
     }  # fmt: skip
     return insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(sa.true()))
 

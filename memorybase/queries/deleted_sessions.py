@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -11,11 +10,6 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.models import MemoryBase, Message, Run, Session
 from memorybase.models import SessionProgress as Progress
 from memorybase.queries import cursors, sessions
-
-
-class MessageAt(NamedTuple):
-    id: UUID
-    seq: int
 
 
 def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
@@ -35,11 +29,11 @@ def sessions_in_erasure(db: OrmSession, *, limit: int = 200) -> list[tuple[UUID,
     return [(row[0], row[1]) for row in db.execute(found.limit(limit))]
 
 
-def oldest_messages(db: OrmSession, session: Session, *, limit: int) -> list[MessageAt]:
-    """The first messages of a session."""
+def oldest_messages(db: OrmSession, session: Session, *, limit: int) -> list[tuple[UUID, int]]:
+    """(id, seq) of the first messages of a session."""
     mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
     rows = db.execute(sa.select(Message.id, Message.seq).where(*mine).order_by(Message.seq).limit(limit))
-    return [MessageAt(*row) for row in rows]
+    return [(row[0], row[1]) for row in rows]
 
 
 def delete_messages(db: OrmSession, session: Session, *, to_seq: int) -> None:

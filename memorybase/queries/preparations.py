@@ -60,7 +60,10 @@ def sessions_after(db: OrmSession, flow_id: UUID, preparation: Preparation, *, l
     """The sessions of the flow that come next. A rename changes nothing of their order."""
     found = sa.select(Session.id, Session.created_at).where(Session.flow_id == flow_id)
     if preparation.after_created_at is not None:
-        done = (sa.literal(preparation.after_created_at, Session.created_at.type), sa.literal(preparation.after_id))
+        done = (
+            sa.literal(preparation.after_created_at, Session.created_at.type),
+            sa.literal(preparation.after_id, Session.id.type),
+        )
         found = found.where(sa.tuple_(Session.created_at, Session.id) > sa.tuple_(*done))
     rows = db.execute(found.order_by(Session.created_at, Session.id).limit(limit))
     return [SessionOfPage(*row) for row in rows]

@@ -172,9 +172,9 @@ def _delete_messages(db: OrmSession, session: Session, *, limit: int) -> int:
     """Delete the oldest messages of the session with their entries in the keyword index; how many."""
     found = deleted_sessions.oldest_messages(db, session, limit=limit)
     if found:
-        last = found[-1].seq
-        memory_uses.redact_uses(db, session.flow_id, [each.id for each in found])
+        first, last = found[0][1], found[-1][1]
+        memory_uses.redact_uses(db, session.flow_id, [message_id for message_id, _ in found])
         deleted_messages.remember_messages(db, session, to_seq=last)
-        postings.remove_positions(db, session, found[0].seq, last)
+        postings.remove_positions(db, session, first, last)
         deleted_sessions.delete_messages(db, session, to_seq=last)
     return len(found)

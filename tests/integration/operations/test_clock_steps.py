@@ -31,6 +31,8 @@ from memorybase.models import (
     MemoryUse,
     PlannedBaseDeletion,
     PlannedDeletion,
+    Preparation,
+    PreparationKind,
     QuotaCounter,
     RestorableMessage,
     Session,
@@ -51,6 +53,7 @@ UNLIMITED = {
     "only shown, listed or used as an age, which is at least 0": {
         "users.created_at", "api_keys.created_at", "web_tickets.created_at", "flows.created_at", "runs.created_at",
         "sessions.created_at", "memory_bases.created_at", "generations.created_at", "knowledge_bases.created_at",
+        "preparations.after_created_at",
         "documents.created_at", "chat_memories.created_at", "chat_memories.updated_at", "chats.created_at",
         "chats.updated_at", "chat_records.created_at", "summaries.created_at", "summaries.updated_at",
         "dead_letters.created_at", "dead_letters.updated_at", "ledger.ingested_at", "session_progress.last_sync_at",
@@ -125,6 +128,9 @@ def test_every_limited_timestamp_is_moved_back(world: World) -> None:
     world.say("s", "a")
     _rows_of_every_table(world)
     with world.services.database.transaction() as db:
+        waiting = {"memory_base_id": base, "generation": 1, "kind": PreparationKind.HISTORY}
+        db.add(Preparation(**waiting, started_at=clock.now(db)))
+        db.flush()
         far = clock.now(db) + timedelta(days=1_000)
         for limit in limited(world):
             db.execute(sa.update(limit.column.class_).values({limit.column.key: far}))
@@ -133,7 +139,8 @@ def test_every_limited_timestamp_is_moved_back(world: World) -> None:
         now = clock.now(db)
         for limit in limited(world):
             latest = sa.select(sa.func.max(limit.column)).where(limit.only if limit.only is not None else sa.true())
-            assert db.scalar(latest) <= now + limit.ahead + clock_steps.SLACK, limit.column
+            # The pass has done what was to be prepared.
+            assert (db.scalar(latest) or now) <= now + limit.ahead + clock_steps.SLACK, limit.column
     assert world.active_jobs(base)
 
 
