@@ -185,7 +185,7 @@ def _compare_expected(
 
 def _page_of_sessions(services: Services, base: MemoryBase, after: UUID | None) -> dict[UUID, int]:
     with services.database.reading() as db:
-        return cursors.chunks_by_session(db, base.id, base.serving, after=after, limit=SESSION_PAGE)
+        return ledger.chunks_by_session(db, base.id, base.serving, after=after, limit=SESSION_PAGE)
 
 
 def _missing_of_session(services: Services, base: MemoryBase, ref: CollectionRef, row: UUID) -> set[str]:

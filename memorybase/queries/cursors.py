@@ -581,18 +581,6 @@ def chunks_of_generation(db: OrmSession, base_id: UUID, generation: int) -> int:
     return int(total or 0)
 
 
-def chunks_by_session(
-    db: OrmSession, base_id: UUID, generation: int, *, after: UUID | None, limit: int
-) -> dict[UUID, int]:
-    """The generation's next session rows by id, each with the chunks that it must have."""
-    page = sa.select(Progress.id, Progress.total_chunks).where(
-        Progress.memory_base_id == base_id, Progress.generation == generation
-    )
-    if after is not None:
-        page = page.where(Progress.id > after)
-    return {row.id: row.total_chunks for row in db.execute(page.order_by(Progress.id).limit(limit))}
-
-
 def delete_progress_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> None:
     """Delete the session's rows in every generation, with their jobs, ledger entries and dead letters."""
     db.execute(sa.delete(Progress).where(Progress.flow_id == flow_id, Progress.session_id == session_id))

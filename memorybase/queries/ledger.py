@@ -202,6 +202,18 @@ def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
     )
 
 
+def chunks_by_session(
+    db: OrmSession, base_id: UUID, generation: int, *, after: UUID | None, limit: int
+) -> dict[UUID, int]:
+    """The generation's next session rows by id, each with the chunks that it must have."""
+    page = sa.select(SessionProgress.id, SessionProgress.total_chunks).where(
+        SessionProgress.memory_base_id == base_id, SessionProgress.generation == generation
+    )
+    if after is not None:
+        page = page.where(SessionProgress.id > after)
+    return {row.id: row.total_chunks for row in db.execute(page.order_by(SessionProgress.id).limit(limit))}
+
+
 def held_chunks(
     db: OrmSession, base_id: UUID, generation: int, message_ids: Collection[UUID]
 ) -> dict[tuple[UUID, int, int], UUID]:

@@ -4335,7 +4335,10 @@ export interface components {
              * @description Duration of the search in milliseconds.
              */
             took_ms: number;
-            /** Warnings */
+            /**
+             * Warnings
+             * @description If only the end of the query was searched for.
+             */
             warnings?: components["schemas"]["Caveat"][];
         };
         /**
@@ -5034,7 +5037,10 @@ export interface components {
              * @description The facts.
              */
             facts: components["schemas"]["FactHit"][];
-            /** Warnings */
+            /**
+             * Warnings
+             * @description If only the end of the query was searched for.
+             */
             warnings?: components["schemas"]["Caveat"][];
         };
         /**
@@ -10203,7 +10209,7 @@ export interface components {
             facts?: components["schemas"]["FactHit"][];
             /**
              * Warnings
-             * @description Why nothing was found, if nothing can be.
+             * @description Why nothing was found, if nothing can be; and if only the end of the query was searched for.
              */
             warnings?: components["schemas"]["Caveat"][];
         };

@@ -68,6 +68,7 @@ UNLIMITED = {
         "standing_statements.said_at", "standing_statements.changed_at",
     },
     "chosen by the caller": {"api_keys.expires_at", "sessions.expires_at"},
+    "a place in the order of sessions": {"preparations.after_created_at"},
     "only whether it is set counts": {
         "api_keys.revoked_at", "flows.deleting_at", "sessions.deleted_at", "memory_bases.deleting_at",
         "knowledge_bases.deleting_at", "heartbeats.drain_requested_at", "heartbeats.draining_at",

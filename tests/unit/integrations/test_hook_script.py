@@ -8,7 +8,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -99,7 +101,7 @@ def test_the_answer_of_a_stop_is_awaited_although_a_later_event_names_none(
     write(transcript, "I look.")
     for said in ("Late", ""):  # the turn's end, and at once the session's
         hook.spool(configured(tmp_path), event_of(transcript, said))
-    monkeypatch.setattr(hook.time, "sleep", lambda _: write(transcript, "Late"))
+    monkeypatch.setattr(hook, "time", SimpleNamespace(**vars(time) | {"sleep": lambda _: write(transcript, "Late")}))
     hook.drain(configured(tmp_path))
 
     assert [message["content"] for part in posted for message in part] == ["I look.", "Late"]

@@ -832,6 +832,7 @@ class DocumentAnswer(Answer):
     took_ms: float
     """Duration of the search in milliseconds."""
     warnings: list[Caveat] = Field(default_factory=list)
+    """If only the end of the query was searched for."""
 
 
 class DocumentBody(TypedDict):
@@ -1083,6 +1084,7 @@ class FactsFound(Answer):
     facts: list[FactHit]
     """The facts."""
     warnings: list[Caveat] = Field(default_factory=list)
+    """If only the end of the query was searched for."""
 
 
 class Fix(Answer):
@@ -3001,7 +3003,7 @@ class SearchAnswer(Answer):
     those of messages.
     """
     warnings: list[Caveat] = Field(default_factory=list)
-    """Why nothing was found, if nothing can be."""
+    """Why nothing was found, if nothing can be; and if only the end of the query was searched for."""
 
 
 class SessionView(Answer):
