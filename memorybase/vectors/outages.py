@@ -29,6 +29,7 @@ class GuardedServer:
         self._lock = threading.Lock()
         self._answered_at: float | None = None
         self._is_away = False
+        self._found: dict[str, Any] = {}  # by the ping that failed, such as the status
         self._closed = threading.Event()
 
     @contextmanager
@@ -49,7 +50,7 @@ class GuardedServer:
         if not self._is_away and quiet:
             self._ping()
         if self._is_away:
-            raise VectorStoreUnavailable(f"{self.name} does not answer", server=self.name)
+            raise VectorStoreUnavailable(f"{self.name} does not answer", **self._found, server=self.name)
 
     def close(self) -> None:
         """Stop to ping. A later call pings again."""
@@ -61,7 +62,8 @@ class GuardedServer:
     def _ping(self) -> bool:
         try:
             self.store.ping()
-        except VectorStoreUnavailable:
+        except VectorStoreUnavailable as error:
+            self._found = {name: value for name, value in error.details.items() if name != "server"}
             self._away()
             return False
         self._answered_at = time.monotonic()

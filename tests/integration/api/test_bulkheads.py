@@ -171,7 +171,7 @@ def test_each_operation_of_a_class_exists() -> None:
                   for operation in path.values()}  # fmt: skip
     assert set(admission._WORK) <= operations
     assert admission.work_of("list_sessions", {"GET"}) is Work.READ
-    assert admission.work_of("delete_flow", {"DELETE"}) is Work.CHANGE
+    assert admission.work_of("delete_session", {"DELETE"}) is Work.CHANGE
 
 
 def test_a_key_that_imports_leaves_changes_and_imports_to_others(
