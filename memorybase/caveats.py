@@ -39,6 +39,6 @@ def kept(name: str, value: object) -> Caveat:
 
 
 def query_cut(query: str, limit: int) -> list[Caveat]:
-    """Of a query of which only the end is searched for."""
+    """A warning if the query is longer than the limit: only its end is searched for."""
     text = f"The query has more than {limit} characters: its last {limit} were searched for."
     return [Caveat("query_cut", text)] if len(query) > limit else []

@@ -78,7 +78,7 @@ def _begin_span(job: JobRow, began: int) -> tracing.Span | None:
 def _still_matches(base: SharedBase, progress: ProgressRow, job: JobRow) -> bool:
     if progress.cursor_seq != job.from_seq or progress.generation not in (base.serving, base.building):
         return False
-    return job.kind == JobKind.REPAIR or progress.generation == scheduler.write_generation(base)
+    return job.kind == JobKind.REPAIR or progress.generation == cursors.write_generation(base)
 
 
 ClaimKey = tuple[UUID, int]  # job and epoch

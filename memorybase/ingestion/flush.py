@@ -145,7 +145,7 @@ def _sessions_to_flush(services: Services, base_id: UUID, after: str, size: int)
         base = memory_bases.fetch_any_base(db, base_id)
         if base is None:
             return []
-        generation = memory_bases.fetch_generation(db, base_id, scheduler.write_generation(base))
+        generation = memory_bases.fetch_generation(db, base_id, cursors.write_generation(base))
         return cursors.sessions_to_flush(db, base, generation, after=after, limit=size)
 
 

@@ -36,14 +36,9 @@ class JobRange(NamedTuple):
     total: int
 
 
-def write_generation(base: AnyBase) -> int:
-    """The generation that ingestion writes to: the build while there is one."""
-    return cursors.written(base)
-
-
 def write_row(base: AnyBase, rows: Iterable[Row]) -> Row | None:
     """The session's row in that generation."""
-    generation = write_generation(base)
+    generation = cursors.write_generation(base)
     return next((row for row in rows if row.memory_base_id == base.id and row.generation == generation), None)
 
 
@@ -88,7 +83,7 @@ def schedule_next(
 
 def schedule_sessions(db: OrmSession, services: Services, base: AnyBase, now: datetime) -> list[JobRow]:
     """Schedule the first sessions of a base that has just got rows with pending messages; the sweeper does the rest."""
-    pending = cursors.sessions_behind(db, base.id, write_generation(base), limit=SESSIONS_SCHEDULED_AT_ONCE)
+    pending = cursors.sessions_behind(db, base.id, cursors.write_generation(base), limit=SESSIONS_SCHEDULED_AT_ONCE)
     return [job for row in pending if (job := schedule_next(db, services, base, [row], now))]
 
 
@@ -233,7 +228,7 @@ def mark_edited(
 def has_pending(db: OrmSession, base: AnyBase, session: Session, locked: Sequence[ProgressRow]) -> bool:
     """Whether messages of the session are pending; `locked`: its rows."""
     progress = write_row(base, locked)
-    generation = memory_bases.projection(db, base, write_generation(base))
+    generation = memory_bases.projection(db, base, cursors.write_generation(base))
     pending = sessions.count_counted(
         db,
         flow_id=session.flow_id,

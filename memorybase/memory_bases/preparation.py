@@ -87,7 +87,7 @@ def _steps(
 
 def _make_due(db: OrmSession, base: AnyBase, now: datetime, session_ids: Sequence[str]) -> None:
     """Let the whole history of these sessions be ingested, without what the memory base would forget."""
-    generation = memory_bases.projection(db, base, cursors.written(base))
+    generation = memory_bases.projection(db, base, cursors.write_generation(base))
     days = memory_bases.retain_days_of(db, base.id)
     counted = sessions.with_counted(db, base.flow_id, session_ids, generation.capture)
     # For the messages of a capture that ran beside the creation and did not see the memory base.

@@ -105,7 +105,7 @@ _COMPARE_AND_ADVANCE = (
 )
 
 
-def written(base: AnyBase) -> int:
+def write_generation(base: AnyBase) -> int:
     """The generation that ingestion writes to: the build while there is one."""
     return base.serving if base.building is None else base.building
 
@@ -173,7 +173,7 @@ def _new_rows(
     zero = sa.literal(0)
     values: dict[str, Any] = {
         "id": new_id(db), "memory_base_id": sa.literal(base.id, Progress.memory_base_id.type),
-        "generation": sa.literal(written(base)), "flow_id": found.flow_id, "session_id": found.session_id,
+        "generation": sa.literal(write_generation(base)), "flow_id": found.flow_id, "session_id": found.session_id,
         "start_seq": found.start, "cursor_seq": found.start,
         "target_seq": found.last_seq if is_due else found.start, "build_seq": zero,
         "total_processed": zero, "total_chunks": zero, "epoch": zero, "dirty": zero, "repaired": zero,
@@ -198,7 +198,7 @@ def copy_to_build(db: OrmSession, base: AnyBase, session_ids: Sequence[str]) -> 
 def move_pending(db: OrmSession, base: AnyBase, abandoned: int, session_ids: Sequence[str]) -> None:
     """Move the pending work of these sessions from an abandoned build to the generation that is written to."""
     copy_to_build(db, base, session_ids)
-    copied = _copy(db, base, abandoned, written(base), session_ids,
+    copied = _copy(db, base, abandoned, write_generation(base), session_ids,
                    target_seq=Progress.target_seq, build_seq=sa.literal(0))  # fmt: skip
     pending, idle_due_at = copied.excluded.target_seq, copied.excluded.idle_due_at
     is_later = pending > Progress.target_seq
@@ -539,7 +539,7 @@ def recheck_idle_sessions(db: OrmSession, base: AnyBase, now: datetime, session_
         .join(Session, sa.and_(Session.flow_id == Progress.flow_id, Session.session_id == Progress.session_id))
         .where(
             Progress.memory_base_id == base.id,
-            Progress.generation.in_([base.serving, written(base)]),
+            Progress.generation.in_([base.serving, write_generation(base)]),
             Progress.session_id.in_(session_ids),
             Progress.cursor_seq < Session.last_seq,
         )
