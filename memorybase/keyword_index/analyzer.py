@@ -94,7 +94,7 @@ class Traits(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A message as it is indexed. `length` counts all terms, also those beyond MAX_TERMS."""
+    """A message as it is indexed. `length` counts all terms, also those beyond MAX_TERMS; 0 if nothing finds it."""
 
     counts: dict[str, int]
     length: int
@@ -201,7 +201,8 @@ class Analyzer:
         for term in self.stems([*self._parts(text, folded), *self._names(text, inside)]):
             if len(counted) < MAX_TERMS:
                 counted.setdefault(term, 1)
-        length = self._length(folded, terms)
+        # Names that are stop words are no terms: a message of such a name alone has the length of what finds it.
+        length = self._length(folded, terms) or len(counted)
         if self.language != ENGLISH:
             return Document(counted, length, self._traits(text, folded), self.label, spoken=self._spoken)
         traits = traits_of(text)

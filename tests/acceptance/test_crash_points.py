@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
+import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.gates import Change
 from harness.pieces import PATIENCE, Topology, topology
 
-from memorybase.models import JobState
+from memorybase import ids
+from memorybase.memory_bases import preparation
+from memorybase.models import JobState, Message
+from memorybase.sessions import erasure
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +38,12 @@ def stack(
     ) as built:  # fmt: skip
         built.start(built.api, built.sweeper, built.worker)
         yield built
+
+
+def messages_of(stack: Topology, flow: str) -> int:
+    rows = sa.select(sa.func.count()).where(Message.flow_id == ids.flow_id(stack.world.user_id, flow))
+    with stack.services.database.reading() as db:
+        return db.scalar(rows) or 0
 
 
 def test_a_worker_killed_at_a_named_point_loses_and_doubles_nothing(stack: Topology) -> None:
@@ -75,3 +87,43 @@ def test_a_worker_killed_just_after_the_commit_of_the_advance_does_nothing_twice
     stack.wait_until_ingested(base, 40)
     stack.assert_exact(base, 40)
     assert [job.attempts for job in stack.jobs(base) if job.kind == "ingest"] == [1, 1]
+
+
+def test_a_deletion_killed_between_two_pages_is_finished_by_the_sweeper(stack: Topology) -> None:
+    count = erasure.PAGE + 20
+    base = stack.base("deleted", threshold=count)
+    stack.capture(*(f"note {n} is about the harbour" for n in range(count)), flow="deleted")
+    stack.wait_until_ingested(base, count)
+    second_page = Change("messages", f"OLD.seq = {count}", event="DELETE")
+    with ThreadPoolExecutor(1) as caller, stack.gate(second_page) as held:
+        call = caller.submit(stack.call, "DELETE", "/sessions?flow_id=deleted&session_id=s")
+        wait_until(held.reached, PATIENCE, "the second page is being deleted")
+        stack.sweeper.kill()
+        stack.api.kill()
+        assert isinstance(call.exception(PATIENCE), httpx.TransportError)
+    assert 0 < messages_of(stack, "deleted") < count
+
+    stack.start(stack.api, stack.sweeper)
+
+    wait_until(lambda: not messages_of(stack, "deleted"), PATIENCE, "the sweeper has deleted the rest")
+    wait_until(lambda: not stack.stored(base), PATIENCE, "the repair has removed the chunks")
+    stack.capture("a note after the deletion", flow="deleted")
+    assert messages_of(stack, "deleted") == 1
+
+
+def test_a_preparation_killed_in_its_second_page_does_each_session_once(stack: Topology) -> None:
+    count = preparation.PAGE + 20
+    stack.call("PUT", "/flows/prepared", 201, json={"name": "prepared"})
+    for number in range(count):
+        stack.capture("a note about the harbour", session=f"s{number}", flow="prepared")
+    with stack.gate(Change("preparations", "OLD.after_id IS NOT NULL", event="DELETE")) as held:
+        base = stack.base("prepared", start="all")
+        wait_until(held.reached, PATIENCE, "the sweeper does the second page")
+        assert stack.status(base)["status"] == "preparing"
+        stack.sweeper.kill()
+    assert stack.status(base)["status"] == "preparing"
+
+    stack.sweeper.start()
+
+    stack.wait_until_ingested(base, count)
+    stack.assert_exact(base, count)

@@ -1,4 +1,5 @@
-"""The faults that the doubles can simulate; their contracts are in tests/contract."""
+"""The faults that the doubles can simulate (their contracts are in tests/contract), and what the search for faults
+looks at."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from harness.chaos.invariants import OF_A_BASE
 from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from memorybase.errors import (
     TextRejected,
     VectorStoreUnavailable,
 )
+from memorybase.models import Base
 from memorybase.services import JobMessage
 from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors.store import CollectionRef, VectorRecord
@@ -250,3 +253,9 @@ class TestFakeEmbedders:
 def test_unit_tests_have_no_network() -> None:
     with socket.socket() as connection, pytest.raises(AssertionError, match="opened a connection"):
         connection.connect(("127.0.0.1", 9))
+
+
+def test_the_search_for_faults_looks_at_every_table_of_a_memory_base() -> None:
+    tables = {name for name, table in Base.metadata.tables.items() if "memory_base_id" in table.columns}
+    outliving = {"retention_passes"}  # receipts of what was deleted
+    assert OF_A_BASE.keys() == (tables - outliving) | {"memory_bases"}

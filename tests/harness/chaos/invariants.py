@@ -38,6 +38,7 @@ from memorybase.models import (
     MemoryMap,
     Message,
     PlannedBaseDeletion,
+    Preparation,
     Session,
     SessionProgress,
     TokenVectors,
@@ -67,6 +68,7 @@ OF_A_BASE = {
     "memory_maps": MemoryMap.memory_base_id,
     "map_points": MapPoint.memory_base_id,
     "planned_base_deletions": PlannedBaseDeletion.memory_base_id,
+    "preparations": Preparation.memory_base_id,
 }
 
 
@@ -215,6 +217,7 @@ def unrest(database: Database) -> list[str]:
         ),
         "leases": sa.select(row.id).where(row.lease_until.is_not(None)),
         "builds": sa.select(base.id).where(base.building.is_not(None)),
+        "preparations": sa.select(Preparation.memory_base_id),
         "deletions": sa.select(base.id).where(base.deleting_at.is_not(None)),
         "retired generations": sa.select(generation.collection_id).where(
             # Without a time its collection is dropped already.

@@ -116,7 +116,7 @@ def forms(has: Things) -> list[Form]:
         Form("/messages/undo", {}, urlencode({"batch": has.batch}), per_item=True),
         Form("/messages/purge", {"ids": has.deleted}, per_item=True),
         Form("/person/erase", {}, urlencode({"id": has.name})),
-        Form("/playground/label", label, texts=("q",)),
+        Form("/playground/label", label),
         Form("/playground/save", {"memory": has.base, "here": "/playground?q=x&w.words=2"}),
         Form("/playground/undo", {}, urlencode({"memory": has.base, "here": "/playground"})),
         Form("/run/ingest", {"flow": has.flow, "run_id": f"{has.name}-run", "memory": has.base}),

@@ -535,10 +535,8 @@ def _imported(node: ast.AST) -> list[str]:
 
 
 @each_row(("kind", "name"), [(RECALL, "recall"), (REMEMBER, "remember")])
-def test_the_template_has_the_components_as_they_are(kind: str, name: str) -> None:
+def test_the_template_has_the_inputs_of_the_components(kind: str, name: str) -> None:
     node = node_of(template(), kind)
-    code = (CLIENT / f"{name}.py").read_text(encoding="utf-8")
-    assert node["code"]["value"] == code, "run clients/langflow/template.py in .venv-langflow; see its docstring"
     with stand_in() as runtime:
         request = Request("", {}, {}, {})
         declared = {each.name: each for each in runtime.component(name, request, {}).inputs}

@@ -31,6 +31,7 @@ from memorybase.search.bands import MIN_SCORE
 
 ROOT = Path(__file__).parents[3]
 PROJECT = ROOT / "clients" / "python"
+LANGFLOW = ROOT / "clients" / "langflow"
 RELEASED = Path(__file__).parents[1] / "api" / "released"
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = {
@@ -55,6 +56,15 @@ def generate() -> ModuleType:
 def test_the_generated_files_are_up_to_date(generate: ModuleType) -> None:
     stale = [name for name, source in generate.generated().items() if (generate.PACKAGE / name).read_text() != source]
     assert stale == [], "run: python clients/python/generate.py"
+
+
+def test_the_template_of_langflow_has_the_components_as_they_are() -> None:
+    template = json.loads((LANGFLOW / "memory-chat.json").read_text(encoding="utf-8"))
+    held = [node["data"]["node"]["template"].get("code", {}).get("value") for node in template["data"]["nodes"]]
+    stale = [
+        name for name in ("recall", "remember") if (LANGFLOW / f"{name}.py").read_text(encoding="utf-8") not in held
+    ]
+    assert stale == [], "run clients/langflow/template.py; see its docstring"
 
 
 def test_every_operation_has_a_method_with_its_arguments(generate: ModuleType, subtests: pytest.Subtests) -> None:

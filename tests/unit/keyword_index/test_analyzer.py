@@ -50,6 +50,14 @@ def test_each_language_has_its_stemmer_and_none_has_no_stemmer() -> None:
     assert analyzer("none").terms("The Houses") == ["the", "houses"]
 
 
+def test_a_document_that_a_word_finds_has_a_length() -> None:
+    """Deletion takes what has a length out of the session's counts."""
+    texts = ["The cats were running", "what did you do", "Will!", "I saw Will", "\U0001f600 ?!", "", "it_is", "TheyAre"]
+    for each in (ENGLISH, analyzer("german"), analyzer("none")):
+        found = [(text, each.document(text)) for text in texts]
+        assert [text for text, document in found if bool(document.counts) != bool(document.length)] == [], each.language
+
+
 def test_a_document_counts_terms_up_to_the_bounds() -> None:
     document = ENGLISH.document("tea tea cake " + "sugar " * 300)
     assert document.counts == {"tea": 2, "cake": 1, "sugar": MAX_COUNT}
