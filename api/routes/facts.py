@@ -15,6 +15,7 @@ from memorybase.facts import manage
 from memorybase.facts.manage import DistillationView, FactView
 from memorybase.facts.queries import FactState
 from memorybase.facts.recall import FactQuery
+from memorybase.memory_bases import manage as memory_bases
 
 router = keyed_router("facts")
 
@@ -31,7 +32,9 @@ def set_distillation(
 ) -> DistillationView:
     """Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and derives
     facts. Off: nothing more is read; facts stay until they are deleted."""
-    return manage.set_distillation(services, caller.user_id, memory_base_id, enabled=body.enabled, start=body.start)
+    return memory_bases.set_distillation(
+        services, caller.user_id, memory_base_id, enabled=body.enabled, start=body.start
+    )
 
 
 @router.get("/memories/{memory_base_id}/facts")

@@ -1,4 +1,4 @@
-"""Turn distillation on and off for a memory base; its state; list and delete its facts."""
+"""The state of a memory base's distillation; list and delete its facts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.database import clock, engine
+from memorybase.database import clock
 from memorybase.database.paging import Page, PageRequest
 from memorybase.facts import queries, usage
 from memorybase.facts.queries import FactState
 from memorybase.facts.recall import FactHit, FactQuery, recall
 from memorybase.models import Fact
-from memorybase.queries import distillations
 from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -25,7 +24,6 @@ from memorybase.validation import check_text
 
 log = get_logger(__name__)
 
-Start = Literal["now", "beginning"]
 State = Literal["off", "idle", "distilling", "waiting"]
 DELETE_PAGE = 1_000
 
@@ -93,29 +91,6 @@ class DistillationView:
     tokens_today: int
     daily_tokens: int
     usage: DistillationUsageView
-
-
-def set_distillation(
-    services: Services, user_id: UUID, base_id: UUID, *, enabled: bool, start: Start = "now"
-) -> DistillationView:
-    """Turn distillation on or off. On: `now` begins with what is ingested from now on, `beginning` with the first
-    message. Off: nothing more is asked; the facts stay until they are deleted. Raises NotFound, InvalidRequest."""
-    with services.database.transaction() as db:
-        base = require_memory_base(db, user_id, base_id, lock=True)
-        if enabled and services.settings.distiller == "none":
-            raise errors.InvalidRequest(
-                "enabled needs a model: the operator sets MEMORYBASE_DISTILLER=openai and the summarizer's endpoint",
-                field="enabled", value=enabled,
-            )  # fmt: skip
-        now = clock.now(db)
-        if enabled and (not base.distill or start == "beginning"):
-            distillations.begin_history(db, base, now, skip=start == "now")
-            engine.after_commit(db, services.queue.enqueue_distillation)
-        if not enabled:
-            distillations.stop(db, base.id)
-        base.distill = enabled
-    log.info("distillation_set", memory_base_id=str(base_id), enabled=enabled)
-    return get_distillation(services, user_id, base_id)
 
 
 def get_distillation(services: Services, user_id: UUID, base_id: UUID) -> DistillationView:

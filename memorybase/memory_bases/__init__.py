@@ -1,6 +1,7 @@
 """Manage memory bases: create, regenerate, compare with their store, delete.
 
     manage        create and change a memory base
+    preparation   work on every session of a flow, in pages
     regenerate    build a new generation while the old one serves; cancel a job
     rebalance     move memory bases to emptier servers of their store
     consistency   mismatch: does the store hold what the ledger says?

@@ -14,12 +14,13 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.embedding import Embedder, chunking
+from memorybase.facts.manage import DistillationView, get_distillation
 from memorybase.ingestion import fair_order, scheduler
 from memorybase.ingestion.claim import PAUSED
 from memorybase.knowledge_bases import placement, registry
 from memorybase.memory_bases import preparation
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase, PreparationKind, Priority
-from memorybase.queries import jobs, memory_bases, retention, sessions
+from memorybase.queries import jobs, memory_bases, preparations, retention, sessions
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
@@ -343,3 +344,28 @@ def _check_bounds(services: Services, *, threshold: int | None, idle_after: int 
 
 
 MAX_IDLE_SECONDS = 31_536_000  # a year
+
+
+def set_distillation(
+    services: Services, user_id: UUID, base_id: UUID, *, enabled: bool, start: Literal["now", "beginning"] = "now"
+) -> DistillationView:
+    """Turn distillation on or off. On: `now` begins with what is ingested from now on, `beginning` with the first
+    message. Off: nothing more is asked; the facts stay until they are deleted. Raises NotFound, InvalidRequest."""
+    with services.database.transaction() as db:
+        base = require_memory_base(db, user_id, base_id, lock=True)
+        if enabled and services.settings.distiller == "none":
+            raise errors.InvalidRequest(
+                "enabled needs a model: the operator sets MEMORYBASE_DISTILLER=openai and the summarizer's endpoint",
+                field="enabled", value=enabled,
+            )  # fmt: skip
+        kind = PreparationKind.DISTILL_NEW if start == "now" else PreparationKind.DISTILL_ALL
+        if not enabled:
+            kind = PreparationKind.DISTILL_OFF
+        if kind is not PreparationKind.DISTILL_NEW or not base.distill:
+            preparations.delete_of_distillation(db, base_id)
+            preparation.begin(db, base, base.serving, kind, clock.now(db))
+        base.distill = enabled
+        if enabled:
+            engine.after_commit(db, services.queue.enqueue_distillation)
+    log.info("distillation_set", memory_base_id=str(base_id), enabled=enabled)
+    return get_distillation(services, user_id, base_id)

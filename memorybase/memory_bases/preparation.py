@@ -1,6 +1,7 @@
 """Work on every session of a memory base's flow, in pages: no transaction grows with the flow.
 
-A new memory base with history, a regenerate, its abandonment and a change of the idle rule begin one. The request does
+A new memory base with history, a regenerate, its abandonment, a change of the idle rule and distillation, turned on or
+off, begin one. The request does
 the first page, which is all of a small flow; the sweeper goes on after it, also where a process was killed. Between two
 pages a capture inserts the row of its own session, as the page would have: `cursors.ensure_rows`.
 """
@@ -15,7 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.models import Preparation, PreparationKind
-from memorybase.queries import cursors, memory_bases, preparations, sessions
+from memorybase.queries import cursors, distillations, memory_bases, preparations, sessions
 from memorybase.queries.memory_bases import AnyBase
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
@@ -82,6 +83,9 @@ def _steps(
         PreparationKind.BUILD: partial(cursors.copy_to_build, db, base),
         PreparationKind.ABANDON: partial(cursors.move_pending, db, base, preparation.generation),
         PreparationKind.IDLE: partial(cursors.recheck_idle_sessions, db, base, now),
+        PreparationKind.DISTILL_ALL: partial(distillations.begin, db, base, now, skip=False),
+        PreparationKind.DISTILL_NEW: partial(distillations.begin, db, base, now, skip=True),
+        PreparationKind.DISTILL_OFF: partial(distillations.stop, db, base),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -12,6 +12,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.upsert import core, insert, new_id, rows_affected
 from memorybase.models import Distillation, Fact, FactSource, MemoryBase, Message, SessionProgress
+from memorybase.queries import preparations
+from memorybase.queries.memory_bases import AnyBase
 
 MAX_REDO = 200  # edited messages of a session that wait to be distilled again; beyond, the cursor moves back
 
@@ -38,15 +40,16 @@ def request(
     )
 
 
-def begin_history(db: OrmSession, base: MemoryBase, now: datetime, *, skip: bool) -> None:
-    """Give each session that is ingested its row: with `skip` what is ingested so far counts as distilled."""
+def begin(db: OrmSession, base: AnyBase, now: datetime, session_ids: Sequence[str], *, skip: bool) -> None:
+    """Give each of these sessions that is ingested its row: with `skip` what is ingested so far counts as distilled."""
     progress = SessionProgress
     held = sa.select(
         new_id(db), sa.literal(base.id, Row.memory_base_id.type), progress.flow_id, progress.session_id,
         progress.cursor_seq if skip else sa.literal(0), progress.cursor_seq, sa.literal(0), sa.literal(0),
         sa.literal(0), sa.literal(None if skip else now, Row.notify_at.type), sa.literal(now, Row.updated_at.type),
     ).where(
-        progress.memory_base_id == base.id, progress.generation == base.serving, progress.cursor_seq > 0
+        progress.memory_base_id == base.id, progress.generation == base.serving, progress.cursor_seq > 0,
+        progress.session_id.in_(session_ids),
     )  # fmt: skip
     names = [
         "id", "memory_base_id", "flow_id", "session_id", "cursor_seq", "target_seq", "version", "attempts", "skipped",
@@ -67,11 +70,11 @@ def begin_history(db: OrmSession, base: MemoryBase, now: datetime, *, skip: bool
     )
 
 
-def stop(db: OrmSession, base_id: UUID) -> None:
-    """Nothing of the memory base is pending any more, and no running page is stored."""
+def stop(db: OrmSession, base: AnyBase, session_ids: Sequence[str]) -> None:
+    """Nothing of these sessions is pending any more, and no running page is stored."""
     db.execute(
         sa.update(Row)
-        .where(Row.memory_base_id == base_id)
+        .where(Row.memory_base_id == base.id, Row.flow_id == base.flow_id, Row.session_id.in_(session_ids))
         .values(version=Row.version + 1, notify_at=None, lease_until=None, redo=None, attempts=0, error_code=None)
         .execution_options(synchronize_session=False)
     )
@@ -181,6 +184,7 @@ def _pending(now: datetime) -> sa.Select[Distillation]:
             sa.or_(Row.lease_until.is_(None), Row.lease_until <= now),
             MemoryBase.deleting_at.is_(None),
             MemoryBase.distill == sa.true(),
+            ~preparations.is_distillation_in_preparation(MemoryBase.id),
         )
     )
 

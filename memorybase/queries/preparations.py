@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.models import MemoryBase, Preparation, PreparationKind, Session
 
 Row = Preparation
+DISTILLATION = (PreparationKind.DISTILL_ALL, PreparationKind.DISTILL_NEW, PreparationKind.DISTILL_OFF)
 
 
 class PreparationKey(NamedTuple):
@@ -50,10 +51,23 @@ def delete(db: OrmSession, key: PreparationKey) -> None:
     db.execute(sa.delete(Row).where(*_is(key)))
 
 
+def delete_of_distillation(db: OrmSession, base_id: UUID) -> None:
+    db.execute(sa.delete(Row).where(Row.memory_base_id == base_id, Row.kind.in_(DISTILLATION)))
+
+
 def is_in_preparation(base_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bool]:
-    """Whether a memory base is being prepared. Moving pending work and the idle rule's times do not count."""
-    others = (PreparationKind.ABANDON, PreparationKind.IDLE)
-    return sa.exists().where(Row.memory_base_id == base_id, Row.kind.not_in(others)).correlate_except(Row)
+    """Whether a memory base is being prepared: its lists and its build are not whole before."""
+    kinds = (PreparationKind.HISTORY, PreparationKind.ALL, PreparationKind.SKIP, PreparationKind.BUILD)
+    return _exists(base_id, kinds)
+
+
+def is_distillation_in_preparation(base_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bool]:
+    """Whether sessions have still to be told from where their facts are distilled."""
+    return _exists(base_id, DISTILLATION)
+
+
+def _exists(base_id: sa.SQLColumnExpression[UUID], kinds: Sequence[PreparationKind]) -> sa.ColumnElement[bool]:
+    return sa.exists().where(Row.memory_base_id == base_id, Row.kind.in_(kinds)).correlate_except(Row)
 
 
 def sessions_after(db: OrmSession, flow_id: UUID, preparation: Preparation, *, limit: int) -> list[SessionOfPage]:

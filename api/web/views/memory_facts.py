@@ -15,6 +15,7 @@ from memorybase.database.paging import PageRequest
 from memorybase.facts import manage
 from memorybase.facts.queries import FactState
 from memorybase.facts.recall import FactHit, FactQuery
+from memorybase.memory_bases import manage as memory_bases
 from memorybase.read_models.memory_bases import MemoryBaseView
 
 router = APIRouter(include_in_schema=False)
@@ -47,7 +48,7 @@ def _next(base_id: UUID, state: str, cursor: str | None) -> str:
 
 @router.post("/memories/{memory_base_id}/distillation")
 async def set_distillation(visit: Visitor, memory_base_id: UUID, on: Annotated[bool, Form()]) -> Response:
-    await visit.write(manage.set_distillation, memory_base_id, enabled=on)
+    await visit.write(memory_bases.set_distillation, memory_base_id, enabled=on)
     notice = "Facts are derived from what is ingested from now on." if on else "No more facts are derived."
     return visit.done(f"/memories/{memory_base_id}?tab=facts", notice)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import pytest
@@ -21,6 +21,8 @@ from memorybase.facts import distill, manage, usage
 from memorybase.facts.distill import Outcome, distil_next
 from memorybase.facts.manage import FactView
 from memorybase.facts.recall import FactQuery, recall
+from memorybase.memory_bases import manage as memory_bases
+from memorybase.memory_bases import preparation
 from memorybase.models import Distillation, Fact, FactSource, MemoryBase, Message, Session
 from memorybase.operations import sweeper
 from memorybase.retention import forgetting, passes
@@ -45,7 +47,7 @@ def _with(world: World, **changes: Any) -> Services:
 
 def new_base(world: World, **changes: Any) -> UUID:
     base_id = world.new_base(**changes)
-    manage.set_distillation(world.services, world.user_id, base_id, enabled=True)
+    memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=True)
     return base_id
 
 
@@ -101,20 +103,48 @@ def test_distillation_is_off_until_the_owner_turns_it_on(distilling: World) -> N
     base_id = world.new_base()
     tell(world, base_id, BOAT)
     assert distil(world, model) == []
-    manage.set_distillation(world.services, world.user_id, base_id, enabled=True)
+    memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=True)
     assert distil(world, model) == []  # it begins with what is ingested from now on
-    manage.set_distillation(world.services, world.user_id, base_id, enabled=True, start="beginning")
+    memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=True, start="beginning")
     assert distil(world, model) == [Outcome.STORED]
-    manage.set_distillation(world.services, world.user_id, base_id, enabled=False)
+    memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=False)
     tell(world, base_id, "REMEMBER: Mira | Mira owns a red bicycle.")
     assert distil(world, model) == []
     assert said(world, base_id) == ["Mira owns a sailing boat named Petrel"]  # facts stay until they are deleted
 
 
+@pytest.mark.both_databases
+def test_distillation_of_many_sessions_begins_and_ends_in_pages(
+    distilling: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preparation, "PAGE", 2)
+    world, model = distilling, Model()
+    base_id = world.new_base()
+    for n in range(5):
+        tell(world, base_id, f"REMEMBER: Mira | Mira owns boat number {n}.", session_id=f"s{n}")
+
+    def turn(enabled: bool, start: Literal["now", "beginning"] = "now") -> None:
+        memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=enabled, start=start)
+
+    turn(True)
+    tell(world, base_id, "REMEMBER: Mira | Mira owns an anchor.", session_id="s4")  # no page has reached it
+    assert distil(world, model) == []  # else the whole session would be read
+    assert preparation.go_on(world.services) == 2
+    assert distil(world, model) == []
+    turn(True, "beginning")
+    turn(False)  # takes the place of what is not done
+    assert preparation.go_on(world.services) == 2
+    assert (distil(world, model), status(world, base_id).pending_sessions) == ([], 0)
+    turn(True, "beginning")
+    assert preparation.go_on(world.services) == 2
+    assert distil(world, model) == [Outcome.STORED] * 5
+    assert len(said(world, base_id)) == 6
+
+
 def test_an_owner_cannot_turn_on_what_the_operator_has_not_named(world: World) -> None:
     base_id = world.new_base()
     with pytest.raises(InvalidRequest, match="MEMORYBASE_DISTILLER=openai"):
-        manage.set_distillation(world.services, world.user_id, base_id, enabled=True)
+        memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=True)
 
 
 def test_a_message_that_says_nothing_costs_no_request(distilling: World) -> None:
@@ -340,7 +370,7 @@ def test_nothing_is_stored_of_messages_that_changed_while_the_model_read_them(di
         elif change == "erase":
             edits.delete_session(world.services, world.user_id, world.flow_id, S)
         else:
-            manage.set_distillation(world.services, world.user_id, base_id, enabled=False)
+            memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=False)
         return honest(prompt)
 
     model = Model(changing)
