@@ -324,7 +324,7 @@ def test_each_dependency_has_its_reason() -> None:
 
 # Each guide's tests; those in other environments are run by the target of the Makefile.
 TESTED_BY = {
-    "langgraph": "tests/integration/integrations/test_langgraph.py",
+    "langgraph": "clients/python/tests/test_langgraph.py",
     "python-client": "tests/integration/clients/test_python_client.py",
     "openai-agents": "clients/python/tests/test_openai_agents.py",
     "pydantic-ai": "clients/python/tests/test_pydantic_ai.py",
