@@ -373,6 +373,9 @@ def test_runs_that_end_while_memorybase_is_away_are_captured_when_it_is_back_als
     hook, elsewhere = RunHook(memory), RunHook(memory)
     for text in ({"messages": [("user", "First?")]}, Command(resume="One!")):
         graph.compile(checkpointer=saver).invoke(text, hook.config("s1"))
+    assert stored.texts() == ["First?", "One!"]
+    (_, first) = stored.client.list_messages(flow_id=memory.flow_id, session_id="s1", order="desc")
+    stored.client.edit_message(first.id, content="First of all?")
 
     stack.kill()
     graph.compile(checkpointer=saver).invoke({"messages": [("user", "Second?")]}, hook.config("s1"))
@@ -381,7 +384,7 @@ def test_runs_that_end_while_memorybase_is_away_are_captured_when_it_is_back_als
     stack.restart()
     graph.compile(checkpointer=saver).invoke({"messages": [("user", "Third?")]}, elsewhere.config("s1"))
 
-    assert stored.thread() == ["First?", "One!", "Second?", "Two!", "Third?", "Three."]
+    assert stored.thread() == ["First of all?", "One!", "Second?", "Two!", "Third?", "Three."]
     assert stored.texts() == stored.thread()
 
 
