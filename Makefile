@@ -139,9 +139,12 @@ check-dify: $(INSTALLED_DEV) ## test the Dify plugin with Dify's SDK, installed 
 
 check-frameworks: $(INSTALLED_DEV) $(addprefix check-framework-,$(F)) ## test the adapters, each with its framework in a separate environment: F="openai-agents"
 
+# The first line of a framework's requirements names its tests.
+TESTS_OF = $(addprefix clients/python/tests/,$(filter %.py,$(subst :, ,$(shell head -n 1 clients/python/tests/requirements/$(1).txt))))
+
 check-framework-%: $(FRAMEWORKS)/%/.installed
 	MEMORYBASE_PYTHON=$(CURDIR)/$(BIN)/python $(FRAMEWORKS)/$*/bin/python -m pytest --rootdir clients/python \
-		-c clients/python/pyproject.toml clients/python/tests/test_$(subst -,_,$*).py
+		-c clients/python/pyproject.toml $(call TESTS_OF,$*)
 
 # Otherwise make deletes it as an intermediate file.
 .PRECIOUS: $(FRAMEWORKS)/%/.installed

@@ -6,12 +6,11 @@ The writer drafts, the reviewer asks for changes or accepts. Each node remembers
 next iteration of the loop and in the next run. The run hook captures the messages, and a search finds them.
 
     memorybase up                                                            # prints where the key is
-    python examples/two_llm_nodes.py --url http://127.0.0.1:8000 --key KEY
-    python examples/two_llm_nodes.py --key KEY --model gpt-5-mini            # with langchain-openai installed
+    MEMORYBASE_API_KEY=... python examples/two_llm_nodes.py                  # with MEMORYBASE_URL for another address
+    MEMORYBASE_API_KEY=... python examples/two_llm_nodes.py --model gpt-5-mini  # with langchain-openai installed
 
-Within a process with the services, pass an InProcess to `run_all`; it needs no URL. Without --model the models are
-scripted and no service is called. langchain-openai reads OPENAI_BASE_URL and OPENAI_API_KEY, so any endpoint with that
-protocol works.
+Without --model the models are scripted and no service is called. langchain-openai reads OPENAI_BASE_URL and
+OPENAI_API_KEY, so any endpoint with that protocol works. Needs: pip install './clients/python[langgraph]'
 """
 
 from __future__ import annotations
@@ -26,10 +25,8 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from memorybase_client import Client
-
-from memorybase.integrations.flow_memory import FlowMemory, OverHttp
-from memorybase.integrations.langgraph import Agent, RunHook
+from memorybase_client import AgentMemory
+from memorybase_client.integrations.langgraph import Agent, RunHook
 
 FLOW = "two-llm-nodes"
 QUESTIONS = (
@@ -81,13 +78,13 @@ def scripted() -> Models:
     return Models(FakeListChatModel(responses=list(WRITER)), FakeListChatModel(responses=list(REVIEWER)))
 
 
-def build_graph(memory: FlowMemory, models: Models) -> CompiledStateGraph[State, None, State, State]:
+def build_graph(memory: AgentMemory, models: Models) -> CompiledStateGraph[State, None, State, State]:
     graph = StateGraph(State)
     writer = Agent(
         model=models.writer,
         node_id="writer",
         system="You write slogans. Answer with the slogan alone.",
-        prompt="{% if review %}{{ review[-1].content }}{% else %}{{ messages[0].content }}{% endif %}",
+        prompt=lambda state: (state["review"] or state["messages"])[-1].text,
         memory=memory,
         use_memory=True,
         remembers="node",
@@ -115,7 +112,7 @@ def _next(state: State) -> str:
     return "writer" if needs_revision and drafts < MAX_DRAFTS else END
 
 
-def run_all(memory: FlowMemory, session_id: str, models: Models) -> list[list[tuple[str, list[str]]]]:
+def run_all(memory: AgentMemory, session_id: str, models: Models) -> list[list[tuple[str, list[str]]]]:
     """One run per question; returns the messages sent to each node in it."""
     graph = build_graph(memory, models)
     hook = RunHook(memory)
@@ -138,8 +135,6 @@ def show(runs: list[list[tuple[str, list[str]]]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", default="http://127.0.0.1:8000")
-    parser.add_argument("--key", required=True)
     parser.add_argument("--model", help="a model of langchain-openai (default: scripted models)")
     arguments = parser.parse_args()
     models = scripted()
@@ -148,14 +143,14 @@ def main() -> None:
 
         models = Models(ChatOpenAI(model=arguments.model), ChatOpenAI(model=arguments.model))
 
-    with Client(arguments.url, arguments.key) as client:
-        client.put_flow(FLOW, name=FLOW)
-        base = client.put_memory_base(FLOW, "slogans", threshold=2)
-        memory = OverHttp(client, FLOW)
+    with AgentMemory(FLOW, outbox="memorybase-outbox") as memory:
+        memory.client.put_flow(FLOW, name=FLOW)
+        base = memory.client.put_memory_base(FLOW, "slogans", threshold=2)
         show(run_all(memory, f"session {uuid4()}", models))
-        client.wait_until_searchable(base.id)
+        memory.flush()
+        memory.client.wait_until_searchable(base.id)
         print("a search for cellos finds")
-        for hit in client.search_memory_base(base.id, query="cello", top_k=1).results:
+        for hit in memory.client.search_memory_base(base.id, query="cello", top_k=1).results:
             print(f"  {hit.content}")
 
 

@@ -155,8 +155,8 @@ ONLY_HERE = (
     ),
     OnlyHere(
         frozenset({"langchain_core", "langgraph"}),
-        ("memorybase.integrations",),
-        "They come with an extra: only what is for these runtimes may need them.",
+        (),
+        "What is for these runtimes is in the client: clients/python/src/memorybase_client/integrations.",
     ),
     OnlyHere(
         frozenset({"mcp", "mcp_types"}),

@@ -187,12 +187,11 @@ await client.captureRun("FLOW", { session_id: "goran", messages: [
   { role: "user", content: "Which berth has shore power?" },
   { role: "assistant", content: "Berth 12 has shore power. It is free from Friday." },
 ] });""",
-    "langgraph": """# In a copy of the repository: pip install '.[langgraph]'
-import os
-from memorybase.integrations.flow_memory import OverHttp
-from memorybase.integrations.langgraph import RunHook
+    "langgraph": """# In a copy of the repository: pip install './clients/python[langgraph]'
+from memorybase_client import AgentMemory
+from memorybase_client.integrations.langgraph import RunHook
 
-memory = OverHttp.connect("URL", os.environ["MEMORYBASE_API_KEY"], "FLOW")
+memory = AgentMemory("FLOW", url="URL", outbox="memorybase-outbox")  # the key: MEMORYBASE_API_KEY
 app = graph.compile().with_config(callbacks=[RunHook(memory)])
 app.invoke({"messages": [("user", "Which berth has shore power?")]}, {"configurable": {"thread_id": "goran"}})""",
     "dify": """An HTTP Request node after the answer:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 from memorybase_client import AgentMemory, AsyncAgentMemory, Client
-from stack import Stack
+from stack import Stack, Stored
 
 PATIENCE_SECONDS = 10.0  # of reads; on a busy machine the first capture of a flow takes longer than an agent waits
 
@@ -68,6 +68,11 @@ def memory(stack: Stack, flow: str, tmp_path: Path) -> Iterator[AgentMemory]:
     options = {"url": stack.url, "key": stack.key, "outbox": tmp_path / "outbox"}
     with AgentMemory(flow, timeout_seconds=PATIENCE_SECONDS, **options) as opened:
         yield opened
+
+
+@pytest.fixture
+def stored(memory: AgentMemory, client: Client) -> Stored:
+    return Stored(memory, client)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import runpy, sys
 from memorybase_client._async import agent_memory as waiting
 from memorybase_client._sync import agent_memory as blocking
 waiting.SETTLE_SECONDS = blocking.SETTLE_SECONDS = 10.0
-runpy.run_path(sys.argv[1], run_name="__main__")
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
 
 

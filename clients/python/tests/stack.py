@@ -12,7 +12,9 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from memorybase_client import AgentMemory, AsyncAgentMemory, Client
@@ -197,6 +199,43 @@ def deliver(memory: AgentMemory | AsyncAgentMemory) -> None:
     assert outbox is not None
     assert outbox.flush(PATIENCE_SECONDS) == 0
     assert outbox.refused() == []
+
+
+@dataclass
+class Stored:
+    """What the server has of a flow, past the adapter."""
+
+    memory: AgentMemory
+    client: Client
+
+    def messages(self, session_id: str = "s1") -> list[tuple[str, Any]]:
+        """Role and content of a session's captured messages."""
+        deliver(self.memory)
+        listed = self.client.list_messages(flow_id=self.memory.flow_id, session_id=session_id)
+        return [(message.role, message.content) for message in listed]
+
+    def texts(self, session_id: str = "s1") -> list[Any]:
+        return [content for _, content in self.messages(session_id)]
+
+    def thread(self, session_id: str = "s1") -> list[Any]:
+        """The texts of the history that a model reads next."""
+        deliver(self.memory)
+        view = self.client.get_history(flow_id=self.memory.flow_id, session_id=session_id)
+        return [message["content"] for message in view.messages]
+
+    def node(self, node_id: str, session_id: str = "s1") -> list[Any]:
+        """The texts of what a node's next run reads of its own."""
+        deliver(self.memory)
+        view = self.client.get_history(
+            flow_id=self.memory.flow_id, session_id=session_id, mode="node", node_id=node_id, run_id="next"
+        )
+        return [message["content"] for message in view.messages]
+
+    def chat(self, chat_id: str = "s1") -> list[Any]:
+        """The contents of a chat of the node `chat`."""
+        deliver(self.memory)
+        listed = self.client.list_chat_messages(self.memory.flow_id, "chat", chat_id=chat_id)
+        return [message.content for message in listed]
 
 
 def _free_port() -> int:

@@ -21,9 +21,13 @@ from langchain_core.messages import (
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from memorybase_client import AgentMemory, Client, errors
-from memorybase_client.integrations.langchain import MemorybaseChatMessageHistory, MemorybaseRetriever
+from memorybase_client.integrations.langchain import (
+    MemorybaseChatMemory,
+    MemorybaseChatMessageHistory,
+    MemorybaseRetriever,
+)
 from shown import reply
-from stack import Stack, deliver, turns
+from stack import Stack, Stored, deliver, turns
 
 SESSION = {"configurable": {"session_id": "anna"}}
 # Of a turn whose reads have deadlines of a fifth of a second; a hung connection would take minutes.
@@ -258,6 +262,23 @@ def test_a_server_that_does_not_answer_holds_no_turn_up(stack: Stack, flow: str,
             chain_of(model, memory).invoke([HumanMessage("Where is the boat?")], SESSION)
             assert MemorybaseRetriever(memory=memory).invoke("boat") == []
         assert time.monotonic() - begin < PATIENCE_SECONDS
+
+
+def test_the_history_of_a_chat_memory_node_is_limited_by_it_and_waits_while_memorybase_is_away(
+    memory: AgentMemory, stack: Stack, stored: Stored
+) -> None:
+    history = MemorybaseChatMemory(memory, "chat", "c1", max_messages=2)
+    history.add_messages([HumanMessage("One."), AIMessage("Two.", id="a"), HumanMessage(["Three."])])
+    assert [(one.type, one.text) for one in history.messages] == [("ai", "Two."), ("human", "Three.")]
+    stack.kill()
+    history.add_messages([AIMessage("Four.")])
+    assert history.messages == []
+    stack.restart()
+    assert stored.chat("c1") == ["One.", "Two.", "Three.", "Four."]
+    history.clear()
+    assert stored.chat("c1") == []
+    with pytest.raises(TypeError, match="max_message"):
+        MemorybaseChatMemory(memory, "chat", "c1", max_message=2)
 
 
 def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,356 +1,491 @@
-"""The LangGraph store: it does what InMemoryStore does, keeps its items, and never takes an outage for an answer."""
+"""LangGraph's nodes in real graphs: the guide, chats, tool loops, images, fan-out, and memorybase away."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
-from datetime import UTC, datetime
-from itertools import chain
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from random import Random
-from typing import Any, TypedDict
-from uuid import uuid4
+from typing import Any
 
 import pytest
+from graphs import Spy, on, says, sequence, spy
 from guides import run_example, run_guide, set_environment
-from langgraph.graph import START, StateGraph
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    InvalidNamespaceError,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    PutOp,
-    SearchOp,
+from langchain_core.language_models import SimpleChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.types import Command, RetryPolicy, Send, interrupt
+from memorybase_client import AgentMemory
+from memorybase_client.integrations.langgraph import (
+    AddMemory,
+    Agent,
+    ChatMemory,
+    DeleteMemory,
+    GetMemory,
+    IntentClassification,
+    Recall,
+    RunHook,
 )
-from langgraph.store.memory import InMemoryStore
-from memorybase_client import Client, errors
-from memorybase_client.integrations.langgraph import MemorybaseStore
-from stack import Stack
+from shown import reply
+from stack import ROOT, Stack, Stored, deliver
 
-ANNA = ("memories", "anna")
-ALL = 1_000  # more than any of these stores has
-# Of a call whose deadline is a second; a hung connection would take minutes.
-PATIENCE_SECONDS = 60.0  # without a deadline the calls would never end
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+PHOTO = [{"type": "text", "text": "What is this?"}, IMAGE]
+INTENTS = {"orders": "where an order is", "returns": "sending something back"}
 
 
-@pytest.fixture
-def store(client: Client, flow: str) -> MemorybaseStore:
-    return MemorybaseStore(client, flow)
+class State(MessagesState, total=False):
+    history: list[BaseMessage]
+    context: list[BaseMessage]
+    stored: list[dict[str, Any]]
+    intent: str
 
 
-class State(TypedDict):
-    said: str
-    found: list[str]
+class Reading(SimpleChatModel):
+    """Answers as who has read what it is sent."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "reading"
+
+    def _call(self, messages: list[BaseMessage], *args: Any, **options: Any) -> str:
+        del args, options
+        return reply("\n".join(message.text for message in messages))
 
 
-def remember(state: State, *, store: BaseStore) -> dict[str, Any]:
-    store.put(ANNA, "said", {"text": state["said"]})
-    return {}
+def invoke(hook: RunHook, asked: Any, *nodes: Any, session_id: str = "s1", **named: Any) -> dict[str, Any]:
+    """Run these nodes in sequence."""
+    state: dict[str, Any] = sequence(*nodes, state=State).invoke(
+        {"messages": [HumanMessage(asked)]}, hook.config(session_id, **named)
+    )
+    return state
 
 
-def recall(state: State, *, store: BaseStore) -> dict[str, Any]:
-    return {"found": [item.value["text"] for item in store.search(ANNA, query=state["said"])]}
+def shown(prompt: Sequence[BaseMessage]) -> list[tuple[str, Any]]:
+    return [(message.type, message.content) for message in prompt]
 
 
-async def recall_async(state: State, *, store: BaseStore) -> dict[str, Any]:
-    return {"found": [item.value["text"] for item in await store.asearch(ANNA, query=state["said"])]}
+# What the documentation shows
 
 
-def graph_of(node: Callable[..., Any], store: BaseStore) -> Any:
-    graph = StateGraph(State)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    return graph.compile(store=store)
-
-
-# In a graph
-
-
-def test_what_one_graph_stores_another_one_finds(client: Client, flow: str) -> None:
-    said = "My boat lies at berth 12."
-    graph_of(remember, MemorybaseStore(client, flow)).invoke({"said": said, "found": []})
-    after = graph_of(recall, MemorybaseStore(client, flow)).invoke({"said": "Where is the boat?", "found": []})
-    assert after["found"] == [said]
-
-
-@pytest.mark.anyio
-async def test_nodes_of_an_async_graph_read_it_too(store: MemorybaseStore) -> None:
-    await store.aput(ANNA, "berth", {"text": "My boat lies at berth 12."})
-    after = await graph_of(recall_async, store).ainvoke({"said": "Where is the boat?", "found": []})
-    assert after["found"] == ["My boat lies at berth 12."]
-
-
-def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_guide_and_the_examples_run(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_environment(monkeypatch, stack, tmp_path)
+    run_guide("langgraph.md", mark="ChatOpenAI", ChatOpenAI=lambda **_: Reading())
     run_guide("langgraph.md", mark="import MemorybaseStore")
     assert "known of her: ['My boat lies at berth 12.']" in run_example("langgraph_store.py", stack, tmp_path)
+    page = (ROOT / "docs" / "howto" / "langgraph.md").read_text(encoding="utf-8")
+    assert run_example("two_llm_nodes.py", stack, tmp_path) in page
 
 
-# What every store does
+# Chats
 
 
-class Reference(InMemoryStore):
-    """InMemoryStore, which other than this store lists namespaces without items, even those that were only read."""
+def test_the_nodes_of_a_chat_memory_add_show_read_and_delete(stored: Stored, memory: AgentMemory) -> None:
+    chat = ChatMemory(
+        memory=memory, node_id="chat", chat_id=lambda state: f"of {state['intent']}", fields={"max_messages": 3}
+    )
+    name = IntentClassification(model=says("anna"), node_id="name", intents={"anna": ""}, otherwise="other")
+    answer = Agent(model=says("Hello Anna.", "Anna."), node_id="answer", reads=["history"])
+    steps = [name, chat, AddMemory(chat=chat, role="user"), answer, AddMemory(chat=chat, role="assistant")]
+    hook = RunHook(memory)
 
-    def batch(self, ops: Any) -> Any:
-        listed = list(ops)
-        results = [None if isinstance(op, PutOp) else self._alone(op) for op in listed]
-        super().batch([op for op in listed if isinstance(op, PutOp)])
-        return results
+    before = invoke(hook, "I am Anna.", *steps)
+    after = invoke(hook, "Who am I?", *steps)
+    page = invoke(hook, "Read.", name, GetMemory(chat=chat, into="stored", limit=2))
+    invoke(hook, "Undo.", name, DeleteMemory(chat=chat))
 
-    def _alone(self, op: Any) -> Any:
-        for namespace in [namespace for namespace, items in self._data.items() if not items]:
-            del self._data[namespace]
-        return super().batch([op])[0]
-
-
-class Operations:
-    """Random operations on few namespaces and keys, so that they meet."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed)
-
-    def put(self) -> PutOp:
-        value = None if self._random.random() < 0.25 else self._value()
-        return PutOp(self._namespace(), self._random.choice(["k", "l", "k.l", "ü/?"]), value)
-
-    def get(self) -> GetOp:
-        return GetOp(self._namespace(), self._random.choice(["k", "l", "k.l", "ü/?", "never"]))
-
-    def search(self) -> SearchOp:
-        prefix = self._namespace()[: self._random.randint(0, 3)]
-        conditions = [
-            None, {"color": "red"}, {"n": {"$gte": 2}}, {"n": {"$gt": 1, "$lte": 3}}, {"n": {"$lt": 2}},
-            {"n": {"$eq": 1}}, {"color": {"$ne": "red"}}, {"deep": {"x": [1, {"y": 2}]}}, {"none": None},
-        ]  # fmt: skip
-        return SearchOp(prefix, filter=self._random.choice(conditions), limit=ALL)
-
-    def list_namespaces(self) -> ListNamespacesOp:
-        conditions = tuple(
-            MatchCondition(self._random.choice(["prefix", "suffix"]), self._pattern())
-            for _ in range(self._random.randint(0, 2))
-        )
-        return ListNamespacesOp(conditions, max_depth=self._random.choice([None, 1, 2]), limit=ALL)
-
-    def _namespace(self) -> tuple[str, ...]:
-        return tuple(self._random.choice(["a", "b", "*", "a b"]) for _ in range(self._random.randint(1, 3)))
-
-    def _pattern(self) -> tuple[str, ...]:
-        return tuple(self._random.choice(["a", "b", "*"]) for _ in range(self._random.randint(1, 2)))
-
-    def _value(self) -> dict[str, Any]:
-        numbers = {"n": self._random.randint(0, 4), "share": 0.5, "none": None}
-        return {"color": self._random.choice(["red", "blue"]), "deep": {"x": [1, {"y": 2}]}, **numbers}
+    assert before["history"] == []
+    assert [one.content for one in after["history"]] == ["I am Anna.", "Hello Anna."]
+    assert [one["content"] for one in page["stored"]] == ["Who am I?", "Anna."]
+    assert stored.chat("of anna") == ["I am Anna.", "Hello Anna."]
+    invoke(hook, "Forget.", name, DeleteMemory(chat=chat, mode="all"))
+    assert stored.chat("of anna") == []
 
 
-def shown(result: Any) -> Any:
-    """A result without its times and, for a search, without an order."""
-    if isinstance(result, Item):
-        return (result.namespace, result.key, result.value)
-    if isinstance(result, list) and result and isinstance(result[0], Item):
-        return sorted((shown(item) for item in result), key=lambda item: item[:2])
-    return result
+def test_a_field_that_a_chat_memory_does_not_have_is_named(memory: AgentMemory) -> None:
+    with pytest.raises(TypeError, match="max_message"):
+        ChatMemory(memory=memory, node_id="chat", fields={"max_message": 5})
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_random_operations_have_the_results_of_the_store_in_memory(store: MemorybaseStore, seed: int) -> None:
-    made, random, reference = Operations(seed), Random(seed), Reference()
-    kinds = [made.put, made.put, made.get, made.search, made.list_namespaces]
-    for _ in range(60):
-        ops: list[Any] = [random.choice(kinds)() for _ in range(random.randint(1, 3))]
-        assert [shown(each) for each in store.batch(ops)] == [shown(each) for each in reference.batch(ops)], ops
+def test_a_blank_chat_id_raises(memory: AgentMemory) -> None:
+    chat = ChatMemory(memory=memory, node_id="chat", chat_id=lambda _: " ")
+    with pytest.raises(ValueError, match="chat_id of the node chat must not be blank"):
+        invoke(RunHook(memory), "Hm?", chat)
 
 
-def test_pages_of_a_search_are_parts_of_the_whole(store: MemorybaseStore) -> None:
-    for number in range(7):
-        store.put(("memories", f"user {number % 2}"), str(number), {"text": f"note {number}"})
-    whole = [(item.namespace, item.key) for item in store.search(("memories",), limit=ALL)]
-    pages = [
-        [(item.namespace, item.key) for item in store.search(("memories",), limit=3, offset=offset)]
-        for offset in (0, 3, 6, 9)
-    ]
-    assert len(whole) == 7
-    assert list(chain.from_iterable(pages)) == whole
-    namespaces = [store.list_namespaces(limit=1, offset=offset) for offset in (0, 1, 2)]
-    assert namespaces == [[("memories", "user 0")], [("memories", "user 1")], []]
+def test_a_retried_or_resumed_node_adds_to_a_chat_once(stored: Stored, memory: AgentMemory) -> None:
+    failures = [ConnectionError("away")]
+    add = AddMemory(chat=ChatMemory(memory=memory, node_id="chat"), role="user")
+
+    def step(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        add(state, config)
+        if failures:
+            raise failures.pop()
+        interrupt("Continue?")
+        return {}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("step", step, retry_policy=RetryPolicy(initial_interval=0.01))
+    graph.add_edge(START, "step")
+    app, hook = graph.compile(checkpointer=InMemorySaver()), RunHook(memory)
+    app.invoke({"messages": [("user", "Hm?")]}, hook.config("s1"))
+    app.invoke(Command(resume=True), hook.config("s1"))
+
+    assert failures == []
+    assert stored.chat() == ["Hm?"]
 
 
-def test_times_say_when_an_item_was_created_and_when_it_was_last_put(store: MemorybaseStore) -> None:
-    store.put(ANNA, "berth", {"text": "12"})
-    first = store.get(ANNA, "berth")
-    store.put(ANNA, "berth", {"text": "13"})
-    second = store.get(ANNA, "berth")
-    assert first is not None
-    assert second is not None
-    assert first.created_at == first.updated_at == second.created_at
-    assert second.updated_at > first.updated_at
+# Models
 
 
-def test_a_deleted_item_can_be_put_again_and_again(store: MemorybaseStore) -> None:
-    for text in ("first", "second", "third"):
-        store.put(ANNA, "berth", {"text": text})
-        item = store.get(ANNA, "berth")
-        assert item is not None
-        assert item.value == {"text": text}
-        assert [each.value for each in store.search(ANNA)] == [{"text": text}]
-        store.delete(ANNA, "berth")
-        assert store.get(ANNA, "berth") is None
-        assert store.search(ANNA, query=text) == []
-    assert store.list_namespaces() == []
+@pytest.mark.parametrize("use_memory", [False, True])
+def test_an_agent_and_a_classification_get_session_memory_only_with_use_memory(
+    memory: AgentMemory, *, use_memory: bool
+) -> None:
+    hook = RunHook(memory)
+    invoke(hook, "My order is 4711.", Agent(model=says("Noted."), node_id="answer"))
+    uses: dict[str, Any] = {"use_memory": True, "memory": memory} if use_memory else {}
+    first, second = spy("'Orders'."), spy("Here.")
+
+    state = invoke(
+        hook,
+        "Where is it?",
+        IntentClassification(model=first, node_id="class", intents=INTENTS, otherwise="other", **uses),
+        Agent(model=second, node_id="answer", system=lambda state: f"On {state['intent']}.", **uses),
+    )
+
+    assert state["intent"] == "orders"
+    for (system, question), begin in ((first.prompts[0], "Which of these"), (second.prompts[0], "On orders.")):
+        assert system.text.startswith(begin)
+        assert ("user: My order is 4711.\nagent: Noted." in system.text) is use_memory
+        assert question.text == "Where is it?"
 
 
-def test_concurrent_puts_of_a_new_item_make_one(store: MemorybaseStore, flow: str) -> None:
-    def put(number: int) -> None:
-        with Client(store._client.url, store._client._key) as client:
-            MemorybaseStore(client, flow).put(ANNA, "berth", {"number": number})
-
-    threads = [threading.Thread(target=put, args=[number]) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(store.search(ANNA)) == 1
+def test_a_classification_without_an_intent_returns_otherwise(memory: AgentMemory) -> None:
+    node = IntentClassification(model=says("No idea"), node_id="c", intents=INTENTS, otherwise="other")
+    assert invoke(RunHook(memory), "Hm?", node)["intent"] == "other"
 
 
-def test_long_and_odd_names_are_kept_apart(store: MemorybaseStore) -> None:
-    long = "x" * 300
-    namespaces = [(long,), (long, long), (f"{long}y",), (" ",), ("  ",), ("a\nb",), ("ü", "日本"), ("*",)]
-    for number, namespace in enumerate(namespaces):
-        store.put(namespace, long, {"number": number})
-    assert store.list_namespaces() == sorted(namespaces)
-    for number, namespace in enumerate(namespaces):
-        item = store.get(namespace, long)
-        assert item is not None
-        assert (item.namespace, item.key, item.value) == (namespace, long, {"number": number})
-    assert {item.value["number"] for item in store.search((long,))} == {0, 1}
+def test_an_agent_without_memory_sees_the_whole_open_turn_and_needs_no_session() -> None:
+    model = spy("Both.")
+    messages = [SystemMessage("You are kind."), HumanMessage("One?"), HumanMessage("Two?")]
+
+    state = sequence(Agent(model=model, node_id="agent", system="Be short.")).invoke({"messages": messages})
+
+    assert shown(model.prompts[0]) == [("system", "Be short.\n\nYou are kind."), ("human", "One?"), ("human", "Two?")]
+    assert state["messages"][-1].content == "Both."
 
 
-def test_a_value_that_a_database_cannot_hold_is_kept_and_found(store: MemorybaseStore) -> None:
-    value = {"text": "a NUL \x00 and half a character \ud83d", "size": float("inf")}
-    store.put(("a", "\ud83d"), "\x00", value)
-    store.put(ANNA, "plain", {"text": "a raft"})
-    assert store.list_namespaces() == sorted([("a", "\ud83d"), ANNA])
-    [found] = store.search(("a",), filter={"size": float("inf")}, query="half a character")
-    item = store.get(("a", "\ud83d"), "\x00")
-    assert item is not None
-    assert (item.namespace, item.key, item.value) == (found.namespace, found.key, value)
+def test_a_node_with_memory_needs_a_session(memory: AgentMemory) -> None:
+    with pytest.raises(ValueError, match=r"RunHook\.config"):
+        Recall(memory=memory, node_id="r")({"messages": [HumanMessage("Hm?")]}, {})
+    with pytest.raises(ValueError, match="memory must be given"):
+        Agent(model=says("One."), node_id="agent", use_memory=True)
 
 
-def test_stores_do_not_share_items(client: Client, flow: str) -> None:
-    one, other = MemorybaseStore(client, flow), MemorybaseStore(client, f"{flow}-2")
-    one.put(ANNA, "berth", {"number": 1})
-    other.put(ANNA, "berth", {"number": 2})
-    assert [item.value for item in one.search(())] == [{"number": 1}]
-    assert [item.value for item in other.search(())] == [{"number": 2}]
+def test_recall_gives_memories_of_the_end_users_other_sessions(memory: AgentMemory) -> None:
+    hook = RunHook(memory)
+    answer = Agent(model=says("Noted."), node_id="answer")
+    invoke(hook, "My cat is called Minka.", answer, session_id="old", end_user_id="anna")
+    deliver(memory)
+
+    for session, query in (("new", None), ("newer", lambda state: state["messages"][-1].text)):
+        recall = Recall(memory=memory, node_id="r", query=query)
+        state = invoke(hook, "Minka", recall, session_id=session, end_user_id="anna")
+        assert [one.type for one in state["context"]] == ["system"]
+        assert "My cat is called Minka." in state["context"][0].text
+    assert invoke(hook, "Minka", recall, session_id="other", end_user_id="ben")["context"] == []
 
 
-# Search by a query
+@pytest.mark.parametrize("has_hook", [False, True])
+def test_a_config_with_a_thread_id_alone_is_enough(stored: Stored, memory: AgentMemory, *, has_hook: bool) -> None:
+    model = spy("One.", "Two.")
+    ask = AddMemory(chat=ChatMemory(memory=memory, node_id="chat"), role="user")
+    agent = Agent(model=model, node_id="agent", memory=memory, use_memory=True, remembers="node")
+    app = sequence(ask, agent, checkpointer=InMemorySaver())
+    if has_hook:
+        app = app.with_config(callbacks=[RunHook(memory)])
+
+    for question in ("First?", "Second?"):
+        app.invoke({"messages": [("user", question)]}, on())
+
+    assert [message.content for message in model.prompts[-1]] == ["First?", "One.", "Second?"]
+    assert stored.chat() == ["First?", "Second?"]
+    assert len(stored.texts()) == (4 if has_hook else 0)
 
 
-def test_a_query_ranks_what_fits_and_lists_the_rest_after_it(store: MemorybaseStore) -> None:
-    store.put(ANNA, "food", {"text": "I am allergic to peanuts."})
-    store.put(ANNA, "berth", {"text": "My boat lies at berth 12."})
-    store.put(("memories", "bob"), "berth", {"text": "My boat lies at berth 40."})
-    found = store.search(ANNA, query="Where is the boat?")
-    assert [item.key for item in found] == ["berth", "food"]
-    assert found[0].score is not None
-    assert [item.namespace for item in store.search(("memories",), query="berth 40", limit=1)] == [("memories", "bob")]
-    assert [item.key for item in store.search(ANNA, query="boat", filter={"text": {"$ne": "x"}}, limit=1)] == ["berth"]
+# Node memory
 
 
-def test_an_edited_item_is_found_by_its_new_text_only(store: MemorybaseStore) -> None:
-    store.put(ANNA, "berth", {"text": "My boat lies at berth 12."})
-    store.put(ANNA, "berth", {"text": "I sold it and bought a bicycle."})
-    (found,) = store.search(ANNA, query="bicycle")
-    assert found.value == {"text": "I sold it and bought a bicycle."}
+@pytest.mark.parametrize("again", ["the node", "the run"])
+def test_a_retried_node_does_not_find_its_own_answer(memory: AgentMemory, again: str) -> None:
+    """Both if LangGraph retries the node, and if the runtime retries the run with its id."""
+    failures = [ConnectionError("away")]
+    model = spy("One.", "Two.", "Three.")
+    node = Agent(model=model, node_id="answer", memory=memory, use_memory=True, remembers="node")
+
+    def step(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        result = node(state, config)
+        if len(model.prompts) == 2:
+            raise failures.pop()
+        return result
+
+    graph = StateGraph(MessagesState)
+    graph.add_node(
+        "step", step, retry_policy=RetryPolicy(initial_interval=0.01, max_attempts=2 if again == "the node" else 1)
+    )
+    graph.add_edge(START, "step")
+    hook = RunHook(memory)
+    app = graph.compile()
+    app.invoke({"messages": [("user", "First?")]}, hook.config("s1", run_id="r1"))
+    if again == "the run":
+        with pytest.raises(ConnectionError):
+            app.invoke({"messages": [("user", "Second?")]}, hook.config("s1", run_id="r2"))
+    app.invoke({"messages": [("user", "Second?")]}, hook.config("s1", run_id="r2"))
+
+    assert failures == []
+    second = ["First?", "One.", "Second?"]
+    assert [[message.content for message in prompt] for prompt in model.prompts] == [["First?"], second, second]
 
 
-def test_only_indexed_paths_are_searched(client: Client, flow: str) -> None:
-    store = MemorybaseStore(client, flow, index=["title", "parts[*].text"])
-    store.put(ANNA, "a", {"title": "harbour", "parts": [{"text": "albatross"}], "hidden": "peanuts"})
-    store.put(ANNA, "b", {"title": "harbour", "hidden": "peanuts"}, index=["hidden"])
-    store.put(ANNA, "c", {"title": "albatross"}, index=False)
-    contents = {message.metadata["key"]: message.content for message in client.list_messages(flow_id=flow)}
-    assert contents == {"a": "harbour\nalbatross", "b": "peanuts", "c": ""}
-    assert [item.key for item in store.search(ANNA, query="albatross", limit=1)] == ["a"]
-    assert store.get(ANNA, "c") is not None
+@tool
+def add(a: int, b: int) -> int:
+    """The sum."""
+    return a + b
 
 
-# What is refused
+def calling(a: int, b: int, number: int = 1) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": "add", "args": {"a": a, "b": b}, "id": f"call-{number}"}])
 
 
-def test_what_the_store_cannot_do_is_refused_before_anything_is_stored(store: MemorybaseStore) -> None:
-    with pytest.raises(NotImplementedError, match="ttl is not supported by MemorybaseStore"):
-        store.batch([PutOp(ANNA, "a", {"n": 1}), PutOp(ANNA, "b", {"n": 1}, ttl=5)])
-    with pytest.raises(NotImplementedError, match="TTL is not supported"):
-        store.put(ANNA, "a", {"n": 1}, ttl=5)
-    with pytest.raises(ValueError, match=r"filter operator must be one of .*got '\$near'"):
-        store.search(ANNA, filter={"n": {"$near": 1}})
-    with pytest.raises(ValueError, match="limit and offset must be at least 0"):
-        store.search(ANNA, limit=-1)
-    with pytest.raises(InvalidNamespaceError):
-        store.batch([PutOp(("a.b",), "a", {"n": 1})])
-    with pytest.raises(InvalidNamespaceError):
-        store.batch([PutOp((), "a", {"n": 1})])
-    with pytest.raises(TypeError, match=r"value of 'memories/anna/a' must be JSON.*datetime"):
-        store.put(ANNA, "a", {"at": datetime.now(UTC)})
-    assert store.search(()) == []
+def tool_loop(agent: Agent, **options: Any) -> Any:
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", agent)
+    graph.add_node("tools", ToolNode([add]))
+    graph.add_edge(START, "agent")
+    graph.add_conditional_edges("agent", tools_condition)
+    graph.add_edge("tools", "agent")
+    return graph.compile(**options)
+
+
+@pytest.mark.parametrize("remembers", ["session", "node"])
+@pytest.mark.parametrize("is_prompted", [False, True])
+def test_a_tool_loop_sees_its_question_its_calls_and_their_results(
+    stored: Stored, memory: AgentMemory, remembers: Any, *, is_prompted: bool
+) -> None:
+    model = spy(calling(1, 2), calling(3, 4, 2), "It is 7.")
+    asked = {"prompt": lambda state: f"{state['messages'][-1].content} Be exact."} if is_prompted else {}
+    agent = Agent(model=model, node_id="agent", memory=memory, use_memory=True, remembers=remembers, **asked)
+
+    tool_loop(agent).invoke({"messages": [("user", "1 + 2 + 4?")]}, RunHook(memory).config("s1"))
+
+    question = "1 + 2 + 4? Be exact." if is_prompted else "1 + 2 + 4?"
+    last = [("human", question), ("ai", ""), ("tool", "3"), ("ai", ""), ("tool", "7")]
+    assert [shown(each) for each in model.prompts] == [last[:1], last[:3], last]
+    calls = [call["id"] for message in model.prompts[-1] for call in getattr(message, "tool_calls", ())]
+    assert calls == ["call-1", "call-2"]
+    roles = [role for role, _ in stored.messages()]
+    assert roles == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
+
+
+@pytest.mark.parametrize("checkpointer", [None, InMemorySaver])
+def test_a_nodes_memory_holds_a_tool_loop_once(memory: AgentMemory, checkpointer: Any) -> None:
+    model = spy(calling(1, 2), "3.", "Yes, 3.")
+    agent = Agent(model=model, node_id="agent", memory=memory, use_memory=True, remembers="node")
+    app = tool_loop(agent, checkpointer=checkpointer and checkpointer())
+    hook = RunHook(memory)
+
+    app.invoke({"messages": [("user", "1 + 2?")]}, hook.config("s1"))
+    app.invoke({"messages": [("user", "Sure?")]}, hook.config("s1"))
+
+    last = [("human", "1 + 2?"), ("ai", ""), ("tool", "3"), ("ai", "3."), ("human", "Sure?")]
+    assert shown(model.prompts[-1]) == last
+    assert isinstance(model.prompts[-1][2], ToolMessage)
+
+
+def fan_out(node: Any) -> Any:
+    """The node for each word of the question."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("part", node)
+    graph.add_conditional_edges(
+        START,
+        lambda state: [
+            Send("part", {"messages": [HumanMessage(part)]}) for part in state["messages"][-1].content.split()
+        ],
+        ["part"],
+    )
+    return graph.compile()
+
+
+def remembering(model: Spy, memory: AgentMemory) -> Agent:
+    return Agent(model=model, node_id="agent", memory=memory, use_memory=True, remembers="node")
+
+
+def test_node_memory_keeps_every_branch_of_a_fan_out_within_its_session(stored: Stored, memory: AgentMemory) -> None:
+    model = spy(*(f"{number}" for number in range(6)))
+    app, hook = fan_out(remembering(model, memory)), RunHook(memory)
+
+    for session, question in (("s1", "a b c"), ("s1", "d e"), ("s2", "f")):
+        app.invoke({"messages": [("user", question)]}, {**hook.config(session), "max_concurrency": 1})
+
+    first = ["a", "0", "b", "1", "c", "2"]
+    prompts = [[message.content for message in prompt] for prompt in model.prompts]
+    assert prompts == [["a"], ["b"], ["c"], [*first, "d"], [*first, "e"], ["f"]]
+    assert stored.node("agent") == [*first, "d", "3", "e", "4"]
+
+
+def test_node_memory_keeps_every_branch_of_parallel_subgraphs(stored: Stored, memory: AgentMemory) -> None:
+    app = fan_out(sequence(remembering(spy("0", "1", "2"), memory)))
+
+    app.invoke({"messages": [("user", "a b c")]}, {**RunHook(memory).config("s1"), "max_concurrency": 1})
+
+    assert sorted(stored.node("agent")) == ["0", "1", "2", "a", "b", "c"]
+
+
+def test_a_subgraph_in_a_loop_reads_its_earlier_rounds(memory: AgentMemory) -> None:
+    model = spy(calling(1, 2), "0", "1", "2")
+    graph = StateGraph(MessagesState)
+    graph.add_node("part", tool_loop(remembering(model, memory)))
+    graph.add_node("more", lambda _: {"messages": [HumanMessage(f"m{len(model.prompts)}")]})
+    graph.add_edge(START, "part")
+    graph.add_conditional_edges("part", lambda _: "more" if len(model.prompts) < 4 else "__end__")
+    graph.add_edge("more", "part")
+
+    graph.compile().invoke({"messages": [("user", "go")]}, RunHook(memory).config("s1"))
+
+    assert [message.content for message in model.prompts[-1]] == ["go", "", "3", "0", "m2", "1", "m3"]
+
+
+@pytest.mark.parametrize("remembers", ["session", "node"])
+def test_a_run_from_an_earlier_checkpoint_is_told_what_its_state_holds(memory: AgentMemory, remembers: Any) -> None:
+    model = spy("One.", "Two.", "Other.", "Edited.", "Last.")
+    agent = Agent(model=model, node_id="agent", memory=memory, use_memory=True, remembers=remembers)
+    app = sequence(agent, checkpointer=InMemorySaver()).with_config(callbacks=[RunHook(memory)])
+    for question in ("First?", "Second?"):
+        app.invoke({"messages": [("user", question)]}, on())
+    before_second = next(
+        state
+        for state in app.get_state_history(on())
+        if state.next == ("node-0",) and state.values["messages"][-1].content == "Second?"
+    )
+
+    app.invoke(None, before_second.config)
+    edited = app.update_state(
+        before_second.config, {"messages": [HumanMessage("Third?", id=before_second.values["messages"][-1].id)]}
+    )
+    app.invoke(None, edited)
+    app.invoke({"messages": [("user", "And now?")]}, on())
+
+    told = [" ".join(str(message.content) for message in prompt) for prompt in model.prompts]
+    for again in told[2:4]:
+        assert "One." in again
+        assert "Two." not in again, "the answer that this run replaces"
+    assert "Other." not in told[3]
+    assert "Edited." in told[4]
+    assert "Two." not in told[4]
+    assert "Other." not in told[4]
+
+
+# Images
+
+
+@pytest.mark.parametrize("is_prompted", [False, True])
+def test_an_image_in_a_question_reaches_the_model_as_an_image(memory: AgentMemory, *, is_prompted: bool) -> None:
+    model, classifier = spy("A cat."), spy("orders")
+    more = {"type": "text", "text": "Answer briefly."}
+    asked = {"prompt": lambda state: [*state["messages"][-1].content, more]} if is_prompted else {}
+
+    for node in (
+        Agent(model=model, node_id="agent", **asked),
+        IntentClassification(model=classifier, node_id="class", intents=INTENTS, otherwise="other", **asked),
+    ):
+        invoke(RunHook(memory), PHOTO, node)
+
+    for prompts in (model.prompts, classifier.prompts):
+        assert prompts[0][-1].content == ([*PHOTO, more] if is_prompted else PHOTO)
+
+
+def test_an_image_is_captured_remembered_and_added_to_a_chat_as_an_image(stored: Stored, memory: AgentMemory) -> None:
+    model = spy("A cat.", "Black.")
+    add = AddMemory(chat=ChatMemory(memory=memory, node_id="chat"), role="user")
+    recall = Recall(memory=memory, node_id="recall")
+    hook = RunHook(memory)
+
+    invoke(hook, PHOTO, recall, add, remembering(model, memory))
+    invoke(hook, "Its colour?", remembering(model, memory))
+
+    assert stored.messages()[0] == ("user", PHOTO)
+    assert model.prompts[-1][0].content == PHOTO
+    assert stored.chat() == [PHOTO]
 
 
 # While memorybase is away
 
-ASKED: list[Callable[[BaseStore], object]] = [
-    lambda store: store.get(ANNA, "berth"),
-    lambda store: store.search(ANNA),
-    lambda store: store.search(ANNA, query="boat"),
-    lambda store: store.list_namespaces(),
-    lambda store: store.put(ANNA, "berth", {"n": 1}),
-    lambda store: store.delete(ANNA, "berth"),
-]
 
-
-@pytest.mark.parametrize("ask", ASKED)
-def test_an_outage_is_an_error_and_never_an_empty_result(
-    stack: Stack, store: MemorybaseStore, ask: Callable[[BaseStore], object]
+def test_nodes_answer_without_memory_while_it_is_away_and_their_writes_follow(
+    stack: Stack, stored: Stored, memory: AgentMemory
 ) -> None:
     stack.kill()
-    with pytest.raises(errors.ConnectionFailed, match="No answer from"):
-        ask(store)
-
-
-@pytest.mark.parametrize("ask", ASKED)
-def test_a_server_that_does_not_answer_is_an_error_in_time(
-    stack: Stack, flow: str, ask: Callable[[BaseStore], object]
-) -> None:
-    with Client(stack.url, stack.key, timeout_seconds=0.5, tries=1) as client:
-        stack.freeze()
-        begin = time.monotonic()
-        with pytest.raises(errors.ConnectionFailed):
-            ask(MemorybaseStore(client, flow))
-        assert time.monotonic() - begin < PATIENCE_SECONDS
-
-
-def test_a_graph_whose_server_is_killed_between_two_nodes_fails_and_can_be_run_again(
-    stack: Stack, store: MemorybaseStore
-) -> None:
-    kills = [stack.kill]
-
-    def kill(state: State) -> dict[str, Any]:
-        del state
-        for each in kills:
-            each()
-        return {}
-
-    graph = StateGraph(State)
-    graph.add_sequence([("remember", remember), ("kill", kill), ("recall", recall)])
-    graph.add_edge(START, "remember")
-    compiled = graph.compile(store=store)
-    said = f"My boat lies at berth {uuid4()}."
-    with pytest.raises(errors.ConnectionFailed):
-        compiled.invoke({"said": said, "found": []})
+    chat = ChatMemory(memory=memory, node_id="chat")
+    agent: dict[str, Any] = {"memory": memory, "use_memory": True}
+    state = invoke(
+        RunHook(memory),
+        "Do it.",
+        chat,
+        Recall(memory=memory, node_id="recall"),
+        GetMemory(chat=chat, into="stored"),
+        AddMemory(chat=chat, role="user"),
+        Agent(model=says("Planned."), node_id="plan", **agent),
+        Agent(model=says("Done."), node_id="answer", remembers="node", **agent),
+        AddMemory(chat=chat, role="assistant"),
+        DeleteMemory(chat=chat),  # not later, when it might delete what another run wrote
+    )
     stack.restart()
-    kills.clear()
-    assert compiled.invoke({"said": said, "found": []})["found"] == [said]
+
+    assert [state[key] for key in ("history", "context", "stored")] == [[], [], []]
+    assert stored.chat() == ["Do it.", "Done."]
+    assert stored.messages() == [("user", "Do it."), ("assistant", "Planned."), ("assistant", "Done.")]
+    assert stored.node("answer") == ["Planned.", "Done."]
+
+
+def test_a_graph_ends_beside_a_server_that_does_not_answer(stack: Stack, flow: str, tmp_path: Path) -> None:
+    stack.freeze()
+    options: dict[str, Any] = {"url": stack.url, "key": stack.key, "outbox": tmp_path / "outbox"}
+    with AgentMemory(flow, timeout_seconds=0.2, **options) as memory:
+        nodes = [Recall(memory=memory, node_id=f"r{number}") for number in range(5)]
+        state = invoke(RunHook(memory), "Hm?", *nodes, Agent(model=says("One."), node_id="a"))
+        assert state["messages"][-1].content == "One."
+        assert memory.failure is not None
+        assert memory.client.outbox is not None
+        assert memory.client.outbox.waiting == 1
+
+
+_LEAVING = """
+import os, sys
+from graphs import says, sequence
+from memorybase_client import AgentMemory
+from memorybase_client.integrations.langgraph import Agent, RunHook
+memory = AgentMemory(sys.argv[1], outbox=sys.argv[2])
+app = sequence(Agent(model=says("One."), node_id="a"))
+app.invoke({"messages": [("user", "First?")]}, RunHook(memory).config("s1"))
+os._exit(9)
+"""
+
+
+def test_a_run_of_a_process_that_died_is_captured_by_the_next_one(
+    stack: Stack, stored: Stored, memory: AgentMemory
+) -> None:
+    stack.kill()
+    assert memory.client.outbox is not None
+    environment = os.environ | {
+        "MEMORYBASE_URL": stack.url, "MEMORYBASE_API_KEY": stack.key, "PYTHONPATH": str(Path(__file__).parent),
+    }  # fmt: skip
+    command = [sys.executable, "-c", _LEAVING, memory.flow_id, str(memory.client.outbox.directory)]
+    assert subprocess.run(command, env=environment, timeout=120, check=False).returncode == 9
+    stack.restart()
+    assert stored.texts() == ["First?", "One."]

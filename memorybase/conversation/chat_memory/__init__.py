@@ -7,7 +7,7 @@ views         view_chat: what a model is given of a chat
 summaries     summaries of what views leave out, made in a worker
 templates     render messages and chat ids
 template_work what a rendering may cost
-nodes         the memory nodes of a flow, for Python; over HTTP see integrations/langgraph.py
+nodes         the memory nodes of a flow, for Python; over HTTP see the client's integrations/langgraph
 """
 
 from __future__ import annotations

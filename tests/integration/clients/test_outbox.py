@@ -289,6 +289,23 @@ def test_what_a_model_was_given_is_delivered_and_a_refused_record_holds_nothing_
     assert stored(served.api, "new") == ["Where?"]
 
 
+@each_row("kind", ["sync", "async"])
+def test_other_calls_of_a_flow_are_sent_in_their_order_and_kept_if_they_are_refused(
+    kind: str, served: Served, folder: Path
+) -> None:
+    flow, said_once = f"calls, {kind}", [{"id": "m", "role": "user", "content": "Berth 12."}]
+    with connected(kind, served.url, served.api.secret, outbox=folder / kind) as client:
+        client.later(flow, lambda calls: calls.put_chat_memory(flow, "chat", name="c", chat_id="{{ chat_id }}"))
+        for node in ("chat", "chat", "other"):
+            client.later(
+                flow, lambda calls, node=node: calls.post_chat_messages(flow, node, chat_id="c", messages=said_once)
+            )
+        client.later(flow, lambda calls: calls.post_chat_messages(flow, "chat", messages=[{"content": object()}]))
+        assert client.outbox.flush(30) == 0
+        assert [each["content"] for each in client.view_chat(flow, "chat", chat_id="c").messages] == ["Berth 12."]
+        assert ([each.code for each in client.outbox.refused()], client.outbox.lost) == (["not_found"], 1)
+
+
 def test_an_outage_of_any_length_has_a_bounded_pause(folder: Path) -> None:
     """A thread that ended here would leave what is captured later to the next process."""
     outbox = Outbox(folder)

@@ -101,9 +101,22 @@ def encoded(value: Any) -> bytes:
     return json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False).encode()
 
 
-def is_memory_use(body: bytes) -> bool:
-    """Whether a body in the outbox is what a model was given, and no run: only then its first field is the node."""
-    return body.startswith(b'{"node_id": ')
+def kept(call: Call, answer: str) -> bytes:
+    """The call as it waits in the outbox, with the name of its answer's model."""
+    content = None if call.content is None else json.loads(call.content)
+    return encoded({"call": [call.method, call.path, _given(call.params), call.idempotency_key], "answer": answer,
+                    "content": content})  # fmt: skip
+
+
+def call_of(flow_id: str, body: bytes) -> tuple[Call, str]:
+    """What delivers a body that waited in the outbox: the call that was kept, or the capture of a run. With the name
+    of its answer's model."""
+    if not body.startswith(b'{"call": '):
+        return Call("POST", f"/flows/{segment(flow_id, 'flow_id')}/runs", content=body), "CaptureAnswer"
+    waiting = json.loads(body)
+    method, path, params, idempotency_key = waiting["call"]
+    content = None if waiting["content"] is None else encoded(waiting["content"])
+    return Call(method, path, params, content, idempotency_key=idempotency_key), waiting["answer"]
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import json
 import logging
 from importlib import import_module
 from typing import Any
 
 from memorybase_client import errors
-from memorybase_client._calls import Call, encoded, is_memory_use, segment
+from memorybase_client._calls import call_of
 from memorybase_client._lazy import models
 from memorybase_client._sync.operations import Operations
 
@@ -19,8 +18,8 @@ TIMEOUT_SECONDS = 30.0
 
 
 class Sender(Operations):
-    """Sends captures and records over a connection of its own. Creates flows that do not exist yet, each with a memory
-    base that holds all of its messages: without one, nothing of the flow could be found."""
+    """Sends what waits over a connection of its own. Creates flows that do not exist yet, each with a memory base that
+    holds all of its messages: without one, nothing of the flow could be found."""
 
     def __init__(self, url: str, key: str, **connecting: Any) -> None:
         # Now, and not by the first call: the outbox lets no fork happen meanwhile.
@@ -30,7 +29,8 @@ class Sender(Operations):
         self._without_memory_base: set[str] = set()  # flows that were created here, and memorybase then went away
 
     def __call__(self, flow_id: str, body: bytes) -> None:
-        call, answer = _call_of(flow_id, body)
+        call, name = call_of(flow_id, body)
+        answer = getattr(models, name)
         if flow_id in self._without_memory_base:
             self._create_memory_base(flow_id)
         try:
@@ -57,13 +57,3 @@ class Sender(Operations):
         except errors.CallerError as error:  # the name is in use, or the key may capture only
             log.warning("the new flow has no memory base of its own: %s", error.code)
         self._without_memory_base.discard(flow_id)
-
-
-def _call_of(flow_id: str, body: bytes) -> tuple[Call, Any]:
-    """The call that delivers what waits, and the model of its answer."""
-    runs = f"/flows/{segment(flow_id, 'flow_id')}/runs"
-    if not is_memory_use(body):
-        return Call("POST", runs, content=body), models.CaptureAnswer
-    use = json.loads(body)
-    run_id, node_id = (segment(use.pop(name), name) for name in ("run_id", "node_id"))
-    return Call("PUT", f"{runs}/{run_id}/memory/{node_id}", content=encoded(use)), models.NodeUse

@@ -1,8 +1,9 @@
-"""Captures, and records of what models were given, that wait on disk while memorybase is away.
+"""Captures and other calls that wait on disk while memorybase is away.
 
 `Client(outbox="/var/lib/app/outbox")` or `Client(outbox=Outbox(...))`; then `client.capture(...)` stores a run here and
 returns at once, and a thread sends what waits, oldest first. A run has an id before it is stored, so one whose answer
-was lost is sent again and stored once. Several processes may share a directory: one of them sends at a time.
+was lost is sent again and stored once. `client.later(...)` stores another call that may be repeated. Several processes
+may share a directory: one of them sends at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memorybase_client import errors
-from memorybase_client._calls import encoded, is_memory_use, jittered, segment
+from memorybase_client._calls import Call, call_of, encoded, jittered, kept, segment
 from memorybase_client._outbox_store import SenderLock, Store, Waiting, no_fork
 
 log = logging.getLogger("memorybase_client")
@@ -40,11 +41,8 @@ MAX_ATTEMPTS = 5  # of a run at which the server fails inside
 _OF_THE_KEY = frozenset({401, 403})
 
 
-_OF_PATHS = ("flow_id", "run_id", "node_id")
-
-
 class Send(Protocol):
-    """Sends one capture or record, or raises MemorybaseError."""
+    """Sends one capture or call, or raises MemorybaseError."""
 
     def __call__(self, flow_id: str, body: bytes) -> None: ...
 
@@ -53,7 +51,7 @@ class Send(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A run that the server will never store, and why."""
+    """A run, or a call, that the server will never accept, and why."""
 
     flow_id: str
     code: str
@@ -114,7 +112,7 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """Captures and records that the server does not have yet."""
+        """Captures and calls that the server does not have yet."""
         return self._own().waiting(self._target)
 
     @property
@@ -142,22 +140,28 @@ class Outbox:
 
     def put(self, flow_id: str, run: Mapping[str, Any]) -> None:
         """Store a run. Never raises: what cannot be stored is logged and counted in `lost`."""
-        self._put(flow_id, run)
-
-    def put_memory(self, flow_id: str, run_id: str, node_id: str, use: Mapping[str, Any]) -> None:
-        """The same for the memory that a node's model was given in a run."""
-        self._put(flow_id, {"node_id": node_id, "run_id": run_id, **use})
-
-    def _put(self, flow_id: str, fields: Mapping[str, Any]) -> None:
         try:
-            for name, value in {**fields, "flow_id": flow_id}.items():
-                if name in _OF_PATHS and value is not None:
-                    segment(value, name)
-            body = encoded({name: value for name, value in fields.items() if value is not None})
+            body = encoded({name: value for name, value in run.items() if value is not None})
+        except (TypeError, ValueError, RecursionError) as error:
+            self.lose(error)
+        else:
+            self._put(flow_id, body)
+
+    def put_call(self, flow_id: str, call: Call, answer: str) -> None:
+        """Store a call that may be repeated, with the name of its answer's model. Never raises, as put()."""
+        self._put(flow_id, kept(call, answer))
+
+    def lose(self, error: Exception) -> None:
+        """Count what cannot be stored, and log why."""
+        self._lost_here += 1
+        log.error("a capture is lost: it cannot be stored in %s (%s)", self.directory, type(error).__name__)
+
+    def _put(self, flow_id: str, body: bytes) -> None:
+        try:
+            segment(flow_id, "flow_id")
             lost = self._own().put(self._target, flow_id, body)
-        except (OSError, TypeError, ValueError, RecursionError, sqlite3.Error) as error:
-            self._lost_here += 1
-            log.error("a capture is lost: it cannot be stored in %s (%s)", self.directory, type(error).__name__)  # noqa: TRY400 - a traceback may quote the message
+        except (OSError, ValueError, sqlite3.Error) as error:
+            self.lose(error)
             return
         if lost:
             log.error("%d captures are lost: the outbox %s is full", lost, self.directory)
@@ -276,7 +280,7 @@ class Outbox:
                     self._store.attempted(capture.id)
                 log.warning("the outbox waits: %s", error.code)
                 return False
-            if is_memory_use(body):  # no message is lost, and nobody would send it again
+            if call_of(capture.flow_id, body)[1] == "NodeUse":  # no message is lost, and nobody would send it again
                 self._store.remove(capture.id)
                 log.warning("what a model was given is not recorded: %s", error.code)
                 return True

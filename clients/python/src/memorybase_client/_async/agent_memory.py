@@ -16,6 +16,7 @@ from memorybase_client._async.waiting import fail_after, in_thread
 
 if TYPE_CHECKING:
     from memorybase_client import models
+    from memorybase_client._async.operations import AsyncOperations
     from memorybase_client.outbox import Outbox
 
 log = logging.getLogger("memorybase_client")
@@ -154,18 +155,25 @@ class AsyncAgentMemory:
     ) -> models.ContextAnswer | None:
         """The session's history, summary and recalled memories within the budget. None if there is none, or if
         memorybase is away."""
-        await self._settle()
-
-        async def build() -> models.ContextAnswer | None:
-            return await self.client.build_context(
+        return await self.read(
+            lambda client: client.build_context(
                 flow_id=self.flow_id,
                 session_id=session_id,
                 query=query,
                 token_budget=token_budget,
                 end_user_id=end_user_id or self.end_user_id,
             )
+        )
 
-        return await self._read(build, None)
+    async def read(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer | None:
+        """What a call of the client returns, after what was captured before. None if what it asks for does not exist,
+        or if memorybase is away."""
+        await self._settle()
+        return await self._read(lambda: call(self.client), None)
+
+    async def later(self, write: Callable[[AsyncOperations], Awaitable[object]]) -> None:
+        """Make a call that may be repeated, now or when memorybase is back."""
+        await self.client.later(self.flow_id, write)
 
     async def messages(
         self, session_id: str, *, limit: int | None = None, end_user_id: str | None = None
@@ -231,10 +239,11 @@ class AsyncAgentMemory:
     def _is_away(self) -> bool:
         return time.monotonic() < self._away_until
 
-    async def _read(self, call: Callable[[], Awaitable[Answer]], without: Answer) -> Answer | None:
+    async def _read(self, call: Callable[[], Awaitable[Answer]], without: Answer | None) -> Answer | None:
         """The answer; `without` if the flow does not exist yet; None if the call fails."""
         if self._is_away():
             return None
+        answer: Answer | None
         try:
             with fail_after(self._timeout_seconds):
                 answer = await call()

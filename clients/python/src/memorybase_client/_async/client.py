@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
@@ -16,6 +17,7 @@ from memorybase_client import errors
 from memorybase_client._async.operations import AsyncOperations
 from memorybase_client._async.transport import TIMEOUT_SECONDS, TRIES
 from memorybase_client._async.waiting import in_thread
+from memorybase_client._calls import Call
 from memorybase_client._ids import with_run_id
 
 if TYPE_CHECKING:
@@ -116,19 +118,33 @@ class AsyncClient(AsyncOperations):
     ) -> None:
         """Put into the outbox what a node's model was given in a run, as put_run_memory() sends it at once. Raises as
         capture() does."""
+        await self.later(
+            flow_id,
+            lambda calls: calls.put_run_memory(
+                flow_id,
+                run_id,
+                node_id,
+                session_id=session_id,
+                end_user_id=end_user_id,
+                query=query,
+                messages=messages,
+                sources=sources,
+            ),
+        )
+
+    async def later(self, flow_id: str | UUID, write: Callable[[AsyncOperations], Awaitable[object]]) -> None:
+        """Put a call of the flow into the outbox: later("f", lambda calls: calls.put_node_execution(...)). It must be
+        one that may be repeated. Raises as capture() does."""
         if self.outbox is None:
-            raise ValueError(
-                "record_memory() needs an outbox: Client(outbox=directory). put_run_memory() sends at once"
-            )
-        use = {
-            "session_id": session_id,
-            "end_user_id": end_user_id,
-            "query": query,
-            "messages": messages,
-            "sources": sources,
-        }
-        outbox = self.outbox
-        await in_thread(lambda: outbox.put_memory(str(flow_id), str(run_id), node_id, use))
+            raise ValueError("later() needs an outbox: Client(outbox=directory). Without one, make the call at once")
+        outbox, recorder = self.outbox, _Recorder()
+        try:
+            await write(recorder)
+        except (TypeError, ValueError, RecursionError) as error:
+            outbox.lose(error)
+            return
+        for call, answer in recorder.calls:
+            await in_thread(partial(outbox.put_call, str(flow_id), call, answer))
 
     async def wait_until_searchable(
         self, memory_base_id: str | UUID, *, session_id: str | None = None, timeout_seconds: float = 120.0
@@ -182,3 +198,13 @@ class AsyncClient(AsyncOperations):
             f"{timeout_seconds:g} s (status {memory_base.status}). On the server, run `memorybase doctor` for fixes."
         )
         return errors.NotSearchable(text, retryable=True, details={"pending_messages": memory_base.pending_messages})
+
+
+class _Recorder(AsyncOperations):
+    """Makes calls and sends none."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Call, str]] = []
+
+    async def _call(self, call: Call, answer_type: type[Any]) -> Any:
+        self.calls.append((call, answer_type.__name__))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
@@ -13,6 +14,7 @@ from uuid import UUID
 import httpx
 
 from memorybase_client import errors
+from memorybase_client._calls import Call
 from memorybase_client._ids import with_run_id
 from memorybase_client._sync.operations import Operations
 from memorybase_client._sync.transport import TIMEOUT_SECONDS, TRIES
@@ -116,19 +118,33 @@ class Client(Operations):
     ) -> None:
         """Put into the outbox what a node's model was given in a run, as put_run_memory() sends it at once. Raises as
         capture() does."""
+        self.later(
+            flow_id,
+            lambda calls: calls.put_run_memory(
+                flow_id,
+                run_id,
+                node_id,
+                session_id=session_id,
+                end_user_id=end_user_id,
+                query=query,
+                messages=messages,
+                sources=sources,
+            ),
+        )
+
+    def later(self, flow_id: str | UUID, write: Callable[[Operations], object]) -> None:
+        """Put a call of the flow into the outbox: later("f", lambda calls: calls.put_node_execution(...)). It must be
+        one that may be repeated. Raises as capture() does."""
         if self.outbox is None:
-            raise ValueError(
-                "record_memory() needs an outbox: Client(outbox=directory). put_run_memory() sends at once"
-            )
-        use = {
-            "session_id": session_id,
-            "end_user_id": end_user_id,
-            "query": query,
-            "messages": messages,
-            "sources": sources,
-        }
-        outbox = self.outbox
-        in_thread(lambda: outbox.put_memory(str(flow_id), str(run_id), node_id, use))
+            raise ValueError("later() needs an outbox: Client(outbox=directory). Without one, make the call at once")
+        outbox, recorder = self.outbox, _Recorder()
+        try:
+            write(recorder)
+        except (TypeError, ValueError, RecursionError) as error:
+            outbox.lose(error)
+            return
+        for call, answer in recorder.calls:
+            in_thread(partial(outbox.put_call, str(flow_id), call, answer))
 
     def wait_until_searchable(
         self, memory_base_id: str | UUID, *, session_id: str | None = None, timeout_seconds: float = 120.0
@@ -182,3 +198,13 @@ class Client(Operations):
             f"{timeout_seconds:g} s (status {memory_base.status}). On the server, run `memorybase doctor` for fixes."
         )
         return errors.NotSearchable(text, retryable=True, details={"pending_messages": memory_base.pending_messages})
+
+
+class _Recorder(Operations):
+    """Makes calls and sends none."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Call, str]] = []
+
+    def _call(self, call: Call, answer_type: type[Any]) -> Any:
+        self.calls.append((call, answer_type.__name__))

@@ -4,7 +4,8 @@
     history = MemorybaseChatMessageHistory(memory, "anna")
     retriever = MemorybaseRetriever(memory=memory)
 
-Neither fails or holds up a chain when memorybase is away; `memory.failure` says why. Only clear() raises.
+MemorybaseChatMemory is the history of a Chat Memory node. None of them fails or holds up a chain when memorybase is
+away; `memory.failure` says why. Only clear() of a session raises.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from langchain_core.runnables.config import ensure_config
 from memorybase_client import AgentMemory
 from memorybase_client._corrections import correction_metadata
 from memorybase_client._ids import id_of, storable_id
+from memorybase_client.integrations._chats import Chats, to_json
 from memorybase_client.integrations._dumps import (
     LATEST,
     arguments_of,
@@ -107,6 +109,29 @@ class MemorybaseChatMessageHistory(BaseChatMessageHistory):
     def clear(self) -> None:
         """Delete the session. Raises MemorybaseError if that is not possible."""
         self._memory.delete_session(self._session, end_user_id=self._end_user_id)
+
+
+class MemorybaseChatMemory(BaseChatMessageHistory):
+    """A chat of a Chat Memory node, as its limits and summaries show it to a model. `fields` configure the node."""
+
+    def __init__(self, memory: AgentMemory, node_id: str, chat_id: str, **fields: Any) -> None:
+        self._chats = Chats(memory, node_id)
+        self._chat_id = chat_id
+        self._chats.configure(fields)
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class documents a property
+        """What the model reads; nothing while memorybase is away."""
+        return self._chats.view(self._chat_id)
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append them, now or when memorybase is back."""
+        if messages:
+            self._chats.add(self._chat_id, [to_json(message, has_id=True) for message in messages])
+
+    def clear(self) -> None:
+        """Delete every message of the chat, now or when memorybase is back."""
+        self._chats.delete(self._chat_id, "all", ("user", "assistant"))
 
 
 class MemorybaseRetriever(BaseRetriever):

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 
-from memorybase.errors import InvalidRequest, NotFound
-from memorybase.integrations.flow_memory import Json
+from memorybase_client import AgentMemory, Client, errors
+from memorybase_client._ids import storable_id
 
 Answer = TypeVar("Answer")
 State = Any  # the graph's TypedDict; LangGraph has no common type for all
@@ -40,7 +40,7 @@ class NodeCall(NamedTuple):
 
     @classmethod
     def of(cls, config: RunnableConfig) -> Self:
-        """From a node's config; raises InvalidRequest without a session."""
+        """From a node's config; raises ValueError without a session."""
         metadata = config.get("metadata") or {}
         session_id = session_of({**(config.get("configurable") or {}), **metadata})
         path = str(metadata.get("langgraph_checkpoint_ns") or "")
@@ -57,43 +57,32 @@ class NodeCall(NamedTuple):
             session_id, str(run_id or execution_id), metadata.get("end_user_id"), step, branch, execution_id, leaf_of
         )
 
-    def read(self, read: Callable[[Json], Answer], request: Json) -> Answer:
-        """What memory answers to the request, in the thread of the graph's state."""
+    def read(self, memory: AgentMemory, ask: Callable[..., Answer], **request: Any) -> Answer | None:
+        """What a call of the client returns for this session and run, in the thread of the graph's state. None if
+        memorybase is away."""
+        named = {"flow_id": memory.flow_id, "session_id": self.session_id, "run_id": self.run_id, **request}
         leaf_id = self.leaf_of()
-        if leaf_id is None:
-            return read(request)
-        try:
-            return read({**request, "leaf_id": leaf_id})
-        except NotFound as error:
-            if error.field != "leaf_id":
-                raise
-            return read(request)  # the message was deleted meanwhile
 
-    @classmethod
-    def find(cls, config: RunnableConfig) -> Self | None:
-        """The same, or None without a session."""
-        try:
-            return cls.of(config)
-        except InvalidRequest:
-            return None
+        def answer(client: Client) -> Answer:
+            if leaf_id is None:
+                return ask(client, **named)
+            try:
+                return ask(client, leaf_id=leaf_id, **named)
+            except errors.NotFound as error:
+                if error.field != "leaf_id":
+                    raise
+                return ask(client, **named)  # the message was deleted meanwhile
 
-    @property
-    def is_nested(self) -> bool:
-        return self.step == 0
-
-    @property
-    def variables(self) -> dict[str, str]:
-        """What templates may name beside the state's values."""
-        return {"session_id": self.session_id, "run_id": self.run_id}
+        return memory.read(answer)
 
 
 def session_of(values: Mapping[str, Any]) -> str:
-    """The session id, by default LangGraph's thread id; raises InvalidRequest without one."""
+    """The session id, by default LangGraph's thread id; raises ValueError without one."""
     session_id = values.get("session_id") or values.get("thread_id")
     if session_id is None or not str(session_id).strip():
         text = "session_id is missing: pass thread_id in the config's configurable, or use RunHook.config(session_id)"
-        raise InvalidRequest(text, field="session_id")
-    return str(session_id)
+        raise ValueError(text)
+    return storable_id(str(session_id))
 
 
 def _hook(config: RunnableConfig) -> tuple[KnowsRuns | None, UUID | None]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -12,27 +14,19 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 
-from memorybase import errors
-from memorybase.integrations.flow_memory import FlowMemory, Json
-from memorybase.integrations.langgraph.calls import session_of
-from memorybase.integrations.langgraph.prompts import is_answer
-from memorybase.integrations.langgraph.run_messages import SessionLog, StateMessage, state_messages
-from memorybase.messages import canonical
-from memorybase.telemetry import get_logger
+from memorybase_client import AgentMemory
+from memorybase_client.integrations._dumps import message_key
+from memorybase_client.integrations._messages import batches
+from memorybase_client.integrations.langgraph.asked import is_answer
+from memorybase_client.integrations.langgraph.calls import session_of
+from memorybase_client.integrations.langgraph.session_log import NEWEST, SessionLog, StateMessage, state_messages
 
-log = get_logger(__name__)
-
-ReadRun = Callable[[Any, Any], Sequence[BaseMessage]]
+log = logging.getLogger("memorybase_client")
 
 SESSIONS = 1_000  # of which the hook remembers what is captured
-PIECE_MESSAGES = 100
-PIECE_BYTES = 4_000_000
-
-# Errors that may be of one message alone; the others of the run are then captured without it.
-OF_ONE_MESSAGE = (errors.MessageConflict, errors.InvalidRequest, errors.TooLarge)
 
 
-def messages_of_run(inputs: Any, outputs: Any) -> list[BaseMessage]:
+def messages_of_run(inputs: Any, outputs: Any) -> Sequence[BaseMessage]:
     """The messages of the final state. Those that memory has are not captured again."""
     del inputs
     return _messages(outputs)
@@ -55,12 +49,14 @@ class _Run:
 class RunHook(BaseCallbackHandler):
     """Captures the messages of each run of a graph when it ends or is interrupted; a failed run is not captured.
 
-    `read` selects the messages from the graph's inputs and outputs. While memory is away, runs wait in its outbox.
+    `read` selects the messages from the graph's inputs and outputs. While memorybase is away, runs wait in the outbox.
     """
 
     raise_error = True  # a missing session must not only be logged
 
-    def __init__(self, memory: FlowMemory, *, read: ReadRun = messages_of_run) -> None:
+    def __init__(
+        self, memory: AgentMemory, *, read: Callable[[Any, Any], Sequence[BaseMessage]] = messages_of_run
+    ) -> None:
         self._memory = memory
         self._read = read
         self._runs: dict[UUID, _Run] = {}  # by the ids of the run and of each chain in it
@@ -84,13 +80,12 @@ class RunHook(BaseCallbackHandler):
         if run is None or not run.is_fork or not run.at_start:
             return None
         earlier = run.at_start[: len(run.at_start) - len(run.brought)]
-        spoken = [message.id for message in earlier if message.id and message.type != "system"]
-        answers = [message.id for message in earlier if message.id and is_answer(message)]
-        if not spoken:
+        spoken = [message for message in earlier if message.id and message.type != "system"]
+        last = next((message for message in reversed(spoken) if is_answer(message)), spoken[-1] if spoken else None)
+        if last is None:
             return None
-        leaf = (answers or spoken)[-1]
-        session = self._logs.get(run.session_id) or SessionLog.of(run.session_id, self._memory.newest(run.session_id))
-        return str(session.sent({"id": leaf})["id"]) if leaf in session.digests else None
+        key = message_key(run.session_id, str(last.id))
+        return key if key in (self._logs.get(run.session_id) or self._stored(run)) else None
 
     def on_chain_start(
         self,
@@ -128,11 +123,11 @@ class RunHook(BaseCallbackHandler):
             return
         try:
             messages = self._state_of(run, outputs)
-        except Exception:
-            log.exception("run_not_read", run_id=run.run_id)  # the answer is there: the flow must not fail now
+        except Exception as error:  # noqa: BLE001 - the answer is there: the graph must not fail now
+            log.error("the messages of a run cannot be read and are not captured (%s)", type(error).__name__)  # noqa: TRY400 - a traceback may quote them
             return
         if messages:
-            self._memory.outbox.send(f"run {run.run_id}", lambda: self._capture(run, messages))
+            self._capture(run, messages)
 
     def on_chain_error(
         self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any
@@ -161,39 +156,35 @@ class RunHook(BaseCallbackHandler):
     def _state_of(self, run: _Run, outputs: Any) -> list[StateMessage]:
         final = self._read(run.inputs, outputs)
         at_start = run.brought if run.at_start is None else run.at_start  # if no node read the state
-        return state_messages(final, at_start, run.brought, run.run_id)
+        return state_messages(final, at_start, run.brought, session_id=run.session_id, run_id=run.run_id)
 
     def _capture(self, run: _Run, messages: Sequence[StateMessage]) -> None:
-        """Capture what memory does not have. Safe to repeat."""
+        """Capture what memory does not have."""
         session = self._logs.get(run.session_id)
-        if session is None or session.misses(messages):
-            session = SessionLog.of(run.session_id, self._memory.newest(run.session_id))
-        for piece in _pieces(session.new_of(messages, is_fork=run.is_fork)):
-            self._post(run, session, piece)
+        if session is None or not session.is_known or session.misses(messages):
+            stored = self._stored(run)
+            session = stored if stored.is_known else session or stored
+        new = session.new_of(messages, is_fork=run.is_fork)
+        for is_of_run, group in groupby(new, key=lambda message: message.is_of_run):
+            for batch in batches(message.body for message in group):
+                self._memory.client.capture(
+                    self._memory.flow_id,
+                    session_id=run.session_id,
+                    run_id=run.run_id,
+                    messages=batch,
+                    end_user_id=run.end_user_id or self._memory.end_user_id,
+                    on_conflict="update" if is_of_run else "keep",
+                )
+        for message in new:
+            session.add(message)
         self._logs[run.session_id] = session
         self._logs.move_to_end(run.session_id)
         while len(self._logs) > SESSIONS:
             self._logs.popitem(last=False)
 
-    def _post(self, run: _Run, session: SessionLog, piece: Sequence[Json]) -> None:
-        """Capture these messages; one that is refused does not take the others along."""
-        sent = [session.sent(body) for body in piece]
-        try:
-            answer = self._memory.capture(run.session_id, run.run_id, sent, run.end_user_id, on_conflict="update")
-        except OF_ONE_MESSAGE as error:
-            if len(piece) > 1:
-                half = len(piece) // 2
-                self._post(run, session, piece[:half])
-                self._post(run, session, piece[half:])
-            elif isinstance(error, errors.MessageConflict) and sent[0]["id"] == piece[0]["id"]:
-                session.take_own_id(piece[0]["id"])
-                self._post(run, session, piece)
-            else:
-                self._memory.outbox.report(f"message {piece[0]['id']} of run {run.run_id}", error)
-            return
-        created = {str(message["external_id"] or message["id"]): message["created"] for message in answer["messages"]}
-        for body, with_ids in zip(piece, sent, strict=True):
-            session.add(body, created=created.get(with_ids["id"], False))
+    def _stored(self, run: _Run) -> SessionLog:
+        """What memory has of the run's session."""
+        return SessionLog.of(self._memory.messages(run.session_id, limit=NEWEST, end_user_id=run.end_user_id))
 
 
 def _raw(values: Any) -> Any:
@@ -210,18 +201,3 @@ def _messages(values: Any) -> list[BaseMessage]:
         return convert_to_messages(raw if isinstance(raw, list) else [raw])
     except (ValueError, TypeError, NotImplementedError):
         return []
-
-
-def _pieces(bodies: Sequence[Json]) -> Iterator[list[Json]]:
-    """In order, each within a request's bounds; one message is always a piece."""
-    piece: list[Json] = []
-    size = 0
-    for body in bodies:
-        length = len(canonical(body))
-        if piece and (len(piece) == PIECE_MESSAGES or size + length > PIECE_BYTES):
-            yield piece
-            piece, size = [], 0
-        piece.append(body)
-        size += length
-    if piece:
-        yield piece

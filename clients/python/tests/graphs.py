@@ -1,4 +1,4 @@
-"""What tests of graphs share: a connection that can break, scripted models, and what was captured."""
+"""What tests of graphs share."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ from typing import Any
 
 from langchain_core.language_models.fake_chat_models import FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from two_llm_nodes import FLOW
-
-from harness.api import Api
-from harness.clients import Wire, client_of
-from memorybase.integrations.flow_memory import OverHttp
-
-
-def over_http(api: Api) -> tuple[OverHttp, Wire]:
-    wire = Wire(api)
-    return OverHttp(client_of(api, wire, tries=1), FLOW), wire
+from langgraph.graph import START, MessagesState, StateGraph
 
 
 class Spy(GenericFakeChatModel):
@@ -40,13 +31,15 @@ def says(*texts: str) -> FakeListChatModel:
     return FakeListChatModel(responses=list(texts))
 
 
-def captured(api: Api, session: str = "s1") -> list[tuple[str, str]]:
-    """Role and text of a session's captured messages."""
-    items = api.get("/messages", flow_id=FLOW, session_id=session)["items"]
-    return [(item["role"], item["content"]) for item in items]
+def on(thread_id: str = "s1") -> dict[str, Any]:
+    return {"configurable": {"thread_id": thread_id}}
 
 
-def thread(api: Api, session: str = "s1") -> list[str]:
-    """The texts of the history that a model reads next."""
-    view = api.post("/history", {"flow_id": FLOW, "session_id": session})
-    return [message["content"] for message in view["messages"]]
+def sequence(*nodes: Any, state: Any = MessagesState, **options: Any) -> Any:
+    """A graph of these nodes, one after the other."""
+    graph, before = StateGraph(state), START
+    for number, node in enumerate(nodes):
+        graph.add_node(f"node-{number}", node)
+        graph.add_edge(before, f"node-{number}")
+        before = f"node-{number}"
+    return graph.compile(**options)

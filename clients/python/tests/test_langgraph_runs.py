@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import operator
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from harness.api import Api
-from harness.graphs import captured, says, thread
+from graphs import on, says, sequence
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
-from two_llm_nodes import FLOW
+from memorybase_client import AgentMemory
+from memorybase_client.integrations.langchain import MemorybaseChatMessageHistory
+from memorybase_client.integrations.langgraph import Agent, RunHook
+from stack import Stack, Stored
 
-from memorybase.integrations.flow_memory import FlowMemory
-from memorybase.integrations.langgraph import Agent, RunHook
 
-
-@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "sqlite"])
-def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseCheckpointSaver[Any]]:
-    if request.param == "memory":
-        yield InMemorySaver()
-        return
-    with closing(sqlite3.connect(tmp_path / "threads.db", check_same_thread=False)) as connection:
-        yield SqliteSaver(connection)
+@pytest.fixture
+def saver() -> InMemorySaver:
+    return InMemorySaver()
 
 
 def answering(*answers: str, state: Any = MessagesState) -> StateGraph[Any]:
@@ -54,35 +43,29 @@ def reviewed(*answers: str) -> StateGraph[Any]:
     return graph
 
 
-def on(thread_id: str = "s1") -> dict[str, Any]:
-    return {"configurable": {"thread_id": thread_id}}
-
-
-def test_a_question_asked_again_is_captured_again(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
-) -> None:
+def test_a_question_asked_again_is_captured_again(stored: Stored, memory: AgentMemory, saver: InMemorySaver) -> None:
     app = answering("One.", "Two.").compile(checkpointer=saver).with_config(callbacks=[RunHook(memory)])
 
     for _ in range(2):
         app.invoke({"messages": [("user", "Count.")]}, on())
 
-    assert captured(api) == [("user", "Count."), ("assistant", "One."), ("user", "Count."), ("assistant", "Two.")]
+    assert stored.messages() == [("user", "Count."), ("assistant", "One."), ("user", "Count."), ("assistant", "Two.")]
 
 
 def test_a_first_input_with_history_whose_last_question_equals_an_earlier_one_is_captured_completely(
-    api: Api, memory: FlowMemory
+    stored: Stored, memory: AgentMemory
 ) -> None:
     app = answering("Two.").compile()
 
     app.invoke({"messages": [("user", "Count."), ("ai", "One."), ("user", "Count.")]}, RunHook(memory).config("s1"))
 
-    assert captured(api) == [("user", "Count."), ("assistant", "One."), ("user", "Count."), ("assistant", "Two.")]
+    assert stored.messages() == [("user", "Count."), ("assistant", "One."), ("user", "Count."), ("assistant", "Two.")]
 
 
 @pytest.mark.parametrize("window", [100, 3])
 @pytest.mark.parametrize("has_ids", [False, True])
 def test_a_client_that_sends_the_conversation_again_adds_only_the_new_turn(
-    api: Api, memory: FlowMemory, window: int, *, has_ids: bool
+    stored: Stored, memory: AgentMemory, window: int, *, has_ids: bool
 ) -> None:
     app = answering("Ok.", "Ok.", "Ok.", "Four.").compile()
     history: list[BaseMessage] = []
@@ -92,12 +75,12 @@ def test_a_client_that_sends_the_conversation_again_adds_only_the_new_turn(
         sent = [each.model_copy(update={"id": f"c{i}" if has_ids else None}) for i, each in enumerate(history)]
         answer = app.invoke({"messages": sent[-window:]}, RunHook(memory).config("s1"))  # a new process each time
         history.append(AIMessage(answer["messages"][-1].content))
-        assert len(captured(api)) == 2 * (number + 1)
+        assert len(stored.messages()) == 2 * (number + 1)
 
-    assert [text for _, text in captured(api)] == [each.content for each in history]
+    assert stored.texts() == [each.content for each in history]
 
 
-def test_a_client_that_edits_its_history_starts_a_branch(api: Api, memory: FlowMemory) -> None:
+def test_a_client_that_edits_its_history_starts_a_branch(stored: Stored, memory: AgentMemory) -> None:
     app = answering("Hello.", "Paris.", "Rome.").compile().with_config(callbacks=[RunHook(memory)])
     start = [("user", "Hi."), ("ai", "Hello.")]
     app.invoke({"messages": [("user", "Hi.")]}, on())
@@ -105,37 +88,37 @@ def test_a_client_that_edits_its_history_starts_a_branch(api: Api, memory: FlowM
 
     app.invoke({"messages": [*start, ("user", "Italy?")]}, on())
 
-    assert thread(api) == ["Hi.", "Hello.", "Italy?", "Rome."]
-    assert len(captured(api)) == 6
+    assert stored.thread() == ["Hi.", "Hello.", "Italy?", "Rome."]
+    assert len(stored.messages()) == 6
 
 
 def test_an_edited_answer_replaces_the_draft_that_an_interrupt_showed(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     app = reviewed("Draft.").compile(checkpointer=saver).with_config(callbacks=[RunHook(memory)])
 
     app.invoke({"messages": [("user", "Write.")]}, on())
-    assert captured(api) == [("user", "Write."), ("assistant", "Draft.")]
+    assert stored.messages() == [("user", "Write."), ("assistant", "Draft.")]
     state = app.invoke(Command(resume="Final."), on())
 
     assert state["messages"][-1].content == "Final."
-    assert captured(api) == [("user", "Write."), ("assistant", "Final.")]
-    assert thread(api) == ["Write.", "Final."]
+    assert stored.messages() == [("user", "Write."), ("assistant", "Final.")]
+    assert stored.thread() == ["Write.", "Final."]
 
 
 def test_an_edit_in_another_process_replaces_the_draft_too(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     graph = reviewed("Draft.")
     graph.compile(checkpointer=saver).invoke({"messages": [("user", "Write.")]}, RunHook(memory).config("s1"))
 
     graph.compile(checkpointer=saver).invoke(Command(resume="Final."), RunHook(memory).config("s1"))
 
-    assert captured(api) == [("user", "Write."), ("assistant", "Final.")]
+    assert stored.messages() == [("user", "Write."), ("assistant", "Final.")]
 
 
 def test_a_draft_that_is_edited_again_and_again_is_captured_as_it_ends(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     def review(state: MessagesState) -> Command[Any]:
         draft = state["messages"][-1]
@@ -148,38 +131,35 @@ def test_a_draft_that_is_edited_again_and_again_is_captured_as_it_ends(
     for asked in ({"messages": [("user", "Write.")]}, *(Command(resume=text) for text in ("Two.", "Three.", "Done."))):
         graph.compile(checkpointer=saver).invoke(asked, RunHook(memory).config("s1"))  # each in a process of its own
 
-    assert captured(api) == [("user", "Write."), ("assistant", "Done.")]
+    assert stored.messages() == [("user", "Write."), ("assistant", "Done.")]
 
 
 def test_a_message_that_was_corrected_in_memory_stays_corrected(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     graph = answering("Wrong.", "Fine.")
     graph.compile(checkpointer=saver).invoke({"messages": [("user", "First?")]}, RunHook(memory).config("s1"))
-    answer = api.get("/messages", flow_id=FLOW, session_id="s1")["items"][1]
-    api.patch(f"/messages/{answer['id']}", {"content": "Right."})
+    assert stored.texts() == ["First?", "Wrong."]
+    (answer, *_) = stored.client.list_messages(flow_id=memory.flow_id, session_id="s1", order="desc")
+    stored.client.edit_message(answer.id, content="Right.")
 
     graph.compile(checkpointer=saver).invoke({"messages": [("user", "Second?")]}, RunHook(memory).config("s1"))
 
-    assert [text for _, text in captured(api)] == ["First?", "Right.", "Second?", "Fine."]
+    assert stored.texts() == ["First?", "Right.", "Second?", "Fine."]
 
 
-def test_a_breakpoint_is_captured_before_and_after(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
-) -> None:
+def test_a_breakpoint_is_captured_before_and_after(stored: Stored, memory: AgentMemory, saver: InMemorySaver) -> None:
     graph = reviewed("Draft.")
     app = graph.compile(checkpointer=saver, interrupt_before=["answer"]).with_config(callbacks=[RunHook(memory)])
 
     app.invoke({"messages": [("user", "Write.")]}, on())
-    assert captured(api) == [("user", "Write.")]
+    assert stored.messages() == [("user", "Write.")]
     app.invoke(None, on())
 
-    assert captured(api) == [("user", "Write."), ("assistant", "Draft.")]
+    assert stored.messages() == [("user", "Write."), ("assistant", "Draft.")]
 
 
-def test_time_travel_continues_from_the_chosen_turn(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
-) -> None:
+def test_time_travel_continues_from_the_chosen_turn(stored: Stored, memory: AgentMemory, saver: InMemorySaver) -> None:
     app = answering("One.", "Two.", "Three.", "Four.").compile(checkpointer=saver)
     hook = RunHook(memory)
     app = app.with_config(callbacks=[hook])
@@ -189,15 +169,15 @@ def test_time_travel_continues_from_the_chosen_turn(
                       state.values["messages"][-1].content == "One.")  # fmt: skip
 
     app.invoke({"messages": [("user", "Other?")]}, first_turn.config)
-    assert thread(api) == ["First?", "One.", "Other?", "Three."]
+    assert stored.thread() == ["First?", "One.", "Other?", "Three."]
     app.invoke({"messages": [("user", "More?")]}, on())
 
-    assert thread(api) == ["First?", "One.", "Other?", "Three.", "More?", "Four."]
-    assert len(captured(api)) == 8
+    assert stored.thread() == ["First?", "One.", "Other?", "Three.", "More?", "Four."]
+    assert len(stored.messages()) == 8
 
 
 def test_a_replayed_answer_is_a_sibling_of_the_first_one(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     app = answering("One.", "Other.").compile(checkpointer=saver).with_config(callbacks=[RunHook(memory)])
     app.invoke({"messages": [("user", "Count.")]}, on())
@@ -205,25 +185,25 @@ def test_a_replayed_answer_is_a_sibling_of_the_first_one(
 
     app.invoke(None, before.config)
 
-    assert [text for _, text in captured(api)] == ["Count.", "One.", "Other."]
-    assert thread(api) == ["Count.", "Other."]
+    assert stored.texts() == ["Count.", "One.", "Other."]
+    assert stored.thread() == ["Count.", "Other."]
 
 
 def test_time_travel_to_the_start_begins_a_new_conversation(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     app = answering("One.", "Two.", "Three.").compile(checkpointer=saver).with_config(callbacks=[RunHook(memory)])
     app.invoke({"messages": [("user", "First?")]}, on())
     start = list(app.get_state_history(on()))[-1]
 
     app.invoke({"messages": [("user", "Other?")]}, start.config)
-    assert thread(api) == ["Other?", "Two."]
+    assert stored.thread() == ["Other?", "Two."]
     app.invoke({"messages": [("user", "More?")]}, on())
 
-    assert thread(api) == ["Other?", "Two.", "More?", "Three."]
+    assert stored.thread() == ["Other?", "Two.", "More?", "Three."]
 
 
-def test_a_thread_whose_checkpoints_were_lost_goes_on_as_one_conversation(api: Api, memory: FlowMemory) -> None:
+def test_a_thread_whose_checkpoints_were_lost_goes_on_as_one_conversation(stored: Stored, memory: AgentMemory) -> None:
     graph = answering("One.", "Two.", "Three.")
     first = graph.compile(checkpointer=InMemorySaver()).with_config(callbacks=[RunHook(memory)])
     for question in ("First?", "Second?"):
@@ -231,22 +211,22 @@ def test_a_thread_whose_checkpoints_were_lost_goes_on_as_one_conversation(api: A
 
     graph.compile(checkpointer=InMemorySaver()).invoke({"messages": [("user", "Third?")]}, RunHook(memory).config("s1"))
 
-    assert thread(api) == ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
+    assert stored.thread() == ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
 
 
-def test_a_linear_conversation_names_no_parents(api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]) -> None:
+def test_a_linear_conversation_names_no_parents(stored: Stored, memory: AgentMemory, saver: InMemorySaver) -> None:
     graph = answering("One.", "Two.", "Three.")
     for question in ("First?", "Second?", "Third?"):  # each in a process of its own
         app = graph.compile(checkpointer=saver)
         app.invoke({"messages": [("user", question)]}, RunHook(memory).config("s1"))
 
-    items = api.get("/messages", flow_id=FLOW, session_id="s1")["items"]
-    assert len(items) == 6
-    assert {item["parent_message_id"] for item in items} == {None}
+    assert len(stored.texts()) == 6
+    items = stored.client.list_messages(flow_id=memory.flow_id, session_id="s1")
+    assert {item.parent_message_id for item in items} == {None}
 
 
 def test_messages_that_a_graph_removes_from_its_state_stay_captured(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     def summarize(state: MessagesState) -> dict[str, Any]:
         old = [RemoveMessage(id=str(message.id)) for message in state["messages"][:-2]]
@@ -260,7 +240,7 @@ def test_messages_that_a_graph_removes_from_its_state_stay_captured(
     for question in ("First?", "Second?", "Third?"):
         app.invoke({"messages": [("user", question)]}, on())
 
-    said = [text for role, text in captured(api) if role != "system"]
+    said = [text for role, text in stored.messages() if role != "system"]
     assert said == ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
 
 
@@ -271,7 +251,7 @@ class Appended(TypedDict):
 
 
 def test_a_state_without_message_ids_is_captured_once(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     graph = answering("One.", "One.", "Three.", state=Appended)
     app = graph.compile(checkpointer=saver)
@@ -279,10 +259,10 @@ def test_a_state_without_message_ids_is_captured_once(
     for _ in range(3):
         app.invoke({"messages": [HumanMessage("Count.")]}, RunHook(memory).config("s1"))
 
-    assert [text for _, text in captured(api)] == ["Count.", "One.", "Count.", "One.", "Count.", "Three."]
+    assert stored.texts() == ["Count.", "One.", "Count.", "One.", "Count.", "Three."]
 
 
-def test_one_message_object_asked_in_two_sessions_is_captured_in_both(api: Api, memory: FlowMemory) -> None:
+def test_one_message_object_asked_in_two_sessions_is_captured_in_both(stored: Stored, memory: AgentMemory) -> None:
     """LangGraph writes an id into the object; a client may also number each session's messages from 1."""
     question = HumanMessage("Count.")
     app = answering("One.", "Two.", "Three.", "Four.").compile(checkpointer=InMemorySaver())
@@ -292,38 +272,40 @@ def test_one_message_object_asked_in_two_sessions_is_captured_in_both(api: Api, 
     for more in ("More.", "And more."):  # each in a process of its own
         app.invoke({"messages": [("user", more)]}, RunHook(memory).config("s2"))
 
-    assert captured(api) == [("user", "Count."), ("assistant", "One.")]
-    assert [text for _, text in captured(api, "s2")] == ["Count.", "Two.", "More.", "Three.", "And more.", "Four."]
-    assert thread(api, "s2") == [text for _, text in captured(api, "s2")]
+    assert stored.messages() == [("user", "Count."), ("assistant", "One.")]
+    assert stored.texts("s2") == ["Count.", "Two.", "More.", "Three.", "And more.", "Four."]
+    assert stored.thread("s2") == stored.texts("s2")
 
 
-def test_a_config_that_is_used_for_several_runs_makes_several_runs(api: Api, memory: FlowMemory) -> None:
+def test_a_config_that_is_used_for_several_runs_makes_several_runs(stored: Stored, memory: AgentMemory) -> None:
     config = RunHook(memory).config("s1")
     app = answering("One.", "Two.").compile()
 
     for question in ("First?", "Second?"):
         app.invoke({"messages": [("user", question)]}, config)
 
-    assert len(api.get(f"/flows/{FLOW}/runs")["items"]) == 2
+    assert len(stored.texts()) == 4
+    assert len(list(stored.client.list_runs(memory.flow_id))) == 2
 
 
-def test_a_run_keeps_the_runtimes_run_id(api: Api, memory: FlowMemory) -> None:
+def test_a_run_keeps_the_runtimes_run_id(stored: Stored, memory: AgentMemory) -> None:
     answering("One.").compile().invoke({"messages": [("user", "Hm?")]}, RunHook(memory).config("s1", run_id="mine"))
 
-    assert api.get(f"/flows/{FLOW}/runs/mine")["messages"] == 2
+    assert len(stored.texts()) == 2
+    assert stored.client.get_run("mine", flow_id=memory.flow_id).messages == 2
 
 
-def test_async_and_streamed_runs_are_captured(api: Api, memory: FlowMemory) -> None:
+def test_async_and_streamed_runs_are_captured(stored: Stored, memory: AgentMemory) -> None:
     app = answering("One.", "Two.").compile(checkpointer=InMemorySaver()).with_config(callbacks=[RunHook(memory)])
 
     asyncio.run(app.ainvoke({"messages": [("user", "First?")]}, on()))
     list(app.stream({"messages": [("user", "Second?")]}, on(), stream_mode="updates"))
 
-    assert [text for _, text in captured(api)] == ["First?", "One.", "Second?", "Two."]
+    assert stored.texts() == ["First?", "One.", "Second?", "Two."]
 
 
 def test_a_session_that_another_process_continued_is_captured_without_gaps(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     app = answering("One.", "Two.", "Three.").compile(checkpointer=saver)
     here, there = RunHook(memory), RunHook(memory)
@@ -331,25 +313,107 @@ def test_a_session_that_another_process_continued_is_captured_without_gaps(
     for hook, question in ((here, "First?"), (there, "Second?"), (here, "Third?")):
         app.invoke({"messages": [("user", question)]}, hook.config("s1"))
 
-    assert thread(api) == ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
+    assert stored.thread() == ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
 
 
 def test_turns_before_the_hook_was_added_are_captured_with_the_next_run(
-    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+    stored: Stored, memory: AgentMemory, saver: InMemorySaver
 ) -> None:
     app = answering("One.", "Two.").compile(checkpointer=saver)
     app.invoke({"messages": [("user", "First?")]}, on())
 
     app.invoke({"messages": [("user", "Second?")]}, RunHook(memory).config("s1"))
 
-    assert thread(api) == ["First?", "One.", "Second?", "Two."]
+    assert stored.thread() == ["First?", "One.", "Second?", "Two."]
 
 
-def test_a_run_of_many_messages_is_captured_completely(api: Api, memory: FlowMemory) -> None:
+def test_a_run_of_many_messages_is_captured_completely(stored: Stored, memory: AgentMemory) -> None:
     graph = StateGraph(MessagesState)
     graph.add_node("talk", lambda _: {"messages": [AIMessage(f"Answer {number}.") for number in range(450)]})
     graph.add_edge(START, "talk")
 
     graph.compile().invoke({"messages": [("user", "Talk.")]}, RunHook(memory).config("s1"))
 
-    assert api.get("/messages", flow_id=FLOW, session_id="s1", size=1)["total"] == 451
+    assert len(stored.texts()) == 451
+
+
+def test_a_failed_run_is_not_captured(stored: Stored, memory: AgentMemory) -> None:
+    def fail(state: MessagesState) -> dict[str, Any]:
+        raise ZeroDivisionError(state)
+
+    hook = RunHook(memory)
+    with pytest.raises(ZeroDivisionError):
+        sequence(fail).invoke({"messages": [("user", "Hm?")]}, hook.config("s1"))
+    answering("One.").compile().invoke({"messages": [("user", "First?")]}, hook.config("s1"))
+
+    assert stored.texts() == ["First?", "One."]
+
+
+def test_a_run_without_a_session_raises(memory: AgentMemory) -> None:
+    app = answering("One.").compile().with_config(callbacks=[RunHook(memory)])
+    with pytest.raises(ValueError, match=r"RunHook\.config"):
+        app.invoke({"messages": [("user", "Hm?")]})
+
+
+def test_a_captured_message_is_read_as_it_was_in_the_state(stored: Stored, memory: AgentMemory) -> None:
+    answer = AIMessage("One.", id="m", response_metadata={"model": "scripted"}, additional_kwargs={"mood": "calm"})
+    sequence(lambda _: {"messages": [answer]}).invoke({"messages": [("user", "First?")]}, RunHook(memory).config("s1"))
+
+    assert stored.texts() == ["First?", "One."]
+    assert MemorybaseChatMessageHistory(memory, "s1").messages[1] == answer
+
+
+# While memorybase is away
+
+
+def test_runs_that_end_while_memorybase_is_away_are_captured_when_it_is_back_also_by_another_process(
+    stack: Stack, stored: Stored, memory: AgentMemory, saver: InMemorySaver
+) -> None:
+    graph = reviewed("One.", "Two.", "Three.")
+    hook, elsewhere = RunHook(memory), RunHook(memory)
+    for text in ({"messages": [("user", "First?")]}, Command(resume="One!")):
+        graph.compile(checkpointer=saver).invoke(text, hook.config("s1"))
+    assert stored.texts() == ["First?", "One!"]
+    (_, first) = stored.client.list_messages(flow_id=memory.flow_id, session_id="s1", order="desc")
+    stored.client.edit_message(first.id, content="First of all?")
+
+    stack.kill()
+    graph.compile(checkpointer=saver).invoke({"messages": [("user", "Second?")]}, hook.config("s1"))
+    state = graph.compile(checkpointer=saver).invoke(Command(resume="Two!"), elsewhere.config("s1"))
+    assert state["messages"][-1].content == "Two!"
+    stack.restart()
+    graph.compile(checkpointer=saver).invoke({"messages": [("user", "Third?")]}, elsewhere.config("s1"))
+
+    assert stored.thread() == ["First of all?", "One!", "Second?", "Two!", "Third?", "Three."]
+    assert stored.texts() == stored.thread()
+
+
+def test_a_conversation_that_a_client_sends_again_is_captured_once_also_while_memorybase_is_away(
+    stack: Stack, stored: Stored, memory: AgentMemory
+) -> None:
+    app = answering("One.", "Two.", "Three.").compile()
+    history: list[BaseMessage] = []
+
+    for question in ("First?", "Second?", "Third?"):
+        history.append(HumanMessage(question))
+        sent = [each.model_copy(update={"id": None}) for each in history]
+        answer = app.invoke({"messages": sent}, RunHook(memory).config("s1"))  # a new process each time
+        history.append(AIMessage(answer["messages"][-1].content))
+        if question == "First?":
+            assert len(stored.texts()) == 2
+            stack.kill()
+    stack.restart()
+
+    assert stored.texts() == [each.content for each in history]
+
+
+def test_a_message_that_is_refused_does_not_take_the_answer_along(stored: Stored, memory: AgentMemory) -> None:
+    app = answering("Too long.").compile()
+
+    app.invoke({"messages": [("user", "x" * 5_000_000)]}, RunHook(memory).config("s1"))  # the bound is 4,000,000
+
+    assert memory.client.outbox is not None
+    assert memory.client.outbox.flush(60) == 0
+    assert len(memory.client.outbox.refused()) == 1
+    listed = stored.client.list_messages(flow_id=memory.flow_id, session_id="s1")
+    assert [message.content for message in listed] == ["Too long."]
