@@ -187,4 +187,4 @@ def test_what_it_cannot_do_names_what_to_install(environment: dict[str, str], tm
 
     exported = run(environment, "memorybase", "export-model", str(tmp_path / "elsewhere"))
     assert exported.returncode == 1
-    assert "lacks torch, sentence_transformers, onnx" in exported.stderr
+    assert "lacks onnx, safetensors" in exported.stderr
