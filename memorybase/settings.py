@@ -26,9 +26,14 @@ from memorybase.retention_settings import RetentionSettings
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 VectorStoreName = Literal["chroma", "pgvector"]
 TokenHeader = Literal["authorization", "x-chroma-token"]
-SERVER_NAME = re.compile("[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?")
 LOCAL_CHROMA = "http://127.0.0.1:8001"
 RESTORED_FOLDER = "restored"
+# Two addresses are two servers, whose data would have to be divided.
+_ONE_URL = re.compile(r"https?://[^\s,;]+")
+ONE_CHROMA = (
+    "chroma_url must be one http or https URL; if one Chroma server is too small, take pgvector, Chroma Cloud or "
+    "Chroma's distributed form"
+)
 
 
 class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSettings):
@@ -51,15 +56,7 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     )
     chroma_url: str = Field(
         "",
-        description=f"URL of the Chroma server; empty: {LOCAL_CHROMA}, and none with chroma_urls or if vector_store is "
-        "pgvector.",
-    )
-    chroma_urls: dict[str, str] = Field(
-        default_factory=dict, description="URLs of further Chroma servers by name. The name stays with the data."
-    )
-    chroma_closed: list[str] = Field(
-        default_factory=list,
-        description="Chroma servers without new collections, by the names of their parts, such as chroma-east.",
+        description=f"URL of the Chroma server; empty: {LOCAL_CHROMA}, and none if vector_store is pgvector.",
     )
     chroma_token: str | None = Field(None, description="Token for Chroma Cloud, or for a proxy in front of Chroma.")
     chroma_token_header: TokenHeader = Field(
@@ -279,6 +276,9 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         clients = ("url", "flow", "end_user")  # of programs in the same terminal
         known = [ENVIRONMENT_PREFIX + name.upper() for name in (*cls.model_fields, *clients)]
         for name in sorted(os.environ):
+            if name.upper() == f"{ENVIRONMENT_PREFIX}CHROMA_URLS":
+                message = f"{name} is not a setting: {ONE_CHROMA}"
+                raise ValueError(message)
             if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known:
                 nearest = "".join(difflib.get_close_matches(name.upper(), known, n=1))
                 message = f"{name} is not a setting; " + (f"did you mean {nearest}?" if nearest else "unset it")
@@ -294,6 +294,14 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
                 if value not in allowed:
                     message = f"{name}={value} in the URL must be {' or '.join(allowed)}"
                     raise ValueError(message)
+        return url
+
+    @field_validator("chroma_url")
+    @classmethod
+    def _is_one_address(cls, url: str) -> str:
+        if url and not _ONE_URL.fullmatch(url):
+            message = f"{ONE_CHROMA} (got '{url}')"
+            raise ValueError(message)
         return url
 
     @field_validator("traces_endpoint")
@@ -369,20 +377,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         if self.pgvector_url and not self.pgvector_url.startswith("postgresql"):
             message = "pgvector_url must start with postgresql"
             raise ValueError(message)
-        for name, url in self.chroma_urls.items():
-            if not SERVER_NAME.fullmatch(name):
-                message = f"a name in chroma_urls must be 1 to 24 of a-z, 0-9 and - in between (got '{name}')"
-                raise ValueError(message)
-            if not url.startswith(("http://", "https://")):
-                message = f"the URL of {name} in chroma_urls must start with http:// or https://"
-                raise ValueError(message)
-        for name in self.chroma_closed:
-            if name not in self.chroma_servers:
-                message = f"chroma_closed must name servers: {', '.join(self.chroma_servers)} (got '{name}')"
-                raise ValueError(message)
-        if self.vector_store == "chroma" and not self.open_servers_of("chroma"):
-            message = "chroma_closed must leave a server for new collections"
-            raise ValueError(message)
         if self.vector_store == "pgvector" and not self.resolved_pgvector_url:
             message = "vector_store=pgvector needs pgvector_url, or a database_url that starts with postgresql"
             raise ValueError(message)
@@ -424,14 +418,8 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
 
     @property
     def resolved_chroma_url(self) -> str:
-        """chroma_url, or its default; empty if there is no Chroma server without a name."""
-        return self.chroma_url or (LOCAL_CHROMA if self.vector_store == "chroma" and not self.chroma_urls else "")
-
-    @property
-    def chroma_servers(self) -> dict[str, str]:
-        """URLs of the Chroma servers: that of chroma_url as `chroma`, those of chroma_urls as `chroma-<name>`."""
-        unnamed = {"chroma": self.resolved_chroma_url} if self.resolved_chroma_url else {}
-        return unnamed | {f"chroma-{name}": url for name, url in self.chroma_urls.items()}
+        """chroma_url, or its default if it is the store of new collections; else empty."""
+        return self.chroma_url or (LOCAL_CHROMA if self.vector_store == "chroma" else "")
 
     @property
     def resolved_pgvector_url(self) -> str:
@@ -441,9 +429,17 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     @property
     def known_vector_stores(self) -> tuple[VectorStoreName, ...]:
         """The stores whose collections can be reached, that of new collections first."""
-        urls = {"chroma": self.open_servers_of("chroma"), "pgvector": self.resolved_pgvector_url}
-        other: VectorStoreName = "pgvector" if self.vector_store == "chroma" else "chroma"
-        return (self.vector_store, other) if urls[other] else (self.vector_store,)
+        return self._with_other(self.resolved_chroma_url, self.resolved_pgvector_url)
+
+    @property
+    def vector_stores_in_use(self) -> tuple[VectorStoreName, ...]:
+        """The stores that must work: that of new collections, and the other one if it has a URL of its own."""
+        return self._with_other(self.chroma_url, self.pgvector_url)
+
+    def _with_other(self, chroma_url: str, pgvector_url: str) -> tuple[VectorStoreName, ...]:
+        if self.vector_store == "chroma":
+            return ("chroma", "pgvector") if pgvector_url else ("chroma",)
+        return ("pgvector", "chroma") if chroma_url else ("pgvector",)
 
     def known_vector_store(self, store: VectorStoreName | None) -> VectorStoreName:
         """The store for a request: the named one if it can be reached, else the default. Raises InvalidRequest."""
@@ -456,21 +452,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
                 limit=list(known),
             )
         return store or self.vector_store
-
-    def servers_of(self, store: VectorStoreName) -> tuple[str, ...]:
-        """The names of a store's servers. pgvector has one."""
-        return ("pgvector",) if store == "pgvector" else tuple(self.chroma_servers)
-
-    def open_servers_of(self, store: VectorStoreName) -> tuple[str, ...]:
-        """Those that get new collections."""
-        return tuple(server for server in self.servers_of(store) if server not in self.chroma_closed)
-
-    @property
-    def vector_servers(self) -> tuple[str, ...]:
-        """The servers that must work: those of new collections, and those of another store with a URL of its own."""
-        other: VectorStoreName = "pgvector" if self.vector_store == "chroma" else "chroma"
-        has_url = self.pgvector_url if other == "pgvector" else self.chroma_url or self.chroma_urls
-        return (*self.servers_of(self.vector_store), *(self.servers_of(other) if has_url else ()))
 
     @property
     def body_bytes_in_flight(self) -> int:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID, uuid4
@@ -20,7 +19,7 @@ from memorybase import caveats, errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest
 from memorybase.embedding.chunking import chunker_for
-from memorybase.knowledge_bases import documents, placement, queries
+from memorybase.knowledge_bases import documents, queries
 from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
 from memorybase.models import NAME_LENGTH, KnowledgeBase
 from memorybase.queries.ownership import not_found, require
@@ -319,10 +318,8 @@ def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
 def _new_collection(services: Services, entry: KnowledgeBase) -> CollectionRef:
     with services.database.reading() as db:
         now = clock.now(db)
-    return placement.create_collection(
-        services,
-        services.settings.vector_store,
-        partial(collection_names.of_knowledge_base, entry.id),
+    return services.vectors.create_collection(
+        collection_names.of_knowledge_base(entry.id, services.settings.vector_store),
         {
             "user_id": str(entry.user_id),
             "knowledge_base_id": str(entry.id),

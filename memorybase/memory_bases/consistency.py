@@ -24,7 +24,7 @@ from memorybase.queries.store_health import failing_stores
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef, batches
 from memorybase.vectors.visibility import unreachable_ids
 from memorybase.webhooks import events
@@ -246,7 +246,7 @@ def compare_counts(services: Services) -> int:
     with services.database.reading() as db:
         now = clock.now(db)
         found = memory_bases.bases_to_compare(db, now, away=failing_stores(db, services.settings, now))
-    return each([(server_of(collection), partial(_in_turn, services, base_id)) for base_id, collection in found])
+    return each([(store_of(collection), partial(_in_turn, services, base_id)) for base_id, collection in found])
 
 
 def _in_turn(services: Services, base_id: UUID) -> bool:

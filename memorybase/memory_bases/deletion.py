@@ -15,8 +15,9 @@ from memorybase.models import Generation
 from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
+from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.collection_names import store_of
 
 log = get_logger(__name__)
 
@@ -78,7 +79,7 @@ def delete_retired_collections(services: Services) -> int:
     with services.database.reading() as db:
         before = clock.now(db) - timedelta(seconds=services.settings.retire_seconds)
         retired = memory_bases.retired_generations(db, before)
-    return each([(server_of(row.collection_name), partial(_delete_retired, services, row)) for row in retired])
+    return each([(store_of(row.collection_name), partial(_delete_retired, services, row)) for row in retired])
 
 
 def _delete_retired(services: Services, row: Generation) -> bool:
@@ -95,20 +96,20 @@ def _delete_retired(services: Services, row: Generation) -> bool:
     return True
 
 
-def each(steps: Sequence[tuple[str | None, Callable[[], int]]]) -> int:
-    """Run every step, also behind one whose vector server is away; the sum of what they return. Each names the server
+def each(steps: Sequence[tuple[VectorStoreName | None, Callable[[], int]]]) -> int:
+    """Run every step, also behind one whose vector store is away; the sum of what they return. Each names the store
     that it asks, if any: one that was away is not asked again, since each step may wait for as long as a call may take.
 
     Raises that VectorStoreUnavailable in the end.
     """
-    done, failures = 0, dict[str | None, errors.VectorStoreUnavailable]()
-    for server, step in steps:
-        if server is not None and server in failures:
+    done, failures = 0, dict[VectorStoreName | None, errors.VectorStoreUnavailable]()
+    for store, step in steps:
+        if store is not None and store in failures:
             continue
         try:
             done += step()
         except errors.VectorStoreUnavailable as error:
-            failures[server] = error
+            failures[store] = error
     for failure in failures.values():
         raise failure
     return done

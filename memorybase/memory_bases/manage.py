@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
@@ -16,7 +15,7 @@ from memorybase.database import clock, engine
 from memorybase.embedding import Embedder, chunking
 from memorybase.ingestion import fair_order, scheduler
 from memorybase.ingestion.claim import PAUSED
-from memorybase.knowledge_bases import placement, registry
+from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import preparation
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase, PreparationKind, Priority
 from memorybase.queries import jobs, memory_bases, retention, sessions
@@ -162,13 +161,9 @@ def create_collection(
     embedder: Embedder,
     store: VectorStoreName,
     *,
-    preferred: str | None = None,
-    only_on: str | None = None,
     expected_chunks: int = 0,
 ) -> CollectionRef:
-    """Create the empty collection of a generation: on the preferred server of the store, else on the emptiest one, or
-    only on the given server. Its metadata holds what all its chunks share.
-    """
+    """Create the empty collection of a generation. Its metadata holds what all its chunks share."""
     # Fit the token projection now: a model without a published one embeds texts for it, which no transaction may wait
     # for.
     _token_encoding(services, embedder)
@@ -187,10 +182,7 @@ def create_collection(
     }
     if expected_chunks:
         metadata[EXPECTED_CHUNKS] = expected_chunks
-    name_in = partial(collection_names.of_generation, base_id, generation)
-    if only_on is not None:
-        return services.vectors.create_collection(name_in(only_on), metadata)
-    return placement.create_collection(services, store, name_in, metadata, preferred=preferred)
+    return services.vectors.create_collection(collection_names.of_generation(base_id, generation, store), metadata)
 
 
 def _token_encoding(services: Services, embedder: Embedder) -> str | None:

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -21,8 +22,8 @@ from memorybase.operations import queries
 from memorybase.queries import heartbeats, jobs
 from memorybase.queries.store_health import store_problem
 from memorybase.services import Services
-from memorybase.settings import Settings
-from memorybase.vectors.stores import server_named
+from memorybase.settings import Settings, VectorStoreName
+from memorybase.vectors.stores import store_named
 
 # A component that takes longer to answer counts as unavailable.
 CHECK_SECONDS = 3.0
@@ -165,7 +166,7 @@ def read_vitals(services: Services) -> Vitals:
 
 def part_names(settings: Settings) -> tuple[str, ...]:
     """The components that must work."""
-    return ("database", "redis", *settings.vector_servers, "worker", "sweeper")
+    return ("database", "redis", *settings.vector_stores_in_use, "worker", "sweeper")
 
 
 def check_parts(services: Services) -> list[Part]:
@@ -223,15 +224,15 @@ def backlog(services: Services, user_id: UUID) -> Backlog:
     return Backlog(due, due / ingested * max(now - first, RATE_AT_LEAST_OVER).total_seconds())
 
 
-def check_vector_server(services: Services, server: str) -> None:
-    """Read from a server, and see what checks and workers experience. Raises VectorStoreUnavailable.
+def check_vector_store(services: Services, store: VectorStoreName) -> None:
+    """Read from a vector store, and see what checks and workers experience. Raises VectorStoreUnavailable.
 
     Without a database only the read decides.
     """
-    server_named(services.vectors, server).ping()
+    store_named(services.vectors, store).ping()
     problem = None
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
-        problem = store_problem(db, services.settings, clock.now(db), server)
+        problem = store_problem(db, services.settings, clock.now(db), store)
     if problem is not None:
         raise errors.VectorStoreUnavailable(f"The vector store answers but does not work: {problem}")
 
@@ -243,10 +244,7 @@ def check_part(services: Services, name: str) -> Part:
         if name in {"worker", "sweeper"}:
             processes = liveness(services, name)
             return Part(name, ok=True, alive=processes.alive, age_seconds=processes.age_seconds)
-        if name in services.settings.vector_servers:
-            check_vector_server(services, name)
-        else:
-            _PINGS[name](services)
+        _PINGS[name](services)
     except errors.MemorybaseError as error:
         alive = 0 if isinstance(error, errors.NotReady) else None
         return Part(name, ok=False, problem=error.message, alive=alive)
@@ -270,6 +268,8 @@ def _ping_database(services: Services) -> None:
 _PINGS: dict[str, Callable[[Services], None]] = {
     "database": _ping_database,
     "redis": _ping_redis,
+    "chroma": partial(check_vector_store, store="chroma"),
+    "pgvector": partial(check_vector_store, store="pgvector"),
 }
 
 

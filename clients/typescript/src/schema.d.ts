@@ -7171,11 +7171,6 @@ export interface components {
              */
             vector_store: "chroma" | "pgvector";
             /**
-             * Vector Server
-             * @description The server that has them, by the name of its part in GET /health/ready: one of several Chroma servers, or the same as vector_store.
-             */
-            vector_server: string;
-            /**
              * Created At
              * Format: date-time
              * @description When it was created.
@@ -17068,7 +17063,6 @@ export interface operations {
                      *           "retain_days": null,
                      *           "embedding_model": "fake",
                      *           "vector_store": "chroma",
-                     *           "vector_server": "chroma",
                      *           "created_at": "2026-01-15T09:30:00Z",
                      *           "priority": "normal",
                      *           "paused_at": null,
@@ -17154,7 +17148,6 @@ export interface operations {
                      *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
-                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "priority": "normal",
                      *       "paused_at": null,
@@ -17239,7 +17232,6 @@ export interface operations {
                      *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
-                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "priority": "normal",
                      *       "paused_at": null,
@@ -17323,7 +17315,6 @@ export interface operations {
                      *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
-                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "priority": "normal",
                      *       "paused_at": null,
@@ -17450,7 +17441,6 @@ export interface operations {
                      *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
-                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "priority": "high",
                      *       "paused_at": null,

@@ -28,7 +28,6 @@ from memorybase.stack.state import DataDir, RunningStack
 
 COMMANDS = (
     "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
-    "keys", "audit", "partition", "rebalance", "reindex", "restore", "sign-in", "evaluate", "tune", "list", "status",
 )  # fmt: skip
 
 

@@ -1963,10 +1963,6 @@ class MemoryBaseView(Answer):
     """The embedding model, by name."""
     vector_store: Literal["chroma", "pgvector"] | str
     """Where the vectors of the serving generation are stored."""
-    vector_server: str
-    """The server that has them, by the name of its part in GET /health/ready: one of several Chroma servers, or
-    the same as vector_store.
-    """
     created_at: datetime
     """When it was created."""
     priority: Priority | str | None = None
