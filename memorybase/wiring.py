@@ -16,9 +16,9 @@ from memorybase.embedding.preparation import WAIT_SECONDS
 from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
 from memorybase.settings import Settings, VectorStoreName
+from memorybase.vectors import pgvector
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chroma_limits import CLOUD, UNLIMITED
-from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import VectorStore
 from memorybase.vectors.stores import VectorStores
 
@@ -109,10 +109,10 @@ def _vector_stores(settings: Settings, role: Role) -> VectorStores:
             limits=CLOUD if settings.chroma_limits == "cloud" else UNLIMITED,
         )
     if url := settings.resolved_pgvector_url:
-        stores["pgvector"] = PgVectorStore(
+        stores["pgvector"] = pgvector.PgVectorStore(
             url,
             pool_size=VECTOR_POOL_SIZES[role],
-            index_above=settings.pgvector_index_above,
+            index_above=pgvector.INDEX_ABOVE,
             index_memory_mb=settings.pgvector_index_memory_mb,
         )
     return VectorStores(stores, settings.vector_stores_in_use)

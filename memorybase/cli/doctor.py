@@ -18,7 +18,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural
-from memorybase.settings import Settings, VectorStoreName
+from memorybase.settings import ENVIRONMENT_PREFIX, Settings, VectorStoreName
 from memorybase.stack.state import DataDir, settings_in_use
 
 if TYPE_CHECKING:
@@ -146,6 +146,11 @@ def _data_dir(context: DoctorContext) -> str:
     if not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
         raise errors.EnvironmentFailure(f"{existing} is not writable")
     return str(path) if existing == path else f"{path} (not created yet)"
+
+
+def _settings(_: DoctorContext) -> str:
+    changed = [ENVIRONMENT_PREFIX + name.upper() for name in Settings().changed]
+    return f"not the default: {', '.join(changed)}" if changed else "all have their default"
 
 
 def _database(context: DoctorContext) -> str:
@@ -331,6 +336,7 @@ def _worker_log(context: DoctorContext) -> str:
 CHECKS = (
     Check("python", _python, lambda _: "install Python 3.11 to 3.14"),
     Check("data directory", _data_dir, lambda _: "choose another directory with --data-dir, or chown this one"),
+    Check("settings", _settings, lambda _: "correct the variable that the line names"),
     Check("database", _database, lambda context: f"memorybase migrate{context.option}"),
     Check("timeouts", _timeouts, lambda _: "ALTER ROLE ... SET them for the role that the pooler uses"),
     Check("read replica", _replica, lambda _: "start the standby, or correct MEMORYBASE_DATABASE_READ_URL"),

@@ -21,7 +21,9 @@ from memorybase.vectors.collection_names import store_of
 
 log = get_logger(__name__)
 
+DRAIN_SECONDS = 10.0  # that a DELETE waits for running jobs
 DRAIN_POLL_SECONDS = 0.1
+RETIRE_SECONDS = 60.0  # that a replaced collection is kept, for searches that use it
 DELETE_PAGE = 5_000  # rows in one statement: no deletion holds its locks for long
 
 
@@ -34,12 +36,12 @@ def delete_memory_base(services: Services, user_id: UUID, base_id: UUID) -> bool
         require_memory_base(db, user_id, base_id)
         memory_bases.begin_deletion(db, base_id, clock.now(db))
     log.info("memory_base_deletion_started", memory_base_id=str(base_id))
-    return drain(services, lambda: finish_deletion(services, base_id))
+    return drain(lambda: finish_deletion(services, base_id))
 
 
-def drain(services: Services, finish: Callable[[], bool]) -> bool:
-    """Retry `finish` for `drain_seconds`. False: the sweeper will finish, as the store or a job takes too long."""
-    deadline = time.monotonic() + services.settings.drain_seconds
+def drain(finish: Callable[[], bool]) -> bool:
+    """Retry `finish` for DRAIN_SECONDS. False: the sweeper will finish, as the store or a job takes too long."""
+    deadline = time.monotonic() + DRAIN_SECONDS
     while True:
         try:
             if finish():
@@ -75,9 +77,9 @@ def finish_deletion(services: Services, base_id: UUID) -> bool:
 
 
 def delete_retired_collections(services: Services) -> int:
-    """Delete collections that were replaced `retire_seconds` ago: searches that use them have ended."""
+    """Delete collections that were replaced RETIRE_SECONDS ago: searches that use them have ended."""
     with services.database.reading() as db:
-        before = clock.now(db) - timedelta(seconds=services.settings.retire_seconds)
+        before = clock.now(db) - timedelta(seconds=RETIRE_SECONDS)
         retired = memory_bases.retired_generations(db, before)
     return each([(store_of(row.collection_name), partial(_delete_retired, services, row)) for row in retired])
 

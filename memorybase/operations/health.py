@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.database import clock, schema
 from memorybase.facts import usage
 from memorybase.operations import queries
@@ -29,7 +29,7 @@ from memorybase.vectors.stores import store_named
 CHECK_SECONDS = 3.0
 
 # Workers take jobs within seconds; a job that is due for this long is stuck. One that an outage postponed is retried
-# within `backoff_max_seconds`; after this long it is no short outage.
+# within a lease; after this long it is no short outage.
 STUCK_AFTER = timedelta(minutes=1)
 
 # A page asks every two seconds: more are not counted.
@@ -126,7 +126,7 @@ def read_vitals(services: Services) -> Vitals:
         waiting = pending.oldest, queries.oldest_below_threshold(db)
         compared = queries.comparisons(db)
         active = queries.active_jobs(db, now - STUCK_AFTER)
-        stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
+        stale = timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
         webhooks = queries.webhooks(db)
         distilled = usage.today(db, services.settings, now)
         by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in queries.heartbeats(db, now - stale)}
@@ -187,7 +187,7 @@ def liveness(services: Services, kind: str) -> Liveness:
     """The live processes of one kind. Raises NotReady if there is none or they keep crashing; DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
-        stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
+        stale = timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
         row = {row.kind: row for row in queries.heartbeats(db, now - stale)}.get(kind)
         recent = heartbeats.since(db, kind, now - CRASHES_WITHIN)
     if row is None:
@@ -195,7 +195,7 @@ def liveness(services: Services, kind: str) -> Liveness:
     age = max((now - row.last).total_seconds(), 0.0)
     if not row.alive:
         raise errors.NotReady(f"no heartbeat from a {kind} for {age:.0f} s")
-    silent = timedelta(seconds=3 * services.settings.heartbeat_seconds)
+    silent = timedelta(seconds=3 * deadlines.HEARTBEAT_SECONDS)
     lost = sum(latest < now - silent for _, latest in recent)
     if lost >= CRASHES and not any(latest - first >= STEADY and latest >= now - silent for first, latest in recent):
         raise errors.NotReady(f"{lost} {kind}s were lost in the last two minutes, each soon after its start")
@@ -232,7 +232,7 @@ def check_vector_store(services: Services, store: VectorStoreName) -> None:
     store_named(services.vectors, store).ping()
     problem = None
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
-        problem = store_problem(db, services.settings, clock.now(db), store)
+        problem = store_problem(db, clock.now(db), store)
     if problem is not None:
         raise errors.VectorStoreUnavailable(f"The vector store answers but does not work: {problem}")
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.models import IS_ACTIVE, Generation, Heartbeat, IngestionJob
 from memorybase.queries import heartbeats, jobs
 from memorybase.settings import Settings, VectorStoreName
@@ -33,22 +33,22 @@ def heartbeat_of(store: VectorStoreName) -> str:
     return STORE + SUFFIXES[store]
 
 
-def store_problem(db: OrmSession, settings: Settings, now: datetime, store: VectorStoreName) -> str | None:
+def store_problem(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:
     """Why the store counts as failing although it may answer; None if nothing speaks against it."""
-    return _failed_checks(db, settings, now, store) or _failed_jobs(db, now, store)
+    return _failed_checks(db, now, store) or _failed_jobs(db, now, store)
 
 
 def failing_stores(db: OrmSession, settings: Settings, now: datetime) -> set[VectorStoreName]:
     """The stores that count as failing."""
-    return {store for store in settings.vector_stores_in_use if store_problem(db, settings, now, store) is not None}
+    return {store for store in settings.vector_stores_in_use if store_problem(db, now, store) is not None}
 
 
-def _failed_checks(db: OrmSession, settings: Settings, now: datetime, store: VectorStoreName) -> str | None:
+def _failed_checks(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:
     last = db.scalar(sa.select(Heartbeat.beat_at).where(Heartbeat.name == heartbeat_of(store)))
     if last is None or now - last <= CHECKS_FAIL_AFTER:
         return None
     # Without a sweeper nobody checks.
-    if not heartbeats.is_alive(db, "sweeper", now - timedelta(seconds=settings.heartbeat_stale_seconds)):
+    if not heartbeats.is_alive(db, "sweeper", now - timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)):
         return None
     return f"no test write has succeeded for {(now - last).total_seconds():.0f} s"
 

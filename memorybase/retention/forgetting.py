@@ -17,7 +17,7 @@ from memorybase.ingestion import scheduler
 from memorybase.models import MemoryBase, Session, SessionProgress
 from memorybase.queries import cursors, dead_letters, distillations, jobs, memory_bases, sessions
 from memorybase.queries.memory_bases import SharedBase
-from memorybase.retention import queries, receipts
+from memorybase.retention import passes, queries, receipts
 from memorybase.retention.receipts import Subject
 from memorybase.services import Services
 
@@ -54,7 +54,7 @@ def _forget_in_base(services: Services, base_id: UUID) -> int:
         now = clock.now(db)
         if is_complete:
             receipts.close(db, "memory_base", base_id, now)
-            now += timedelta(seconds=services.settings.retention_interval_seconds)
+            now += passes.INTERVAL
         queries.release_base(db, base_id, days, now, before if is_complete else found[-1][1])
     return forgotten
 

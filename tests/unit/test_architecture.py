@@ -23,6 +23,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase",
         "memorybase.embedding_settings",
         "memorybase.caveats",
+        "memorybase.deadlines",
         "memorybase.distiller_settings",
         "memorybase.errors",
         "memorybase.ids",

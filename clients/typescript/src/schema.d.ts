@@ -11240,7 +11240,7 @@ export interface components {
         Window: "1h" | "24h" | "7d";
         /**
          * WorkerState
-         * @description running: takes jobs. draining: ends its jobs and stops. lost: no heartbeat for `heartbeat_stale_seconds`.
+         * @description running: takes jobs. draining: ends its jobs and stops. lost: no heartbeat for 15 seconds.
          * @enum {string}
          */
         WorkerState: "running" | "draining" | "lost";

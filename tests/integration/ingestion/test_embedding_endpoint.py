@@ -32,14 +32,14 @@ def endpoint() -> Iterator[EmbeddingEndpoint]:
 
 
 @pytest.fixture
-def remote(world: World, endpoint: EmbeddingEndpoint) -> World:
+def remote(world: World, endpoint: EmbeddingEndpoint, monkeypatch: pytest.MonkeyPatch) -> World:
     """The world with the endpoint's model as its default."""
+    monkeypatch.setattr("memorybase.embedding.endpoint.ATTEMPTS", 1)
+    monkeypatch.setattr("memorybase.embedding.endpoint.PAUSE_SECONDS", 0.001)
     changes = {
         "embedding_model": MODEL,
         "embedding_url": endpoint.url,
         "embedding_key": KEY,
-        "embedding_attempts": 1,
-        "embedding_pause_seconds": 0.001,
         "embedding_token_price": 20.0,
     }
     return restarted(

@@ -167,7 +167,6 @@ class TestOneStoreAway:
         assert_complete(both, there)
 
     def test_deletions_and_retired_collections_of_others_end(self, both: World, pgvector: InMemoryVectors) -> None:
-        configure(both, drain_seconds=0.0)
         there, here = filled(both, "pgvector"), filled(both, "chroma")
         regenerated = {name: filled(both, store) for name, store in zip("ab", reversed(STORES), strict=True)}
         for base in regenerated.values():
@@ -187,7 +186,6 @@ class TestOneStoreAway:
             assert [base_id for base_id, _ in memory_bases.bases_in_deletion(db)] == [there]
 
     def test_a_deletion_waits_for_its_store_alone(self, both: World, pgvector: InMemoryVectors) -> None:
-        configure(both, drain_seconds=0.0)
         there = filled(both, "pgvector")
         pgvector.away = True
 
