@@ -154,16 +154,6 @@ def list_base_sessions(
         return page_of(base_session_queries.base_sessions_page(db, base, capture, query, request), _session)
 
 
-def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_id: str) -> BaseSessionView:
-    """Raises NotFound."""
-    with services.database.reading() as db:
-        base = require_memory_base(db, user_id, base_id)
-        capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
-        return _session(
-            require(base_session_queries.fetch_base_session(db, base, capture, session_id), "session", session_id)
-        )
-
-
 def _near(db: OrmSession, rows: Sequence[AnyRow]) -> dict[UUID, int]:
     """Sessions near the threshold, by memory base; one query, of those alone where a threshold is approached."""
     waiting = [row.MemoryBase.id for row in rows if row.MemoryBase.auto_capture and row.pending_messages]

@@ -36,9 +36,6 @@ from memorybase.queries.chats import DeletedRecord
 from memorybase.queries.ownership import not_found
 from memorybase.quotas.charges import Charge, charged
 from memorybase.services import Services
-from memorybase.telemetry import get_logger
-
-log = get_logger(__name__)
 
 DeletedRole = Literal["user", "assistant"]
 DeleteMode = Literal["latest_request", "all"]
