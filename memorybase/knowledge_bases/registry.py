@@ -117,32 +117,60 @@ def _name_taken(name: str, field: str, existing: UUID | None) -> errors.NameTake
     return errors.NameTaken(field=field, value=name, existing_id=str(existing))
 
 
-def write_metadata(services: Services, entry: KnowledgeBase) -> None:
+def write_metadata(services: Services, entry: KnowledgeBase | AnyRow) -> None:
     """Write embedding_metadata.json atomically. SQL is the source of truth, so a disk error is only logged."""
+    path = _metadata_file(services, entry.id)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, _metadata_of(entry))
+    except OSError:
+        log.exception("knowledge_metadata_not_written", knowledge_base_id=str(entry.id))
+
+
+def _metadata_file(services: Services, kb_id: UUID) -> Path:
+    return services.settings.knowledge_dir / str(kb_id) / METADATA_FILE  # names never become paths
+
+
+def _metadata_of(entry: KnowledgeBase | AnyRow) -> bytes:
     content = {
         "id": str(entry.id),
         "name": entry.name,
-        "is_memory_base": entry.is_memory_base,
+        "is_memory_base": entry.memory_base_id is not None,
         "memory_base_id": str(entry.memory_base_id) if entry.memory_base_id else None,
         "embedding_model": entry.embedding_model,
         "embedder": entry.embedder,
         "chunker": entry.chunker,
         "created_at": entry.created_at.isoformat(),
     }
-    folder = services.settings.knowledge_dir / str(entry.id)  # names never become paths
+    return json.dumps(content, indent=2).encode()
+
+
+def _refresh_metadata(services: Services, rows: Sequence[AnyRow]) -> None:
+    """Write the files that are missing or old: a process may have died after its commit, or have another disk."""
+    written = [row for row in rows if row.deleting_at is None and not _is_current(services, row)]
+    for row in written:
+        write_metadata(services, row)
+    if written:
+        with services.database.reading() as db:
+            living = queries.living_ids(db, [row.id for row in written])
+        for row in written:
+            if row.id not in living:  # deleted meanwhile
+                remove_metadata(services, row.id)
+
+
+def _is_current(services: Services, row: AnyRow) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _replace(folder / METADATA_FILE, json.dumps(content, indent=2).encode())
+        return _metadata_file(services, row.id).read_bytes() == _metadata_of(row)
     except OSError:
-        log.exception("knowledge_metadata_not_written", knowledge_base_id=str(entry.id))
+        return False
 
 
 def remove_metadata(services: Services, kb_id: UUID) -> None:
     """Remove the entry's file and folder if they exist."""
-    folder = services.settings.knowledge_dir / str(kb_id)
-    (folder / METADATA_FILE).unlink(missing_ok=True)
+    path = _metadata_file(services, kb_id)
+    path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # the folder may hold other files
-        folder.rmdir()
+        path.parent.rmdir()
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -164,9 +192,10 @@ def _replace(path: Path, content: bytes) -> None:
 def list_knowledge_bases(
     services: Services, user_id: UUID, page: PageRequest, *, for_retrieval: bool = False
 ) -> Page[KnowledgeBaseView]:
-    """The user's knowledge bases, oldest first; for_retrieval excludes those of memory bases."""
+    """The user's knowledge bases, oldest first; for_retrieval excludes those of memory bases. Repairs their files."""
     with services.database.reading() as db:
         found = queries.knowledge_bases_page(db, user_id, page, for_retrieval=for_retrieval)
+    _refresh_metadata(services, found.rows)
     return Page([_view(row) for row in found.rows], found.total, page.page, page.size, found.next_cursor)
 
 

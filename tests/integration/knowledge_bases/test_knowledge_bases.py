@@ -219,6 +219,16 @@ def test_a_metadata_file_is_replaced_atomically_and_removed_with_its_folder(desk
     assert list(desk.services.settings.knowledge_dir.iterdir()) == []
 
 
+def test_the_list_restores_a_metadata_file_that_is_lost_or_old(desk: Desk) -> None:
+    desk.create()
+    path = desk.metadata_file(desk.entry().id)
+    written = path.read_text()
+    for spoil in (path.unlink, lambda: path.write_text(written.replace("fake", "former"))):
+        spoil()
+        desk.listed()
+        assert path.read_text() == written
+
+
 def test_a_failed_metadata_write_undoes_nothing(desk: Desk) -> None:
     desk.services.settings.knowledge_dir.write_text("a file where the folder should be")
 
