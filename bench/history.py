@@ -93,7 +93,7 @@ def report(conversation: Conversation, run_id: UUID) -> None:
     """Store a node's execution with a context of twenty messages."""
     context = [{"role": role, "content": TEXT} for role in ("user", "assistant")] * 10
     raw = {"node_id": NODE, "index": 0, "status": "succeeded", "outputs": {"text": TEXT, "context": context}}
-    new = node_executions.new_execution(conversation.services, conversation.user_id, raw)
+    new = node_executions.new_execution(conversation.user_id, raw)
     node_executions.put_execution(
         conversation.services, conversation.user_id, conversation.flow_id, conversation.session_id, run_id, new
     )

@@ -143,14 +143,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         default_factory=list,
         description="Addresses or networks of reverse proxies, whose X-Forwarded-For and -Proto are believed.",
     )
-    max_messages_per_run: int = Field(1_000, ge=1, description="Maximum messages in one POST of a run.")
-    max_message_bytes: int = Field(4_000_000, ge=1_000, description="Maximum bytes of one message as JSON.")
-    max_threshold: int = Field(
-        10_000, ge=1, description="Maximum threshold; a capture counts no further, which bounds its cost."
-    )
-    max_query_chars: int = Field(8_000, ge=1, description="Maximum characters of a search query.")
-    max_top_k: int = Field(100, ge=1, description="Maximum results of a search.")
-    max_documents_per_request: int = Field(200, ge=1, description="Maximum documents in one POST to a knowledge base.")
     rate_limit_per_second: int = Field(200, ge=0, description="Calls per second, key and process; 0: unlimited.")
     cors_origins: list[str] = Field(default_factory=list, description="Allowed CORS origins; empty: CORS is off.")
 

@@ -213,14 +213,11 @@ class InProcess:
         *,
         on_conflict: OnConflict = "error",
     ) -> Json:
-        settings = self.services.settings
         request = ingestion.CaptureRequest(
             session_id=session_id,
             messages=normalise_all(
                 messages,
                 user_id=self.user_id,
-                max_messages=settings.max_messages_per_run,
-                max_message_bytes=settings.max_message_bytes,
             ),
             run_id=CallerId.of(self.user_id, "run", run_id),
             end_user_id=end_user_id,
@@ -235,7 +232,7 @@ class InProcess:
 
     def report(self, execution_id: str, execution: Json) -> Json:
         given = CallerId.of(self.user_id, "node_execution", execution_id)
-        new = node_executions.new_execution(self.services, self.user_id, execution, given=given)
+        new = node_executions.new_execution(self.user_id, execution, given=given)
         run_id = CallerId.of(self.user_id, "run", execution["run_id"])
         view, _ = node_executions.put_execution(
             self.services, self.user_id, self._flow_id, execution["session_id"], run_id, new

@@ -277,7 +277,7 @@ def add_documents(services: Services, user_id: UUID, name: str, new: Sequence[Ne
     some documents may be stored: send all again.
     Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
-    documents.check(services.settings, new)
+    documents.check(new)
     return documents.add(services, _ready(services, user_id, name), new)
 
 
@@ -288,14 +288,14 @@ def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -
     ModelUnavailable.
     """
     started = time.perf_counter()
-    asked, query = query.query, replace(query, query=cut_query(services.settings, query.query))
-    check_query(services.settings, query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
+    asked, query = query.query, replace(query, query=cut_query(query.query))
+    check_query(query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
     entry = _ready(services, user_id, name)
     charge_search(services, user_id)
     results = documents.nearest(
         services, entry, query.query, top_k=query.top_k, min_score=query.min_score or 0.0, metadata=query.metadata
     )
-    warnings = caveats.query_cut(asked, services.settings.max_query_chars)
+    warnings = caveats.query_cut(asked)
     took_ms = round((time.perf_counter() - started) * 1_000, 3)
     return DocumentAnswer(results=results, took_ms=took_ms, warnings=warnings)
 

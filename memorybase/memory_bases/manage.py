@@ -37,6 +37,7 @@ _PREPARED_BY: Mapping[Start, PreparationKind] = {
 }  # fmt: skip
 
 FIRST_GENERATION = 1
+MAX_THRESHOLD = 10_000  # a capture counts no further, which bounds its cost
 CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after", "retain_days", "paused", "priority")
 
 
@@ -80,7 +81,7 @@ def create_memory_base(
     """
     registry.check_name(new.name, "name")
     registry.check_name(new.kb_name or new.name, "kb_name")
-    _check_bounds(services, threshold=new.threshold, idle_after=new.idle_after)
+    _check_bounds(threshold=new.threshold, idle_after=new.idle_after)
     retention.check_retain_days(new.retain_days)
     base_id = uuid4()
     with services.database.reading() as db:
@@ -277,7 +278,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
             )
     if "name" in changes:
         registry.check_name(changes["name"], "name")
-    _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
+    _check_bounds(threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
     retention.check_retain_days(changes.get("retain_days"))
     try:
         with services.database.transaction() as db:
@@ -319,8 +320,8 @@ def _set_priority(db: OrmSession, base: MemoryBase, value: str) -> None:
         fair_order.reorder(db, base.id, former=former, priority=priority)
 
 
-def _check_bounds(services: Services, *, threshold: int | None, idle_after: int | None) -> None:
-    limit = services.settings.max_threshold
+def _check_bounds(*, threshold: int | None, idle_after: int | None) -> None:
+    limit = MAX_THRESHOLD
     if threshold is not None and not 1 <= threshold <= limit:
         raise errors.InvalidRequest(
             f"threshold must be between 1 and {limit}", field="threshold", value=threshold, limit=[1, limit]

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import messages
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.models import MemoryBase, Session, SessionProgress
@@ -39,7 +40,7 @@ def _forget_in_base(services: Services, base_id: UUID) -> int:
         if not queries.take_base(db, base_id, now, now + LEASE):
             return 0
     # Of one run all messages have the same time, so a page must be longer.
-    limit = services.settings.max_messages_per_run + PAGE
+    limit = messages.MAX_MESSAGES + PAGE
     with services.database.reading() as db:
         base = db.get(MemoryBase, base_id)
         if base is None or base.retain_days is None:

@@ -6,6 +6,8 @@ Served (served.py)        an Api on a port, with MCP if wanted
 Topology (pieces.py)      a World over real stores, and processes over them that a test starts one by one
 EmbeddedStack (stack.py)  `memorybase up`
 
+A constant gets another value by monkeypatch, and in processes that a test starts by constants.py.
+
 Real services are each a child process of its own, in a directory of its own, stopped by its pid.
 """
 

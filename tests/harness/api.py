@@ -151,7 +151,6 @@ def _bounded() -> Settings:
     return Settings(
         embedding_model="fake", allowed_embedding_models=["other", "away"],
         api_key="the-key-from-the-settings", max_body_bytes=200_000,
-        max_messages_per_run=50, max_message_bytes=50_000, max_threshold=1_000,
         distiller="openai", web_deadline_factor=40,
     )  # fmt: skip
 

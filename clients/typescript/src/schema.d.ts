@@ -2590,7 +2590,7 @@ export interface components {
             on_conflict?: "error" | "keep" | "update";
             /**
              * Messages
-             * @description Messages in order, in OpenAI's, Langflow's or LangChain's format: {role, content, ...}, {text, sender} or {type, content}. At most 1000, by the setting max_messages_per_run.
+             * @description Messages in order, in OpenAI's, Langflow's or LangChain's format: {role, content, ...}, {text, sender} or {type, content}. At most 1000.
              */
             messages: components["schemas"]["SentMessage"][];
             /**
@@ -3342,7 +3342,7 @@ export interface components {
             token_budget: number;
             /**
              * Query
-             * @description What to recall memories for; without it, none are recalled. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What to recall memories for; without it, none are recalled. Of a longer one the last 8000 characters count.
              */
             query?: string | null;
             /**
@@ -4443,12 +4443,12 @@ export interface components {
         DocumentSearchBody: {
             /**
              * Query
-             * @description What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What to look for. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
              * Top K
-             * @description Maximum results. At most 100, by the setting max_top_k.
+             * @description Maximum results. At most 100.
              * @default 10
              */
             top_k?: number;
@@ -4483,7 +4483,7 @@ export interface components {
         DocumentsBody: {
             /**
              * Documents
-             * @description Documents to add or to replace. At most 200, by the setting max_documents_per_request.
+             * @description Documents to add or to replace. At most 200.
              */
             documents: components["schemas"]["DocumentBody"][];
         };
@@ -4882,7 +4882,7 @@ export interface components {
         FactSearchBody: {
             /**
              * Query
-             * @description The question. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description The question. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
@@ -5205,12 +5205,12 @@ export interface components {
         FlowSearchBody: {
             /**
              * Query
-             * @description What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What to look for. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
              * Top K
-             * @description Maximum results. At most 100, by the setting max_top_k.
+             * @description Maximum results. At most 100.
              * @default 10
              */
             top_k?: number;
@@ -6522,7 +6522,7 @@ export interface components {
             message_id: string;
             /**
              * Query
-             * @description The question, as it was searched. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description The question, as it was searched. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
@@ -6937,7 +6937,7 @@ export interface components {
         MemoryBaseBody: {
             /**
              * Threshold
-             * @description Number of pending messages in a session that starts its ingestion. At most 10000, by the setting max_threshold.
+             * @description Number of pending messages in a session that starts its ingestion. At most 10000.
              * @default 50
              */
             threshold?: number;
@@ -7012,7 +7012,7 @@ export interface components {
             name?: string;
             /**
              * Threshold
-             * @description At most 10000, by the setting max_threshold.
+             * @description At most 10000.
              */
             threshold?: number;
             /**
@@ -7045,7 +7045,7 @@ export interface components {
         MemoryBaseSettings: {
             /**
              * Threshold
-             * @description Number of pending messages in a session that starts its ingestion. At most 10000, by the setting max_threshold.
+             * @description Number of pending messages in a session that starts its ingestion. At most 10000.
              * @default 50
              */
             threshold?: number;
@@ -7298,12 +7298,12 @@ export interface components {
             end_user_id?: string | null;
             /**
              * Query
-             * @description What was looked for; null if nothing was. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What was looked for; null if nothing was. Of a longer one the last 8000 characters count.
              */
             query?: string | null;
             /**
              * Messages
-             * @description The messages as the model received them, in OpenAI's format: {role, content}. At most 1000, by the setting max_messages_per_run.
+             * @description The messages as the model received them, in OpenAI's format: {role, content}. At most 1000.
              */
             messages?: components["schemas"]["SentMessage"][];
             /**
@@ -9279,7 +9279,7 @@ export interface components {
         RecallBody: {
             /**
              * Top K
-             * @description Maximum messages to recall from; by default as many as fit, with the turns around them. At most 100, by the setting max_top_k.
+             * @description Maximum messages to recall from; by default as many as fit, with the turns around them. At most 100.
              */
             top_k?: number | null;
             /**
@@ -9876,7 +9876,7 @@ export interface components {
             knowledge_id: string;
             /**
              * Query
-             * @description The question. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description The question. Of a longer one the last 8000 characters count.
              */
             query: string;
             /** @description How much to answer. */
@@ -9947,7 +9947,7 @@ export interface components {
         RetrievalSetting: {
             /**
              * Top K
-             * @description At most 100, by the setting max_top_k. Default: 4, as in Dify.
+             * @description At most 100. Default: 4, as in Dify.
              */
             top_k?: number | null;
             /**
@@ -10215,12 +10215,12 @@ export interface components {
         SearchBody: {
             /**
              * Query
-             * @description What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What to look for. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
              * Top K
-             * @description Maximum results. At most 100, by the setting max_top_k.
+             * @description Maximum results. At most 100.
              * @default 10
              */
             top_k?: number;

@@ -2557,9 +2557,7 @@ class RecallBody(TypedDict):
     """
 
     top_k: NotRequired[int | None]
-    """Maximum messages to recall from; by default as many as fit, with the turns around them. At most 100, by the
-    setting max_top_k.
-    """
+    """Maximum messages to recall from; by default as many as fit, with the turns around them. At most 100."""
     share: NotRequired[float]
     """Part of the budget that is reserved for memories; 0: no recall."""
     min_score: NotRequired[float | None]
@@ -2848,7 +2846,7 @@ class RetrievalSetting(TypedDict):
     """How much to answer."""
 
     top_k: NotRequired[int | None]
-    """At most 100, by the setting max_top_k. Default: 4, as in Dify."""
+    """At most 100. Default: 4, as in Dify."""
     score_threshold: NotRequired[float | None]
     """Lowest score; 0 is off."""
 
