@@ -22,6 +22,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
+from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 from memorybase.auth import api_keys
 from memorybase.conversation import View
@@ -38,7 +39,6 @@ from memorybase.messages import normalise
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 TEXT = "The quick brown fox jumps over the lazy dog, and then it rests for a while in the shade. "
 NODE = "llm"

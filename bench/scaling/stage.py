@@ -15,6 +15,7 @@ from uuid import UUID
 import psutil
 import sqlalchemy as sa
 from harness.chroma import ChromaServer
+from harness.doubles import InMemoryLocks, InMemoryQueue
 from harness.process import Server
 from ingesting.postgresql import DurablePostgres
 
@@ -29,7 +30,6 @@ from memorybase.operations import vector_indexes
 from memorybase.services import EmbedderRegistry, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import InMemoryLocks, InMemoryQueue
 from memorybase.vectors.store import CollectionRef
 from scaling.bulk import loading
 from scaling.embedder import MadeEmbedders

@@ -21,6 +21,7 @@ from api.app import create_app
 from api.auditing import Recent
 from api.limits import Gate
 from harness.distiller import Model, plain
+from harness.doubles import FakeEmbedders, InMemoryQueue, InMemoryVectors
 from harness.world import World, empty_world
 from memorybase.auth import api_keys
 from memorybase.facts.distill import Outcome, distil_next
@@ -28,7 +29,6 @@ from memorybase.memory_map import job as map_job
 from memorybase.operations import exposition
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryQueue, InMemoryVectors
 
 Json = dict[str, Any]
 

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 
+from harness.doubles import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from harness.tables import LentDatabase, give_back, lend
 from memorybase import deadlines, ids
 from memorybase.database.engine import Database
@@ -46,7 +47,6 @@ from memorybase.queries import token_vectors
 from memorybase.services import JobMessage, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
 

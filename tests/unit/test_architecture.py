@@ -70,7 +70,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.importers",
         "memorybase.operations",
     },
-    "wiring": {"memorybase.testing", "memorybase.wiring"},
+    "wiring": {"memorybase.wiring"},
     "edges": {
         "api",
         "memorybase.__main__",

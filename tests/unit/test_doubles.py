@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from harness.doubles import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from memorybase.errors import (
     VectorStoreUnavailable,
 )
 from memorybase.services import JobMessage
-from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import Result
+from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, serving_embeddings
 from typer.testing import CliRunner
 
@@ -18,7 +19,6 @@ from memorybase import cli, errors
 from memorybase.embedding import registry, usage
 from memorybase.embedding.source import DEFAULT_MODEL, find_source
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder
 
 ENDPOINT = "openai:some-model"
 

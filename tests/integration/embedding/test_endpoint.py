@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, Fault, as_base64, busy, failing, serving_embeddings
 from harness.rows import each_row
 
@@ -22,7 +23,6 @@ from memorybase.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.embedding.usage import Usage, UsageCounter
 from memorybase.errors import DimensionMismatch, ModelUnavailable, TextRejected
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder
 
 MODEL = "openai:some-model"
 SECRET = "the secret of the user"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
+from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, failing, serving_embeddings
 from harness.world import World
 
@@ -19,7 +20,6 @@ from memorybase.operations import embedding_usage, exposition
 from memorybase.queries import token_vectors
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import SearchAnswer, search
-from memorybase.testing import FakeEmbedder
 
 MODEL = "openai:some-model"
 

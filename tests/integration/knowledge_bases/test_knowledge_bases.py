@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.doubles import FakeEmbedders, InMemoryVectors
 from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import build_world, empty_world
@@ -26,7 +27,6 @@ from memorybase.memory_bases import regenerate
 from memorybase.models import Document, Flow, KnowledgeBase, MemoryBase, User
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import parse_chunk_id
 from memorybase.vectors.store import CollectionRef, VectorRecord

@@ -9,6 +9,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from harness.doubles import AtOnce, InMemoryVectors
 from harness.world import WORKER, World
 
 from memorybase import errors
@@ -25,7 +26,6 @@ from memorybase.search import search
 from memorybase.search.request import SearchRequest
 from memorybase.services import JobMessage
 from memorybase.settings import VectorStoreName
-from memorybase.testing import AtOnce, InMemoryVectors
 from memorybase.vectors.stores import VectorStores
 
 pytestmark = pytest.mark.slow

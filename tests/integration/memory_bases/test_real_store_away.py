@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 from harness import ChromaServer
+from harness.doubles import AtOnce
 from harness.waiting import wait_until
 from harness.world import WORKER, World
 
@@ -19,7 +20,6 @@ from memorybase.search import search
 from memorybase.search.request import SearchRequest
 from memorybase.services import JobMessage
 from memorybase.settings import VectorStoreName
-from memorybase.testing import AtOnce
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.stores import VectorStores

@@ -7,10 +7,10 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from harness.doubles import InMemoryVectors
 from harness.waiting import wait_until
 
 from memorybase.errors import VectorStoreUnavailable
-from memorybase.testing import InMemoryVectors
 from memorybase.vectors import outages
 from memorybase.vectors.outages import GuardedStore
 from memorybase.vectors.store import CollectionRef, VectorRecord

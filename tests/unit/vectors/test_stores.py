@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from harness.doubles import InMemoryVectors
 
 from memorybase.errors import CollectionMissing, VectorStoreUnavailable
-from memorybase.testing import InMemoryVectors
 from memorybase.vectors import collection_names
 from memorybase.vectors.store import CollectionRef, VectorRecord
 from memorybase.vectors.stores import VectorStores, store_named
