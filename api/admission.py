@@ -19,7 +19,6 @@ from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 
 from api import failures
-from memorybase.settings import Settings
 
 Result = TypeVar("Result")
 
@@ -60,7 +59,14 @@ _WORK = {
     "sync_memory_base": Work.STREAM,
     "send_test_event": Work.STREAM,
 }
-_KEY_CHECKS = 4  # at once
+# At once, in each process.
+CAPTURES = 8
+CHANGES = 4
+READS = 4
+SEARCHES = max(1, (os.cpu_count() or 1) - 1)
+MAX_WAITS = 2_000  # event streams and long polls
+WAIT_SECONDS = 5.0  # of a request for its turn; then 503
+_KEY_CHECKS = 4
 _STREAM_READS = 2
 _BULK_CHANGES = 2  # of different keys
 
@@ -115,22 +121,22 @@ class Bulkhead:
 class Admission:
     """The bulkheads of this process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self) -> None:
         slots = {
-            Work.CAPTURE: settings.capture_threads,
-            Work.CHANGE: settings.change_threads,
-            Work.READ: settings.read_threads,
-            Work.SEARCH: settings.search_threads or max(1, (os.cpu_count() or 1) - 1),
+            Work.CAPTURE: CAPTURES,
+            Work.CHANGE: CHANGES,
+            Work.READ: READS,
+            Work.SEARCH: SEARCHES,
             Work.STREAM: _STREAM_READS,
             Work.COMPARE: 1,
             Work.BULK: _BULK_CHANGES,
             Work.KEY: _KEY_CHECKS,
         }
         self.threads = sum(slots.values())
-        self._bulkheads = {work: Bulkhead(work, each, settings.admission_seconds) for work, each in slots.items()}
+        self._bulkheads = {work: Bulkhead(work, each, WAIT_SECONDS) for work, each in slots.items()}
         self._turns: dict[UUID, Bulkhead] = {}
-        self._free_waits = self._max_waits = settings.max_waits
-        self._seconds = settings.admission_seconds
+        self._free_waits = self._max_waits = MAX_WAITS
+        self._seconds = WAIT_SECONDS
 
     def __getitem__(self, work: Work) -> Bulkhead:
         return self._bulkheads[work]

@@ -72,7 +72,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.connections_bounded = False
     app.state.gate = Gate(settings, clock=monotonic)
     app.state.recently_recorded = Recent()
-    app.state.admission = Admission(settings)
+    app.state.admission = Admission()
     app.state.watched = waiting.Watched(lambda: app.state.services, lambda: bool(app.state.ending))
     app.state.exposition = exposition.Exposition()
     failures.install(app)

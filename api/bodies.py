@@ -17,7 +17,9 @@ PAGES_PATH = "/ui/"
 PAGE_BODY_BYTES = 250_000
 PAGES_BYTES = 16_000_000
 
+BODY_SECONDS = 60.0  # to receive a body
 ROOM_WAIT_SECONDS = 5.0
+BODIES_IN_FLIGHT = 4  # of the maximum size: the memory for the bodies of all requests in progress
 SMALL_BYTES = 250_000
 KEPT_FOR_SMALL = 0.25  # of the room, so that large bodies do not keep captures out
 
@@ -62,9 +64,9 @@ class BodyBound:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        self._seconds = settings.body_timeout_seconds
+        self._seconds = BODY_SECONDS
         self._max_bytes = settings.max_body_bytes
-        self._room = Room(settings.body_bytes_in_flight)
+        self._room = Room(BODIES_IN_FLIGHT * settings.max_body_bytes)
         self._pages_room = Room(PAGES_BYTES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from typing import Annotated, Any, TypeVar, get_origin
+from typing import Annotated, Any, get_origin
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
@@ -25,7 +25,6 @@ from memorybase.models import ID_LENGTH
 from memorybase.quotas.bounds import acting_as
 from memorybase.services import Services
 
-Answer = TypeVar("Answer")
 MAX_TEXT_FILTER = 200  # characters
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="Bearer", description="An API key.")

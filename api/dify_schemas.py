@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from api.schemas import QUERY_BOUND, Stored
 from memorybase.search.conditions import MAX_CONDITIONS, OPERATORS
-from memorybase.settings import Settings
 from memorybase.validation import Sent
+from memorybase.vectors.search import MAX_TOP_K
 
 DEFAULT_TOP_K = 4
 MAX_KNOWLEDGE_ID = 1_000
@@ -25,10 +25,6 @@ _VALUE = {
 }
 
 
-def _up_to(setting: str, unit: str = "") -> str:
-    return f"At most {Settings.model_fields[setting].default}{unit}, by the setting {setting}."
-
-
 class FromDify(Sent):
     model_config = ConfigDict(extra="ignore")
 
@@ -37,7 +33,7 @@ class RetrievalSetting(FromDify):
     """How much to answer."""
 
     top_k: int | None = Field(
-        default=None, ge=1, description=f"{_up_to('max_top_k')} Default: {DEFAULT_TOP_K}, as in Dify."
+        default=None, ge=1, description=f"At most {MAX_TOP_K}. Default: {DEFAULT_TOP_K}, as in Dify."
     )
     score_threshold: float | None = Field(
         default=None, ge=0, le=1, allow_inf_nan=False, description="Lowest score; 0 is off."

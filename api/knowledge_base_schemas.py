@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from api.schemas import QUERY_BOUND, Body, ModelName, Name, up_to
-from memorybase.knowledge_bases.documents import MAX_DOCUMENT_CHARS, DocumentResult
+from api.schemas import QUERY_BOUND, Body, ModelName, Name
+from memorybase.knowledge_bases.documents import MAX_DOCUMENT_CHARS, MAX_DOCUMENTS, DocumentResult
 from memorybase.models import ID_LENGTH
-from memorybase.vectors.search import MAX_FILTER_KEYS
+from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 
 
 class KnowledgeBaseBody(Body):
@@ -31,14 +31,14 @@ class DocumentBody(Body):
 class DocumentsBody(Body):
     """Documents to add."""
 
-    documents: list[DocumentBody] = Field(min_length=1, description=up_to("max_documents_per_request"))
+    documents: list[DocumentBody] = Field(min_length=1, description=f"At most {MAX_DOCUMENTS}.")
 
 
 class DocumentSearchBody(Body):
     """A search in one knowledge base."""
 
     query: str = Field(min_length=1, description=QUERY_BOUND)
-    top_k: int = Field(default=10, ge=1, description=up_to("max_top_k"))
+    top_k: int = Field(default=10, ge=1, description=f"At most {MAX_TOP_K}.")
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)
 

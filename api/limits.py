@@ -22,6 +22,8 @@ from memorybase.services import Services
 from memorybase.settings import Settings
 
 MAX_BUCKETS = 10_000  # bounds the memory; beyond it the oldest bucket is dropped, and is full again
+BURST_SECONDS = 5  # of its rate a key may use at once, after a pause
+UNAUTHORIZED_PER_SECOND = 5  # calls without a valid key, from one address
 UNAUTHORIZED_BURST_SECONDS = 10
 ROUNDING_SECONDS = 1e-6
 POLICY = "calls"  # its name in the headers
@@ -79,9 +81,10 @@ class Gate:
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._batch = _Batch()
         self._one_query = asyncio.Lock()
-        rate = settings.unauthorized_per_second
-        self._keys = Buckets(settings.rate_limit_per_second, settings.rate_limit_burst, clock=clock)
-        self._policy = policy_of(settings.rate_limit_per_second, settings.rate_limit_burst)
+        rate = settings.rate_limit_per_second
+        self._keys = Buckets(rate, rate * BURST_SECONDS, clock=clock)
+        self._policy = policy_of(rate, rate * BURST_SECONDS)
+        rate = UNAUTHORIZED_PER_SECOND
         self._addresses = Buckets(rate, rate * UNAUTHORIZED_BURST_SECONDS, clock=clock)
 
     async def enter(self, services: Services, secret: str, address: str) -> bytes:

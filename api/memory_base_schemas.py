@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from api.schemas import NOT_GIVEN, Body, Identifier, ModelName, Name, RetainDays, up_to
+from api.schemas import NOT_GIVEN, Body, Identifier, ModelName, Name, RetainDays
 from memorybase.ingestion.flush import MAX_SESSIONS
-from memorybase.memory_bases.manage import MAX_IDLE_SECONDS
+from memorybase.memory_bases.manage import MAX_IDLE_SECONDS, MAX_THRESHOLD
 from memorybase.models import Capture, Priority
 from memorybase.settings import VectorStoreName
 
@@ -19,7 +19,7 @@ DECIDED_BY_SERVER = frozenset({"id", "user_id", "created_at"})
 class MemoryBaseSettings(Body):
     """The settings of a memory base that is created."""
 
-    threshold: int = Field(default=50, ge=1, description=up_to("max_threshold"))
+    threshold: int = Field(default=50, ge=1, description=f"At most {MAX_THRESHOLD}.")
     kb_name: Name | None = None
     auto_capture: bool = True
     capture: Capture = Capture.OUTPUTS
@@ -58,7 +58,7 @@ class MemoryBaseChanges(Body):
     """The fields of a memory base to change."""
 
     name: Name = NOT_GIVEN
-    threshold: Annotated[int, Field(ge=1, description=up_to("max_threshold"))] = NOT_GIVEN
+    threshold: Annotated[int, Field(ge=1, description=f"At most {MAX_THRESHOLD}.")] = NOT_GIVEN
     auto_capture: bool = NOT_GIVEN
     idle_after: Annotated[int, Field(ge=0, le=MAX_IDLE_SECONDS)] = NOT_GIVEN
     paused: bool = NOT_GIVEN

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from api.schemas import MAX_VIEW_TOKENS, QUERY_BOUND, Body, Identifier, Stored, up_to
+from api.schemas import MAX_VIEW_TOKENS, QUERY_BOUND, Body, Identifier, Stored
 from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS
 from memorybase.conversation.view.records import Kind
+from memorybase.messages import MAX_MESSAGES
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -31,7 +32,7 @@ class MemoryUseBody(Body):
     query: Stored | None = Field(default=None, description=QUERY_BOUND)
     messages: list[Any] = Field(
         default_factory=list,
-        description="{role, content}. " + up_to("max_messages_per_run"),
+        description="{role, content}. " + f"At most {MAX_MESSAGES}.",
         json_schema_extra={"items": {"type": "object"}},
     )
     sources: list[MemorySourceBody] = Field(default_factory=list)

@@ -18,6 +18,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from memorybase.caveats import MAX_QUERY_CHARS
 from memorybase.conversation import Report, Source
 from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.history.node_executions import (
@@ -31,15 +32,14 @@ from memorybase.errors import SentId
 from memorybase.ingestion.capture import CapturedMessage
 from memorybase.ingestion.flush import JobBrief
 from memorybase.ingestion.trigger import IngestionState
-from memorybase.messages import not_blank, storable
+from memorybase.messages import MAX_MESSAGES, not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH
 from memorybase.queries.retention import MAX_RETAIN_DAYS
 from memorybase.search import parts, request, several, weights
 from memorybase.sessions.curation import MAX_IDS, MAX_REASON, Action
 from memorybase.sessions.edits import NewExpiry
-from memorybase.settings import Settings
 from memorybase.validation import Sent
-from memorybase.vectors.search import MAX_FILTER_KEYS
+from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_WAIT_SECONDS = 60
@@ -79,16 +79,7 @@ def _absent(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-def up_to(setting: str, what: str = "") -> str:
-    """A setting may change this bound, so the schema only describes it, with the default."""
-    default = Settings.model_fields[setting].default
-    return f"At most {default}{what and ' '}{what}, by the setting {setting}."
-
-
-QUERY_BOUND = (
-    f"Of a longer one the last {Settings.model_fields['max_query_chars'].default} characters count, by the setting "
-    "max_query_chars."
-)
+QUERY_BOUND = f"Of a longer one the last {MAX_QUERY_CHARS} characters count."
 _CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}
 
 # A UUID that memorybase generated; errors repeat it as it was sent.
@@ -179,7 +170,7 @@ class CaptureBody(Body):
     end_user_id: Identifier | None = None
     on_conflict: Literal["error", "keep", "update"] = "error"
     messages: list[Any] = Field(
-        description="{role, content, ...}, {text, sender} or {type, content}. " + up_to("max_messages_per_run"),
+        description="{role, content, ...}, {text, sender} or {type, content}. " + f"At most {MAX_MESSAGES}.",
         json_schema_extra={"items": {"type": "object"}},
     )
     node_executions: list[ReportedExecutionBody] = Field(default_factory=list, max_length=MAX_EXECUTIONS)
@@ -257,7 +248,7 @@ class SearchBody(Body):
     """A search in one memory base. `since` and `until` are inclusive."""
 
     query: Stored = Field(min_length=1, description=QUERY_BOUND)
-    top_k: int = Field(default=10, ge=1, description=up_to("max_top_k"))
+    top_k: int = Field(default=10, ge=1, description=f"At most {MAX_TOP_K}.")
     mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
     session_id: Identifier | None = None
     end_user_id: Identifier | None = None
@@ -346,7 +337,7 @@ class RecallBody(Body):
     end user recalls from; default: the whole flow if it knows no end users at all, else the session. `facts`: add
     facts that a model derived, in up to half of the share."""
 
-    top_k: int | None = Field(default=None, ge=1, description=up_to("max_top_k"))
+    top_k: int | None = Field(default=None, ge=1, description=f"At most {MAX_TOP_K}.")
     share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     scope: Literal["session", "flow"] | None = None

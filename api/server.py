@@ -9,6 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from api import bodies
 from api.app import application
 from api.connections import Connections
 from api.file_limit import raise_file_limit
@@ -20,6 +21,11 @@ from memorybase.telemetry import get_logger
 
 # Files that are not connections of callers: of the database, Redis, Chroma, models and logs.
 OWN_FILES = 256
+MAX_CONNECTIONS = 4_096
+MAX_CONNECTIONS_PER_ADDRESS = 1_024  # trusted proxies have no bound of their own
+MAX_HEADER_BYTES = 32_768  # of a request line and its headers
+HEADER_SECONDS = 10.0  # to receive them
+WRITE_SECONDS = 60.0  # after which a client that does not read its answer is disconnected
 # Without this, stopping would wait for clients to close their event streams.
 STOP_SECONDS = 3
 COLLECT_AFTER = 10_000  # objects
@@ -61,19 +67,19 @@ def bounded_protocol(app: FastAPI, files: int) -> type[BoundedHttp]:
     """The protocol of a server, whose connections share their bounds; `files` is the limit of open files."""
     settings: Settings = app.state.settings
     proxies = ProxyHeadersMiddleware(app, settings.trusted_proxies).trusted_hosts  # type: ignore[arg-type]
-    most = min(settings.max_connections, max(files - OWN_FILES, files // 2))
-    if most < settings.max_connections:
+    most = min(MAX_CONNECTIONS, max(files - OWN_FILES, files // 2))
+    if most < MAX_CONNECTIONS:
         log.warning("file_limit_low", limit=files, max_connections=most)
     connections = Connections(
         most,
-        min(settings.max_connections_per_address, most),
+        min(MAX_CONNECTIONS_PER_ADDRESS, most),
         lambda address: None if address in proxies else site_of(address),
     )
     bounds = Bounds(
         connections=connections,
-        max_header_bytes=settings.max_header_bytes,
-        header_seconds=settings.header_timeout_seconds,
-        body_seconds=settings.body_timeout_seconds,
-        write_seconds=settings.write_timeout_seconds,
+        max_header_bytes=MAX_HEADER_BYTES,
+        header_seconds=HEADER_SECONDS,
+        body_seconds=bodies.BODY_SECONDS,
+        write_seconds=WRITE_SECONDS,
     )
     return cast("type[BoundedHttp]", type("ServedHttp", (BoundedHttp,), {"bounds": bounds}))

@@ -73,7 +73,7 @@ def append_executions(place: Place, process: int, count: int) -> None:
         run_id = uuid5(place.flow_id, name_of(process, number))
         name = name_of(process, number)
         new = node_executions.new_execution(
-            services, place.user_id, raw, given=CallerId.of(place.user_id, "node_execution", name)
+            place.user_id, raw, given=CallerId.of(place.user_id, "node_execution", name)
         )
         node_executions.put_execution(services, place.user_id, place.flow_id, SESSION, run_id, new)
     services.database.dispose()

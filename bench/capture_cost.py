@@ -30,6 +30,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
+from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from ingesting.postgresql import running_postgresql
 
 import memorybase
@@ -48,7 +49,6 @@ from memorybase.queries import ledger, sessions
 from memorybase.services import JobMessage, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 ROOT = Path(__file__).resolve().parents[1]
 KEY = "the-key-of-the-benchmark"

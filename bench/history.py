@@ -22,6 +22,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
+from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 from memorybase.auth import api_keys
 from memorybase.conversation import View
@@ -38,7 +39,6 @@ from memorybase.messages import normalise
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 TEXT = "The quick brown fox jumps over the lazy dog, and then it rests for a while in the shade. "
 NODE = "llm"
@@ -93,7 +93,7 @@ def report(conversation: Conversation, run_id: UUID) -> None:
     """Store a node's execution with a context of twenty messages."""
     context = [{"role": role, "content": TEXT} for role in ("user", "assistant")] * 10
     raw = {"node_id": NODE, "index": 0, "status": "succeeded", "outputs": {"text": TEXT, "context": context}}
-    new = node_executions.new_execution(conversation.services, conversation.user_id, raw)
+    new = node_executions.new_execution(conversation.user_id, raw)
     node_executions.put_execution(
         conversation.services, conversation.user_id, conversation.flow_id, conversation.session_id, run_id, new
     )

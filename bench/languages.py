@@ -74,7 +74,7 @@ def _world(folder: Path, model: str, setting: str, *, with_model: bool) -> World
     world = build_world(f"sqlite:///{folder / 'memorybase.db'}", folder)
     models = Path(tempfile.gettempdir()) / f"memorybase-test-models-{os.getuid()}"  # those of the tests
     given = {name: value for name, value in (("embedding_model", model), ("keyword_language", setting)) if value}
-    settings = Settings(data_dir=folder, model_dir=models, drain_seconds=0.0).model_copy(update=given)
+    settings = Settings(data_dir=folder, model_dir=models).model_copy(update=given)
     embedders: Any = Embedders(settings) if with_model else world.embedders
     services = replace(world.services, settings=settings, embedders=embedders)
     return replace(world, services=services, embedders=embedders)

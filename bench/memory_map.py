@@ -21,6 +21,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import sqlalchemy as sa
+from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from numpy.typing import NDArray
 
 from api.web import map_data
@@ -37,7 +38,6 @@ from memorybase.models import Capture, Generation, LedgerEntry, Message, Session
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import CollectionRef, VectorRecord
 

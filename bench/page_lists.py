@@ -23,6 +23,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
+from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 from memorybase.auth import api_keys
 from memorybase.database import migrate
@@ -50,7 +51,6 @@ from memorybase.read_models.session_queries import SessionFilter
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 RUNS = 2  # of a session, each a question and its answer
 SESSIONS_OF_A_PERSON = 5

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from ingesting.doubles import FakeEmbedder, FakeEmbedders
 from numpy.typing import NDArray
 
 from memorybase import wiring
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder, FakeEmbedders
 
 SECONDS = float(os.environ.get("BENCH_TEXT_SECONDS", "0"))
 

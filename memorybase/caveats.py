@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MAX_QUERY_CHARS = 8_000
+
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
@@ -38,7 +40,7 @@ def kept(name: str, value: object) -> Caveat:
     return Caveat("setting_kept", f"{name} is {'not set' if value is None else value}, as before: PATCH changes it.")
 
 
-def query_cut(query: str, limit: int) -> list[Caveat]:
+def query_cut(query: str) -> list[Caveat]:
     """A warning if the query is longer than the limit: only its end is searched for."""
-    text = f"The query has more than {limit} characters: its last {limit} were searched for."
-    return [Caveat("query_cut", text)] if len(query) > limit else []
+    text = f"The query has more than {MAX_QUERY_CHARS} characters: its last {MAX_QUERY_CHARS} were searched for."
+    return [Caveat("query_cut", text)] if len(query) > MAX_QUERY_CHARS else []

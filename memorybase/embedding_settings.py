@@ -24,12 +24,6 @@ class EmbeddingSettings(BaseSettings):
     model_image_dir: Path | None = Field(
         None, description="Folder of further prepared models, such as an image's own; only read."
     )
-    embedding_query_prompt: str | None = Field(
-        None, description="Prefix of queries for embedding_model; unset: the model's own; empty: none."
-    )
-    embedding_passage_prompt: str | None = Field(
-        None, description="Prefix of stored chunks; regenerate after a change."
-    )
     embedding_prompts: dict[str, dict[PromptSide, str]] = Field(
         default_factory=dict,
         description="Prefixes by model, for models whose files name none, such as "
@@ -50,16 +44,9 @@ class EmbeddingSettings(BaseSettings):
     embedding_tokenizer: str = Field(
         "", description="The tokenizer.json of the endpoint's model, or its folder; empty: that of the default model."
     )
-    embedding_timeout_seconds: float = Field(10.0, gt=0, description="Maximum time of one request to embedding_url.")
-    embedding_attempts: int = Field(
-        4, ge=1, le=20, description="Attempts of a worker at a request; a search makes at most two."
-    )
     embedding_request_texts: int = Field(64, ge=1, le=2_048, description="Maximum texts in a request to embedding_url.")
     embedding_request_tokens: int = Field(
         16_000, ge=16, description="Maximum estimated tokens in a request; one text always fits."
-    )
-    embedding_pause_seconds: float = Field(
-        15.0, gt=0, description="Time without requests after five failures in a row; then one tries."
     )
     embedding_token_price: float = Field(
         0.0, ge=0, description="Price of a million tokens, in your currency, for the metric of the cost."

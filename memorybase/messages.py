@@ -28,6 +28,8 @@ ParentRule = Literal["linked", "none", "exact"]  # see models.Message.parent_rul
 
 ROLES = ("user", "assistant", "system", "tool")
 STATUSES = ("completed", "failed", "stopped")
+MAX_MESSAGES = 1_000  # in one request
+MAX_MESSAGE_BYTES = 4_000_000  # of one message as JSON
 MAX_DEPTH = 64  # of nested JSON in one message; deeper is a mistake and would exceed the recursion limit
 MAX_EPOCH_SECONDS = 253_402_300_799  # the year 9999
 
@@ -73,18 +75,16 @@ class NewMessage:
     standing: Sequence[Mapping[str, Any]] = ()  # what people made of its standing statements; only from an export
 
 
-def normalise_all(
-    raw: Sequence[Any], *, user_id: UUID, max_messages: int, max_message_bytes: int, where: str = "messages"
-) -> list[NewMessage]:
+def normalise_all(raw: Sequence[Any], *, user_id: UUID, where: str = "messages") -> list[NewMessage]:
     """The messages of one request, converted and within the limits; raises InvalidRequest with the field."""
-    _check_size(len(raw), max_messages, "messages", where)
+    _check_size(len(raw), MAX_MESSAGES, "messages", where)
     messages: list[NewMessage] = []
     for index, item in enumerate(raw):
         path = f"{where}[{index}]"
         if not isinstance(item, Mapping):
             raise _invalid(path, "must be an object")
         message = normalise(item, user_id=user_id, where=path)
-        _check_size(message_bytes(message), max_message_bytes, "bytes of JSON", path)
+        _check_size(message_bytes(message), MAX_MESSAGE_BYTES, "bytes of JSON", path)
         messages.append(message)
     return messages
 
@@ -106,7 +106,7 @@ def normalise(raw: Mapping[str, Any], *, user_id: UUID, where: str) -> NewMessag
     return _checked(fields, user_id, where)
 
 
-def normalise_changes(raw: Mapping[str, Any], *, max_message_bytes: int, where: str = "") -> dict[str, Any]:
+def normalise_changes(raw: Mapping[str, Any], *, where: str = "") -> dict[str, Any]:
     """The changes of an edit (content, files, metadata), validated as in a capture; raises InvalidRequest."""
     checks = {"content": _edited_content, "files": _list, "metadata": _object}
     changes: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def normalise_changes(raw: Mapping[str, Any], *, max_message_bytes: int, where: 
             raise _invalid(field, f"cannot be changed; only {', '.join(checks)} can")
         check_json(value, field)
         changes[key] = checks[key](value, field)
-        _check_size(len(canonical(changes[key])), max_message_bytes, "bytes of JSON", field)
+        _check_size(len(canonical(changes[key])), MAX_MESSAGE_BYTES, "bytes of JSON", field)
     return changes
 
 

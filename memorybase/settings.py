@@ -26,9 +26,14 @@ from memorybase.retention_settings import RetentionSettings
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 VectorStoreName = Literal["chroma", "pgvector"]
 TokenHeader = Literal["authorization", "x-chroma-token"]
-SERVER_NAME = re.compile("[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?")
 LOCAL_CHROMA = "http://127.0.0.1:8001"
 RESTORED_FOLDER = "restored"
+# Two addresses are two servers, whose data would have to be divided.
+_ONE_URL = re.compile(r"https?://[^\s,;]+")
+ONE_CHROMA = (
+    "chroma_url must be one http or https URL; if one Chroma server is too small, take pgvector, Chroma Cloud or "
+    "Chroma's distributed form"
+)
 
 
 class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSettings):
@@ -51,15 +56,7 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     )
     chroma_url: str = Field(
         "",
-        description=f"URL of the Chroma server; empty: {LOCAL_CHROMA}, and none with chroma_urls or if vector_store is "
-        "pgvector.",
-    )
-    chroma_urls: dict[str, str] = Field(
-        default_factory=dict, description="URLs of further Chroma servers by name. The name stays with the data."
-    )
-    chroma_closed: list[str] = Field(
-        default_factory=list,
-        description="Chroma servers without new collections, by the names of their parts, such as chroma-east.",
+        description=f"URL of the Chroma server; empty: {LOCAL_CHROMA}, and none if vector_store is pgvector.",
     )
     chroma_token: str | None = Field(None, description="Token for Chroma Cloud, or for a proxy in front of Chroma.")
     chroma_token_header: TokenHeader = Field(
@@ -73,16 +70,10 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     pgvector_url: str = Field(
         "", description="SQLAlchemy URL of a PostgreSQL with pgvector; empty: database_url if that is PostgreSQL."
     )
-    pgvector_index_above: int = Field(
-        5_000, ge=1, description="Chunks beyond which a collection in pgvector gets a table and an HNSW index."
-    )
     pgvector_index_memory_mb: int = Field(
         256,
         ge=1,
         description="Memory for building an index in PostgreSQL; too little makes it four times slower.",
-    )
-    pgvector_index_seconds: float = Field(
-        300.0, gt=0, description="Interval at which sweepers look for collections in pgvector that need an index."
     )
     api_key: str | None = Field(
         None, description="API key of the embedded stack; unset: generated and kept in data_dir."
@@ -96,10 +87,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     allowed_embedding_models: list[str] = Field(
         default_factory=list,
         description="Further models that requests may name. No others: a name may load a folder or a download.",
-    )
-    # 8 texts fit the processor's cache and keep the threads evenly busy; figures are in docs/explanation.
-    embedding_batch_size: int = Field(
-        8, ge=1, le=1024, description="Maximum texts in a batch; texts are sorted by length first."
     )
     embedding_threads: int = Field(0, ge=0, le=256, description="Embedding threads; 0: one per core.")
     token_vectors: bool = Field(
@@ -128,11 +115,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     summarizer_model: str = Field(
         "gpt-4o-mini", min_length=1, max_length=150, description="Model name sent to summarizer_url."
     )
-    summarizer_timeout_seconds: float = Field(30.0, gt=0, description="Timeout of one request to summarizer_url.")
-    summarizer_input_tokens: int = Field(
-        8_000, ge=500, description="Maximum input tokens of one request; longer input is halved until it fits."
-    )
-    summary_tokens: int = Field(300, ge=32, le=4_000, description="Maximum estimated tokens of a summary.")
     # Conversation memory.
     token_counters: dict[str, str] = Field(
         default_factory=dict,
@@ -145,86 +127,24 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         90, ge=0, le=36_500, description="Days until the row of an ended job is deleted; 0: never."
     )
 
-    # Jobs are small, so that kill -9 costs seconds, and large enough to fill embedding batches.
-    job_max_messages: int = Field(64, ge=1, le=10_000, description="Maximum counted messages in a job.")
-    job_max_bytes: int = Field(
-        1_000_000, ge=1_000, description="Maximum bytes of text in a job; one message always fits."
-    )
     idle_after: int = Field(600, ge=0, description="Seconds without a capture until a session is ingested; 0: off.")
 
-    # Timeouts nest: renew < lock < lease, and every network timeout < lock.
-    lease_seconds: float = Field(60.0, gt=0, description="Lifetime of a claim without renewal.")
-    lease_renew_seconds: float = Field(15.0, gt=0, description="Interval at which a worker renews its claim.")
-    lock_seconds: float = Field(45.0, gt=0, description="Time to live of the Redis session lock.")
-    job_deadline_seconds: float = Field(900.0, gt=0, description="Maximum time for one job; the worker then exits.")
-    sweep_seconds: float = Field(5.0, gt=0, description="Pause between two sweeper passes.")
-    notify_after_seconds: float = Field(
-        30.0, gt=0, description="Time until an unclaimed job is notified again; doubles each time."
+    lease_seconds: float = Field(
+        60.0,
+        gt=0,
+        le=600,
+        description="Time until the jobs of a lost worker are taken over; pauses and timeouts of ingestion follow it.",
     )
-    notify_max_seconds: float = Field(600.0, gt=0, description="Maximum time between two notifications of a job.")
-    backoff_seconds: float = Field(2.0, gt=0, description="First retry delay after an outage; doubles, with jitter.")
-    backoff_max_seconds: float = Field(60.0, gt=0, description="Maximum retry delay after an outage.")
-    heartbeat_seconds: float = Field(2.0, gt=0, description="Heartbeat interval of workers and sweepers.")
-    heartbeat_stale_seconds: float = Field(
-        15.0, gt=0, description="Age at which a heartbeat is stale and its process counts as lost."
-    )
-    max_lost_workers: int = Field(3, ge=1, description="Lost workers on one job before its range is split.")
-    drain_seconds: float = Field(10.0, ge=0, description="Time that a DELETE waits for running jobs to stop.")
-    retire_seconds: float = Field(60.0, ge=0, description="Time that the collection of a replaced generation is kept.")
-    chroma_timeout_seconds: float = Field(
-        10.0, gt=0, description="Timeout of one request to Chroma, whose client has none."
-    )
-    redis_timeout_seconds: float = Field(3.0, gt=0, description="Connect and read timeout of session locks.")
-    enqueue_timeout_seconds: float = Field(0.5, gt=0, description="Timeout of enqueueing a task.")
-    enqueue_pause_seconds: float = Field(2.0, ge=0, description="Pause of enqueueing after a failure.")
 
     # Limits of the API; an error names the limit that the request exceeds.
     max_body_bytes: int = Field(16_000_000, ge=1_000, description="Maximum bytes of a request body.")
-    max_body_bytes_in_flight: int = Field(
-        0, ge=0, description="Maximum bytes of the bodies of all requests in progress; 0: four times max_body_bytes."
-    )
-    body_timeout_seconds: float = Field(60.0, gt=0, description="Maximum time to receive a request body.")
-    max_header_bytes: int = Field(32_768, ge=1_024, description="Maximum bytes of a request line and its headers.")
-    header_timeout_seconds: float = Field(10.0, gt=0, description="Maximum time to receive a request's headers.")
-    write_timeout_seconds: float = Field(
-        60.0, gt=0, description="Time after which a client that does not read its answer is disconnected."
-    )
     keep_alive_seconds: int = Field(75, ge=0, description="Time that an idle connection is kept for the next request.")
-    max_connections: int = Field(4_096, ge=1, description="Maximum open connections per process.")
-    max_connections_per_address: int = Field(
-        1_024, ge=1, description="Maximum open connections of one address; trusted proxies have no bound of their own."
-    )
     trusted_proxies: list[str] = Field(
         default_factory=list,
         description="Addresses or networks of reverse proxies, whose X-Forwarded-For and -Proto are believed.",
     )
-    capture_threads: int = Field(8, ge=1, le=64, description="Captures in progress at once, per process.")
-    change_threads: int = Field(4, ge=1, le=64, description="Other changes in progress at once, per process.")
-    read_threads: int = Field(4, ge=1, le=64, description="Reads in progress at once, per process.")
-    search_threads: int = Field(
-        0, ge=0, le=64, description="Searches in progress at once, per process; 0: one less than the cores, at least 1."
-    )
-    admission_seconds: float = Field(
-        5.0, gt=0, description="Time that a request waits while others of its kind are in progress; then 503."
-    )
-    max_waits: int = Field(2_000, ge=1, description="Maximum event streams and long polls at once, per process.")
-    max_messages_per_run: int = Field(1_000, ge=1, description="Maximum messages in one POST of a run.")
-    max_message_bytes: int = Field(4_000_000, ge=1_000, description="Maximum bytes of one message as JSON.")
-    max_threshold: int = Field(
-        10_000, ge=1, description="Maximum threshold; a capture counts no further, which bounds its cost."
-    )
-    max_query_chars: int = Field(8_000, ge=1, description="Maximum characters of a search query.")
-    max_top_k: int = Field(100, ge=1, description="Maximum results of a search.")
-    max_documents_per_request: int = Field(200, ge=1, description="Maximum documents in one POST to a knowledge base.")
     rate_limit_per_second: int = Field(200, ge=0, description="Calls per second, key and process; 0: unlimited.")
-    rate_limit_burst: int = Field(1_000, ge=1, description="Burst of calls per key and process.")
-    unauthorized_per_second: int = Field(
-        5, ge=0, description="Calls per second without a valid key, per address and process; 0: unlimited."
-    )
     cors_origins: list[str] = Field(default_factory=list, description="Allowed CORS origins; empty: CORS is off.")
-    idempotency_hours: int = Field(
-        24, ge=1, le=8_760, description="Hours that the answer to a request with an Idempotency-Key is kept."
-    )
 
     # The audit log.
     audit: bool = Field(True, description="Record changes, exports, and what people read on the page.")
@@ -252,12 +172,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         default_factory=list,
         description="Private networks that webhooks may call, such as 10.1.0.0/16; empty: public addresses only.",
     )
-    webhook_timeout_seconds: float = Field(15.0, gt=0, le=60, description="Maximum time for one attempt at a delivery.")
-    webhook_attempts: int = Field(6, ge=1, le=20, description="Attempts at a delivery until it is dead.")
-    webhook_backoff_seconds: float = Field(
-        60.0, gt=0, description="Delay after the first failed attempt; five times as long after each, with jitter."
-    )
-    webhook_disable_days: int = Field(3, ge=0, le=365, description="Days of failures that disable a webhook; 0: never.")
     webhook_retention_days: int = Field(7, ge=1, le=3_650, description="Days that finished deliveries are kept.")
 
     # Logging, metrics and traces.
@@ -277,12 +191,19 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     @classmethod
     def _variables_are_settings(cls, values: Any) -> Any:
         clients = ("url", "flow", "end_user")  # of programs in the same terminal
-        known = [ENVIRONMENT_PREFIX + name.upper() for name in (*cls.model_fields, *clients)]
+        known = [name.upper() for name in (*cls.model_fields, *clients)]
+        unknown = []
         for name in sorted(os.environ):
-            if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known:
-                nearest = "".join(difflib.get_close_matches(name.upper(), known, n=1))
-                message = f"{name} is not a setting; " + (f"did you mean {nearest}?" if nearest else "unset it")
-                raise ValueError(message)
+            if name.upper() == f"{ENVIRONMENT_PREFIX}CHROMA_URLS":
+                unknown.append(f"{name} is not a setting: {ONE_CHROMA}")
+            elif name.upper().startswith(ENVIRONMENT_PREFIX):
+                own = name.upper().removeprefix(ENVIRONMENT_PREFIX)
+                near = difflib.get_close_matches(own, known, n=1, cutoff=0.8)
+                if own not in known:
+                    help_ = f"did you mean {ENVIRONMENT_PREFIX}{near[0]}?" if near else "unset it"
+                    unknown.append(f"{name} is not a setting; {help_}")
+        if unknown:
+            raise ValueError(". ".join(unknown))
         return values
 
     @field_validator("database_url", "database_direct_url", "database_read_url", "pgvector_url")
@@ -294,6 +215,14 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
                 if value not in allowed:
                     message = f"{name}={value} in the URL must be {' or '.join(allowed)}"
                     raise ValueError(message)
+        return url
+
+    @field_validator("chroma_url")
+    @classmethod
+    def _is_one_address(cls, url: str) -> str:
+        if url and not _ONE_URL.fullmatch(url):
+            message = f"{ONE_CHROMA} (got '{url}')"
+            raise ValueError(message)
         return url
 
     @field_validator("traces_endpoint")
@@ -313,30 +242,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
 
     @model_validator(mode="after")
     def _bounds_fit(self) -> Self:
-        pairs = (
-            ("lease_renew_seconds", self.lease_renew_seconds, "lock_seconds", self.lock_seconds),
-            ("lock_seconds", self.lock_seconds, "lease_seconds", self.lease_seconds),
-            ("chroma_timeout_seconds", self.chroma_timeout_seconds, "lease_seconds", self.lease_seconds),
-            (
-                "summarizer_timeout_seconds",
-                self.summarizer_timeout_seconds,
-                "job_deadline_seconds",
-                self.job_deadline_seconds,
-            ),
-            (
-                "embedding_timeout_seconds",
-                self.embedding_timeout_seconds,
-                "job_deadline_seconds",
-                self.job_deadline_seconds,
-            ),
-            ("redis_timeout_seconds", self.redis_timeout_seconds, "lock_seconds", self.lock_seconds),
-            ("lease_seconds", self.lease_seconds, "job_deadline_seconds", self.job_deadline_seconds),
-            ("heartbeat_seconds", self.heartbeat_seconds, "heartbeat_stale_seconds", self.heartbeat_stale_seconds),
-        )
-        for lower, low, upper, high in pairs:
-            if low >= high:
-                message = f"{lower}={low:g} must be less than {upper}={high:g}"
-                raise ValueError(message)
         self._check_vector_store()
         if self.database_read_url and not (
             self.database_url.startswith("postgresql") and self.database_read_url.startswith("postgresql")
@@ -346,19 +251,9 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         if self.proxy_user_header and not self.trusted_proxies:
             message = "proxy_user_header needs trusted_proxies: from all others the header is not believed"
             raise ValueError(message)
-        least = -(-self.max_body_bytes * 4 // 3)  # a quarter is for small bodies
-        if 0 < self.max_body_bytes_in_flight < least:
-            message = (
-                f"max_body_bytes_in_flight={self.max_body_bytes_in_flight} must be at least {least}, "
-                f"four thirds of max_body_bytes={self.max_body_bytes}"
-            )
-            raise ValueError(message)
         languages = ["detect", "none", *sorted({*Stemmer.algorithms(), "chinese", "japanese"})]
         if self.keyword_language not in languages:
             message = f"keyword_language={self.keyword_language} must be one of {', '.join(languages)}"
-            raise ValueError(message)
-        if self.summary_tokens * 4 > self.summarizer_input_tokens:
-            message = f"summary_tokens={self.summary_tokens} must be at most a quarter of summarizer_input_tokens"
             raise ValueError(message)
         if self.chunk_overlap * 2 > self.chunk_tokens:
             message = f"chunk_overlap={self.chunk_overlap} must be at most half of chunk_tokens={self.chunk_tokens}"
@@ -369,23 +264,15 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         if self.pgvector_url and not self.pgvector_url.startswith("postgresql"):
             message = "pgvector_url must start with postgresql"
             raise ValueError(message)
-        for name, url in self.chroma_urls.items():
-            if not SERVER_NAME.fullmatch(name):
-                message = f"a name in chroma_urls must be 1 to 24 of a-z, 0-9 and - in between (got '{name}')"
-                raise ValueError(message)
-            if not url.startswith(("http://", "https://")):
-                message = f"the URL of {name} in chroma_urls must start with http:// or https://"
-                raise ValueError(message)
-        for name in self.chroma_closed:
-            if name not in self.chroma_servers:
-                message = f"chroma_closed must name servers: {', '.join(self.chroma_servers)} (got '{name}')"
-                raise ValueError(message)
-        if self.vector_store == "chroma" and not self.open_servers_of("chroma"):
-            message = "chroma_closed must leave a server for new collections"
-            raise ValueError(message)
         if self.vector_store == "pgvector" and not self.resolved_pgvector_url:
             message = "vector_store=pgvector needs pgvector_url, or a database_url that starts with postgresql"
             raise ValueError(message)
+
+    @property
+    def changed(self) -> list[str]:
+        """The names of the settings that differ from their default; a value may be a secret."""
+        fields = type(self).model_fields.items()
+        return [name for name, field in fields if getattr(self, name) != field.get_default(call_default_factory=True)]
 
     @property
     def traces_url(self) -> str:
@@ -424,14 +311,8 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
 
     @property
     def resolved_chroma_url(self) -> str:
-        """chroma_url, or its default; empty if there is no Chroma server without a name."""
-        return self.chroma_url or (LOCAL_CHROMA if self.vector_store == "chroma" and not self.chroma_urls else "")
-
-    @property
-    def chroma_servers(self) -> dict[str, str]:
-        """URLs of the Chroma servers: that of chroma_url as `chroma`, those of chroma_urls as `chroma-<name>`."""
-        unnamed = {"chroma": self.resolved_chroma_url} if self.resolved_chroma_url else {}
-        return unnamed | {f"chroma-{name}": url for name, url in self.chroma_urls.items()}
+        """chroma_url, or its default if it is the store of new collections; else empty."""
+        return self.chroma_url or (LOCAL_CHROMA if self.vector_store == "chroma" else "")
 
     @property
     def resolved_pgvector_url(self) -> str:
@@ -441,9 +322,49 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     @property
     def known_vector_stores(self) -> tuple[VectorStoreName, ...]:
         """The stores whose collections can be reached, that of new collections first."""
-        urls = {"chroma": self.open_servers_of("chroma"), "pgvector": self.resolved_pgvector_url}
-        other: VectorStoreName = "pgvector" if self.vector_store == "chroma" else "chroma"
-        return (self.vector_store, other) if urls[other] else (self.vector_store,)
+        return self._with_other(self.resolved_chroma_url, self.resolved_pgvector_url)
+
+    # Timeouts nest: renew < lock < lease, and every network timeout < lock.
+
+    @property
+    def lease_renew_seconds(self) -> float:
+        """Interval at which a worker renews its claims and session locks."""
+        return self.lease_seconds / 4
+
+    @property
+    def lock_seconds(self) -> float:
+        """Time to live of a session lock in Redis."""
+        return self.lease_seconds * 3 / 4
+
+    @property
+    def sweep_seconds(self) -> float:
+        """Pause between two passes of the sweeper."""
+        return min(5.0, self.lease_seconds / 6)
+
+    @property
+    def backoff_max_seconds(self) -> float:
+        """Longest pause of a job after an outage."""
+        return self.lease_seconds
+
+    @property
+    def chroma_timeout_seconds(self) -> float:
+        """Timeout of one request to Chroma, whose client has none."""
+        return min(10.0, self.lease_seconds * 2 / 3)
+
+    @property
+    def redis_timeout_seconds(self) -> float:
+        """Timeout of one call of session locks."""
+        return min(3.0, self.lease_seconds / 6)
+
+    @property
+    def vector_stores_in_use(self) -> tuple[VectorStoreName, ...]:
+        """The stores that must work: that of new collections, and the other one if it has a URL of its own."""
+        return self._with_other(self.chroma_url, self.pgvector_url)
+
+    def _with_other(self, chroma_url: str, pgvector_url: str) -> tuple[VectorStoreName, ...]:
+        if self.vector_store == "chroma":
+            return ("chroma", "pgvector") if pgvector_url else ("chroma",)
+        return ("pgvector", "chroma") if chroma_url else ("pgvector",)
 
     def known_vector_store(self, store: VectorStoreName | None) -> VectorStoreName:
         """The store for a request: the named one if it can be reached, else the default. Raises InvalidRequest."""
@@ -456,26 +377,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
                 limit=list(known),
             )
         return store or self.vector_store
-
-    def servers_of(self, store: VectorStoreName) -> tuple[str, ...]:
-        """The names of a store's servers. pgvector has one."""
-        return ("pgvector",) if store == "pgvector" else tuple(self.chroma_servers)
-
-    def open_servers_of(self, store: VectorStoreName) -> tuple[str, ...]:
-        """Those that get new collections."""
-        return tuple(server for server in self.servers_of(store) if server not in self.chroma_closed)
-
-    @property
-    def vector_servers(self) -> tuple[str, ...]:
-        """The servers that must work: those of new collections, and those of another store with a URL of its own."""
-        other: VectorStoreName = "pgvector" if self.vector_store == "chroma" else "chroma"
-        has_url = self.pgvector_url if other == "pgvector" else self.chroma_url or self.chroma_urls
-        return (*self.servers_of(self.vector_store), *(self.servers_of(other) if has_url else ()))
-
-    @property
-    def body_bytes_in_flight(self) -> int:
-        """max_body_bytes_in_flight, or its default."""
-        return self.max_body_bytes_in_flight or 4 * self.max_body_bytes
 
     @cached_property
     def webhook_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -536,17 +437,6 @@ def user_directory(variable: str, default: Path) -> Path:
 
 
 def embedded(data_dir: Path, **changes: Any) -> Settings:
-    """Settings of the embedded stack, with shorter leases because all processes are on one machine."""
-    quick: dict[str, Any] = {
-        "data_dir": data_dir,
-        "lease_seconds": 12.0,
-        "lease_renew_seconds": 3.0,
-        "lock_seconds": 9.0,
-        "sweep_seconds": 2.0,
-        "chroma_timeout_seconds": 8.0,
-        "redis_timeout_seconds": 2.0,
-        "backoff_seconds": 1.0,
-        "backoff_max_seconds": 10.0,
-    }
-    stated = {name for name in quick if os.environ.get(ENVIRONMENT_PREFIX + name.upper()) is not None}
-    return Settings(**({k: v for k, v in quick.items() if k not in stated or k == "data_dir"} | changes))
+    """Settings of the embedded stack, with a shorter lease because all processes are on one machine."""
+    lease = {} if os.environ.get(f"{ENVIRONMENT_PREFIX}LEASE_SECONDS") else {"lease_seconds": 12.0}
+    return Settings(data_dir=data_dir, **(lease | changes))

@@ -52,7 +52,7 @@ class Attributes(TypedDict, total=False):
     outcome: str
     request_id: str
     run_id: str
-    server: str
+    store: str
     to_seq: int
 
 

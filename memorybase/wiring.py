@@ -15,10 +15,10 @@ from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.embedding.preparation import WAIT_SECONDS
 from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
-from memorybase.settings import Settings
+from memorybase.settings import Settings, VectorStoreName
+from memorybase.vectors import pgvector
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chroma_limits import CLOUD, UNLIMITED
-from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import VectorStore
 from memorybase.vectors.stores import VectorStores
 
@@ -97,8 +97,9 @@ def _database(settings: Settings, role: Role) -> Database:
 
 
 def _vector_stores(settings: Settings, role: Role) -> VectorStores:
-    servers: dict[str, VectorStore] = {
-        name: ChromaStore(
+    stores: dict[VectorStoreName, VectorStore] = {}
+    if url := settings.resolved_chroma_url:
+        stores["chroma"] = ChromaStore(
             url,
             timeout_seconds=settings.chroma_timeout_seconds,
             token=settings.chroma_token,
@@ -107,16 +108,14 @@ def _vector_stores(settings: Settings, role: Role) -> VectorStores:
             database=settings.chroma_database,
             limits=CLOUD if settings.chroma_limits == "cloud" else UNLIMITED,
         )
-        for name, url in settings.chroma_servers.items()
-    }
     if url := settings.resolved_pgvector_url:
-        servers["pgvector"] = PgVectorStore(
+        stores["pgvector"] = pgvector.PgVectorStore(
             url,
             pool_size=VECTOR_POOL_SIZES[role],
-            index_above=settings.pgvector_index_above,
+            index_above=pgvector.INDEX_ABOVE,
             index_memory_mb=settings.pgvector_index_memory_mb,
         )
-    return VectorStores(servers, settings.vector_servers)
+    return VectorStores(stores, settings.vector_stores_in_use)
 
 
 def _queue(settings: Settings) -> IngestionQueue:

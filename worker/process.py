@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 
 import psutil
 
-from memorybase import errors, telemetry, wiring
+from memorybase import deadlines, errors, telemetry, wiring
 from memorybase.embedding import Embedder
 from memorybase.embedding.background import NICENESS
 from memorybase.facts.thread import DistillerThread
@@ -217,7 +217,7 @@ def start(services: Services) -> WorkerProcess:
     process = WorkerProcess(
         services=services,
         owner=owner,
-        watchdog=Watchdog(services.settings.job_deadline_seconds, lambda: give_jobs_back(services, owner)),
+        watchdog=Watchdog(deadlines.JOB_SECONDS, lambda: give_jobs_back(services, owner)),
         heartbeat=HeartbeatThread(
             services, owner, "worker", prepare=partial(requeue_predecessors_jobs, services), drain=_stop_as_asked
         ),

@@ -27,17 +27,20 @@ MAP_TASK = "memorybase.map"
 DISTILL_TASK = "memorybase.distill"
 CLEAN_NODE_MEMORY_TASK = "memorybase.clean_node_memory"
 
+# A capture waits no longer for a notification, which the sweeper repeats.
+TIMEOUT_SECONDS = 0.5
+PAUSE_SECONDS = 2.0
+
 log = telemetry.get_logger(__name__)
 
 
 class CeleryQueue:
     """Sends `INGEST_TASK` for each job, `SUMMARIZE_TASK` for each summary and `MAP_TASK` for each map.
 
-    Never raises. After a failure it publishes nothing for `enqueue_pause_seconds`.
+    Never raises. After a failure it publishes nothing for PAUSE_SECONDS.
     """
 
     def __init__(self, settings: Settings, *, now: Callable[[], float] = time.monotonic) -> None:
-        self._settings = settings
         self._now = now
         self._app = _publisher(settings)
         self._producer: Producer | None = None
@@ -66,7 +69,7 @@ class CeleryQueue:
         enqueued = 0
         if not messages:
             return enqueued
-        deadline = self._now() + self._settings.enqueue_timeout_seconds
+        deadline = self._now() + TIMEOUT_SECONDS
         with self._bounded("enqueue") as answering:
             for message in messages if answering else ():
                 self._publish(task, message)
@@ -119,7 +122,7 @@ class CeleryQueue:
     @contextmanager
     def _bounded(self, what: str) -> Iterator[bool]:
         """Take the mutex; yields whether Redis may be used. An exception inside ends the block and starts a pause."""
-        if not self._mutex.acquire(timeout=self._settings.enqueue_timeout_seconds):
+        if not self._mutex.acquire(timeout=TIMEOUT_SECONDS):
             yield False
             return
         try:
@@ -130,7 +133,7 @@ class CeleryQueue:
             self._mutex.release()
 
     def _pause(self, what: str, exc: Exception) -> None:
-        self._paused_until = self._now() + self._settings.enqueue_pause_seconds
+        self._paused_until = self._now() + PAUSE_SECONDS
         self._disconnect()
         log.warning("broker_unavailable", during=what, error=telemetry.describe_error(exc))
 
@@ -156,8 +159,8 @@ def _publisher(settings: Settings) -> Celery:
         broker_settings(settings),
         broker_transport_options={
             "max_retries": 0,
-            "socket_timeout": settings.enqueue_timeout_seconds,
-            "socket_connect_timeout": settings.enqueue_timeout_seconds,
+            "socket_timeout": TIMEOUT_SECONDS,
+            "socket_connect_timeout": TIMEOUT_SECONDS,
             "socket_keepalive": True,
         },
     )

@@ -24,8 +24,7 @@ from memorybase.search.corrections import texts
 from memorybase.search.knowledge import Knowledge, find_knowledge
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import Hit
-from memorybase.settings import Settings
-from memorybase.vectors.search import check_bound
+from memorybase.vectors.search import MAX_TOP_K, check_bound
 
 CONTENT_CHARS = 2_000  # of a message that is answered as a whole: about as much as a chunk of Dify's
 
@@ -39,7 +38,7 @@ def retrieve_knowledge(body: Retrieval, services: ServicesDep, caller: Reader) -
     """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify."""
     setting = body.retrieval_setting or RetrievalSetting()
     conditions = _conditions(body.metadata_condition)
-    top_k = _top_k(services.settings, setting)
+    top_k = _top_k(setting)
     knowledge = find_knowledge(services, caller.user_id, body.knowledge_id)
     request = SearchRequest(
         query=body.query,
@@ -54,9 +53,9 @@ def retrieve_knowledge(body: Retrieval, services: ServicesDep, caller: Reader) -
     return RetrievalAnswer(records=[_record(hit, knowledge) for hit in hits])
 
 
-def _top_k(settings: Settings, setting: RetrievalSetting) -> int:
+def _top_k(setting: RetrievalSetting) -> int:
     top_k = DEFAULT_TOP_K if setting.top_k is None else setting.top_k
-    check_bound("retrieval_setting.top_k", top_k, 1, settings.max_top_k)
+    check_bound("retrieval_setting.top_k", top_k, 1, MAX_TOP_K)
     return top_k
 
 

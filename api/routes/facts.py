@@ -58,7 +58,7 @@ def search_facts(memory_base_id: SentUuid, body: FactSearchBody, services: Servi
     """Find the facts that are about a question, best first, without those that later ones correct."""
     query = FactQuery(base_ids=[memory_base_id], **body.model_dump())
     facts = manage.search_facts(services, caller.user_id, query)
-    return FactsFound(facts=facts, warnings=caveats.query_cut(body.query, services.settings.max_query_chars))
+    return FactsFound(facts=facts, warnings=caveats.query_cut(body.query))
 
 
 @router.get("/memories/{memory_base_id}/facts/{fact_id}")

@@ -39,10 +39,8 @@ from memorybase.read_models.run_queries import RunFilter
 from memorybase.read_models.runs import RunView
 from memorybase.read_models.search_states import SearchState
 from memorybase.read_models.sessions import FlowView
-from memorybase.services import Services
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import flows
-from memorybase.settings import Settings
 
 router = keyed_router("flows")
 
@@ -114,8 +112,8 @@ def capture_run(
 ) -> Response:
     """Capture a run's messages: 201, or 200 if all of them are stored already. Node executions are stored afterwards;
     a failed one is reported in its result and fails nothing else."""
-    run = _capture_request(body, caller, services.settings, operation_id(request))
-    executions = _executions(body, services, caller.user_id)
+    run = _capture_request(body, caller, operation_id(request))
+    executions = _executions(body, caller.user_id)
     result = capture.capture(services, caller.user_id, flow_id, run)
     answer = CaptureAnswer.model_validate(result)
     answer.node_executions = node_executions.report_executions(
@@ -174,17 +172,13 @@ def _json(answer: BaseModel, status_code: int, headers: dict[str, str] | None = 
     return Response(answer.model_dump_json(), status_code=status_code, headers=headers, media_type="application/json")
 
 
-def _capture_request(
-    body: CaptureBody, caller: Principal, settings: Settings, run_id: UUID | None
-) -> capture.CaptureRequest:
+def _capture_request(body: CaptureBody, caller: Principal, run_id: UUID | None) -> capture.CaptureRequest:
     """`run_id`: for a body without one."""
     return capture.CaptureRequest(
         session_id=body.session_id,
         messages=messages.normalise_all(
             body.messages,
             user_id=caller.user_id,
-            max_messages=settings.max_messages_per_run,
-            max_message_bytes=settings.max_message_bytes,
         ),
         run_id=run_id if body.run_id is None else ids.CallerId.of(caller.user_id, "run", body.run_id),
         end_user_id=body.end_user_id,
@@ -193,11 +187,11 @@ def _capture_request(
     )
 
 
-def _executions(body: CaptureBody, services: Services, user_id: UUID) -> list[NewExecution]:
+def _executions(body: CaptureBody, user_id: UUID) -> list[NewExecution]:
     """All executions, validated before anything is stored."""
     found: list[NewExecution] = []
     for index, each in enumerate(body.node_executions):
         where = f"node_executions[{index}]"
         given = None if each.id is None else ids.CallerId.of(user_id, "node_execution", each.id, name=f"{where}.id")
-        found.append(node_executions.new_execution(services, user_id, each.model_dump(), where=where, given=given))
+        found.append(node_executions.new_execution(user_id, each.model_dump(), where=where, given=given))
     return found

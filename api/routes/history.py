@@ -69,7 +69,7 @@ def put_node_execution(
     response: Response,
 ) -> NodeExecutionView:
     """Store a node execution (201) or replace it (200). Its run may be captured later."""
-    new = node_executions.new_execution(services, caller.user_id, body.model_dump(), given=execution_id)
+    new = node_executions.new_execution(caller.user_id, body.model_dump(), given=execution_id)
     flow_id = ids.flow_id(caller.user_id, body.flow_id)
     run_id = ids.CallerId.of(caller.user_id, "run", body.run_id)
     view, created = node_executions.put_execution(services, caller.user_id, flow_id, body.session_id, run_id, new)

@@ -113,7 +113,7 @@ def edit_message(
     given = body.given()
     attribution = _attribution(caller, given.pop("reason", None))
     flags = {name: given.pop(name) for name in edits.FLAGS if name in given}
-    changes = messages.normalise_changes(given, max_message_bytes=services.settings.max_message_bytes)
+    changes = messages.normalise_changes(given)
     found = caller_ids.find(services, message_id, flow_id)
     return Repairs(job_ids=edits.edit_message(services, caller.user_id, found, changes | flags, attribution))
 

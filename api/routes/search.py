@@ -42,20 +42,20 @@ def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> 
     request, wanted = _request(body, caller), None if body.all else body.memory_base_ids
     found = search_several(services, caller.user_id, request, wanted)
     facts = beside(services, caller.user_id, request, wanted) if body.facts else []
-    return _answer(services, request, found, facts, [])
+    return _answer(request, found, facts, [])
 
 
 def _search(services: Services, caller: Principal, body: SearchBody, request: SearchRequest) -> SearchAnswer:
     found = search.search(services, caller.user_id, request)
     facts = beside(services, caller.user_id, request) if body.facts else []
     warnings = [] if found.results else why_nothing(services, request)
-    return _answer(services, request, found, facts, warnings)
+    return _answer(request, found, facts, warnings)
 
 
 def _answer(
-    services: Services, request: SearchRequest, found: search.SearchAnswer, facts: list[FactHit], warnings: list[Caveat]
+    request: SearchRequest, found: search.SearchAnswer, facts: list[FactHit], warnings: list[Caveat]
 ) -> SearchAnswer:
-    warnings = [*warnings, *caveats.query_cut(request.query, services.settings.max_query_chars)]
+    warnings = [*warnings, *caveats.query_cut(request.query)]
     return SearchAnswer(results=found.results, took_ms=found.took_ms, facts=facts, warnings=warnings)
 
 

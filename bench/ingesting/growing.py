@@ -10,13 +10,13 @@ from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
+from harness.doubles import FakeEmbedder, FakeEmbedders, InMemoryVectors
 from harness.world import World, build_world
 from numpy.typing import NDArray
 
 from ingesting.figures import Figures, growth
 from ingesting.target import Target, in_calls
 from ingesting.texts import Corpus
-from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.store import CollectionRef, VectorRecord
 

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
+from memorybase.ingestion.scheduler import JOB_MAX_MESSAGES
 from memorybase.ingestion.worker import AHEAD_SECONDS, BATCH_SECONDS, MAX_BATCH_MESSAGES
-from memorybase.settings import Settings
 from queueing.load import Run, Workers
-
-JOB_MAX_MESSAGES: int = Settings.model_fields["job_max_messages"].default
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
+from harness.doubles import FakeEmbedders
 from harness.redis import RedisServer
 from ingesting.postgresql import running_postgresql
 
@@ -28,7 +29,6 @@ from memorybase.models import Heartbeat, LedgerEntry, Message, User
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,6 +13,7 @@ from contextlib import closing
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from harness.doubles import AtOnce, InMemoryQueue
 from harness.postgres import PostgresServer
 
 from memorybase.import_export import exporter, importer
@@ -22,7 +23,6 @@ from memorybase.memory_bases import consistency, reconcile, regenerate
 from memorybase.models import MemoryBase
 from memorybase.operations import sweeper, vector_indexes
 from memorybase.sessions import edits
-from memorybase.testing import AtOnce, InMemoryQueue
 from scaling.report import long_line
 from scaling.rows import LEAVING
 from scaling.stage import Stage

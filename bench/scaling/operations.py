@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 from fastapi.testclient import TestClient
+from harness.doubles import AtOnce, InMemoryQueue
 from ingesting.figures import percentile
 
 from api import web
@@ -27,7 +28,6 @@ from memorybase.messages import NewMessage, normalise
 from memorybase.read_models import overview
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
-from memorybase.testing import AtOnce, InMemoryQueue
 from scaling.stage import KEY, THRESHOLD, Stage
 from scaling.texts import TOPICS
 

@@ -15,6 +15,7 @@ from uuid import UUID
 import psutil
 import sqlalchemy as sa
 from harness.chroma import ChromaServer
+from harness.doubles import InMemoryLocks, InMemoryQueue
 from harness.process import Server
 from ingesting.postgresql import DurablePostgres
 
@@ -29,7 +30,6 @@ from memorybase.operations import vector_indexes
 from memorybase.services import EmbedderRegistry, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import InMemoryLocks, InMemoryQueue
 from memorybase.vectors.store import CollectionRef
 from scaling.bulk import loading
 from scaling.embedder import MadeEmbedders
@@ -169,7 +169,7 @@ def _started(
         chroma_url = chroma.url
     migrate.upgrade(url)
     settings = Settings(
-        data_dir=directory, database_url=url, chroma_url=chroma_url, api_key=KEY, max_threshold=10_000,
+        data_dir=directory, database_url=url, chroma_url=chroma_url, api_key=KEY,
         vector_store="pgvector" if not chroma_url else "chroma", rate_limit_per_second=0,
         pgvector_index_memory_mb=max(256, size.messages * 2 // 1_000),  # so that the graph fits
     )  # fmt: skip

@@ -32,7 +32,6 @@ from memorybase.cli import (
     pause,
     priority,
     quotas,
-    rebalance,
     reconcile,
     reindex,
     restore,
@@ -84,7 +83,6 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
         "dead-letters": dead_letters.app,
         "workers": workers.app,
         "reconcile": reconcile.reconcile,
-        "rebalance": rebalance.rebalance,
     },
     "Access and retention": {
         "keys": keys.app,

@@ -18,7 +18,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural
-from memorybase.settings import Settings
+from memorybase.settings import ENVIRONMENT_PREFIX, Settings, VectorStoreName
 from memorybase.stack.state import DataDir, settings_in_use
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
-SERVICE_URLS = frozenset({"database_url", "redis_url", "chroma_url", "chroma_urls", "pgvector_url"})
+SERVICE_URLS = frozenset({"database_url", "redis_url", "chroma_url", "pgvector_url"})
 NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
 
@@ -148,6 +148,11 @@ def _data_dir(context: DoctorContext) -> str:
     return str(path) if existing == path else f"{path} (not created yet)"
 
 
+def _settings(_: DoctorContext) -> str:
+    changed = [ENVIRONMENT_PREFIX + name.upper() for name in Settings().changed]
+    return f"not the default: {', '.join(changed)}" if changed else "all have their default"
+
+
 def _database(context: DoctorContext) -> str:
     from memorybase.database import migrate
 
@@ -189,23 +194,21 @@ def _redis(context: DoctorContext) -> str:
     return _without_password(context.settings.redis_url)
 
 
-def _vector_server(context: DoctorContext, server: str) -> str:
+def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
     from memorybase.operations import health
-    from memorybase.vectors.stores import server_named
+    from memorybase.vectors.stores import store_named
 
-    server_named(context.services.vectors, server).ping()
+    store_named(context.services.vectors, store).ping()
     _ = context.database_url
-    health.check_vector_server(context.services, server)
-    urls = context.settings.chroma_servers | {"pgvector": context.settings.resolved_pgvector_url}
-    return _without_password(urls[server])
+    health.check_vector_store(context.services, store)
+    settings = context.settings
+    return _without_password(settings.resolved_chroma_url if store == "chroma" else settings.resolved_pgvector_url)
 
 
-def _fix_of_server(context: DoctorContext, server: str) -> str:
-    if server == "pgvector":
+def _fix_of_store(context: DoctorContext, store: VectorStoreName) -> str:
+    if store == "pgvector":
         return "start PostgreSQL, or correct MEMORYBASE_PGVECTOR_URL"
-    if server == "chroma":
-        return f"{context.up} (or set MEMORYBASE_CHROMA_URL)"
-    return f"start it, or correct {server.removeprefix('chroma-')} in MEMORYBASE_CHROMA_URLS"
+    return f"{context.up} (or set MEMORYBASE_CHROMA_URL)"
 
 
 def _model(context: DoctorContext) -> str:
@@ -333,6 +336,7 @@ def _worker_log(context: DoctorContext) -> str:
 CHECKS = (
     Check("python", _python, lambda _: "install Python 3.11 to 3.14"),
     Check("data directory", _data_dir, lambda _: "choose another directory with --data-dir, or chown this one"),
+    Check("settings", _settings, lambda _: "correct the variable that the line names"),
     Check("database", _database, lambda context: f"memorybase migrate{context.option}"),
     Check("timeouts", _timeouts, lambda _: "ALTER ROLE ... SET them for the role that the pooler uses"),
     Check("read replica", _replica, lambda _: "start the standby, or correct MEMORYBASE_DATABASE_READ_URL"),
@@ -351,17 +355,17 @@ CHECKS = (
     Check("coding agents", _coding_agents, lambda _: "memorybase hooks install AGENT, with the right --url and key"),
     Check("vectors", _vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
 )
-BEFORE_VECTOR_SERVERS = "redis"
+BEFORE_VECTOR_STORES = "redis"
 
 
 def checks_of(settings: Settings) -> list[Check]:
-    """The checks, with one for each server of a vector store."""
-    servers = [
-        Check(name, partial(_vector_server, server=name), partial(_fix_of_server, server=name))
-        for name in settings.vector_servers
+    """The checks, with one for each vector store."""
+    stores = [
+        Check(name, partial(_vector_store, store=name), partial(_fix_of_store, store=name))
+        for name in settings.vector_stores_in_use
     ]
-    first = 1 + next(i for i, check in enumerate(CHECKS) if check.name == BEFORE_VECTOR_SERVERS)
-    return [*CHECKS[:first], *servers, *CHECKS[first:]]
+    first = 1 + next(i for i, check in enumerate(CHECKS) if check.name == BEFORE_VECTOR_STORES)
+    return [*CHECKS[:first], *stores, *CHECKS[first:]]
 
 
 def _without_password(url: str) -> str:

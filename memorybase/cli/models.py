@@ -123,10 +123,7 @@ def _with_prompts(settings: Settings, model: str, query: str | None, passage: st
         return settings
     prompts: dict[str, Any] = dict(settings.embedding_prompts)
     prompts[model] = {**prompts.get(model, {}), **stated}
-    changes: dict[str, Any] = {"embedding_prompts": prompts}
-    if model == settings.embedding_model:  # the settings of one model would win
-        changes |= {f"embedding_{name}_prompt": None for name in stated}
-    return settings.model_copy(update=changes)
+    return settings.model_copy(update={"embedding_prompts": prompts})
 
 
 # Added models

@@ -14,6 +14,7 @@ from memorybase.stack.state import settings_in_use
 if TYPE_CHECKING:
     from memorybase.memory_bases.reconcile import Reconciled
     from memorybase.services import Services
+    from memorybase.settings import VectorStoreName
 
 
 def reconcile(
@@ -89,19 +90,19 @@ def describe_comparison(done: Reconciled) -> str:
 
 
 def _remaining_orphans(services: Services, *, repair: bool) -> int:
-    from memorybase.vectors.stores import server_names
+    from memorybase.vectors.stores import store_names
 
-    return sum([_remaining_orphans_on(services, server, repair=repair) for server in server_names(services.vectors)])
+    return sum([_remaining_orphans_in(services, store, repair=repair) for store in store_names(services.vectors)])
 
 
-def _remaining_orphans_on(services: Services, server: str, *, repair: bool) -> int:
-    from memorybase.memory_bases.orphans import drop_orphans, find_orphans_on
+def _remaining_orphans_in(services: Services, store: VectorStoreName, *, repair: bool) -> int:
+    from memorybase.memory_bases.orphans import drop_orphans, find_orphans_in
 
     try:
-        orphans = [orphan for orphan in find_orphans_on(services, server) if orphan.ours]
+        orphans = [orphan for orphan in find_orphans_in(services, store) if orphan.ours]
         dropped = drop_orphans(services, orphans) if repair else []
     except errors.VectorStoreUnavailable as exc:
-        typer.echo(f"collections of {server}: {exc.message}")
+        typer.echo(f"collections of {store}: {exc.message}")
         return 1
     for orphan in orphans:
         created = f"{orphan.created_at:%Y-%m-%d %H:%M}" if orphan.created_at else "at an unknown time"

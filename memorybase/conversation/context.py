@@ -63,7 +63,7 @@ from memorybase.services import Services
 from memorybase.standing import queries as standing_queries
 from memorybase.standing import statements
 from memorybase.telemetry import get_logger
-from memorybase.vectors.search import cut_query
+from memorybase.vectors.search import MAX_TOP_K, cut_query
 
 log = get_logger(__name__)
 
@@ -300,10 +300,10 @@ def _checked(services: Services, user_id: UUID, request: ContextRequest) -> _Pla
     warnings = [
         *([] if known else [caveats.UNKNOWN_SESSION]),
         *([caveats.WITHIN_SESSION] if alone and searches else []),
-        *(caveats.query_cut(request.query or "", services.settings.max_query_chars) if searches else []),
+        *(caveats.query_cut(request.query or "") if searches else []),
     ]
     searched: Searched | None = ("end_user" if end_user_id is not None else scope) if searches else None
-    query = None if request.query is None else cut_query(services.settings, request.query)
+    query = None if request.query is None else cut_query(request.query)
     request = replace(request, query=query, recall=replace(request.recall, scope=scope))
     return _Place(request, end_user_id, searched, tuple(warnings))
 
@@ -441,8 +441,8 @@ def _recall(
     if request.run_id is not None:
         with services.database.reading() as db:
             in_run = frozenset(sessions.ids_of_run(db, request.run_id))
-    query = _search_request(services, request, end_user_id, in_run | {UUID(message_id) for message_id in kept})
-    search_request.check(services.settings, replace(query, min_score=request.recall.min_score))
+    query = _search_request(request, end_user_id, in_run | {UUID(message_id) for message_id in kept})
+    search_request.check(replace(query, min_score=request.recall.min_score))
     mode, degraded = request.recall.mode, tuple[str, ...]()
     charge_search(services, user_id)
     try:
@@ -490,14 +490,12 @@ def _facts(services: Services, request: ContextRequest, end_user_id: str | None)
     return tuple(fact_recall.recall(services, asked))
 
 
-def _search_request(
-    services: Services, request: ContextRequest, end_user_id: str | None, excluded: Collection[UUID]
-) -> SearchRequest:
+def _search_request(request: ContextRequest, end_user_id: str | None, excluded: Collection[UUID]) -> SearchRequest:
     within_session = end_user_id is None and request.recall.scope == "session"
     return SearchRequest(
         query=request.query or "",
         flow_id=request.flow_id,
-        top_k=services.settings.max_top_k if request.recall.top_k is None else request.recall.top_k,
+        top_k=MAX_TOP_K if request.recall.top_k is None else request.recall.top_k,
         session_id=request.session_id if within_session else None,
         end_user_id=end_user_id,
         neighbors=TURNS_AROUND,

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 PREFIX = "openai:"
 REQUESTS_AT_ONCE = 4
+TIMEOUT_SECONDS = 10.0  # of one request
+ATTEMPTS = 4  # of a worker at a request; a search makes at most two
+PAUSE_SECONDS = 15.0  # without requests after five failures in a row; then one tries
 SPECIAL_TOKENS = 2  # that most models put around a text
 EMPTY = " "  # sent for an empty text, which endpoints refuse
 PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
@@ -184,10 +187,10 @@ def load(
         key=settings.embedding_key,
         model=name,
         dimension=settings.embedding_dimension,
-        timeout_seconds=settings.embedding_timeout_seconds,
-        attempts=settings.embedding_attempts,
+        timeout_seconds=TIMEOUT_SECONDS,
+        attempts=ATTEMPTS,
         patient=patient,
-        circuit=Circuit(settings.embedding_pause_seconds),
+        circuit=Circuit(PAUSE_SECONDS),
         transport=transport,
         **options,
     )

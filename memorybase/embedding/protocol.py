@@ -18,6 +18,10 @@ class QueryTokens:
     spans: Sequence[tuple[int, int]]
 
 
+# 8 texts fit the processor's cache and keep the threads evenly busy; figures are in docs/explanation.
+BATCH_SIZE = 8
+
+
 class Embedder(Protocol):
     """One loaded model, usable from many threads.
 

@@ -13,7 +13,7 @@ from memorybase.embedding.once import Once
 from memorybase.embedding.onnx import OnnxEmbedder
 from memorybase.embedding.preparation import Preparation
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
-from memorybase.embedding.protocol import Embedder
+from memorybase.embedding.protocol import BATCH_SIZE, Embedder
 from memorybase.embedding.reference import SentenceTransformerEmbedder
 from memorybase.embedding.source import find_source
 from memorybase.errors import ModelUnavailable
@@ -90,7 +90,7 @@ def load(settings: Settings, model: str) -> Embedder:
             ensure_exported(settings, source, precision),
             model=model,
             identity=source.identity(f"onnx-{precision}") + prompts.suffix(own),
-            batch_size=settings.embedding_batch_size,
+            batch_size=BATCH_SIZE,
             threads=settings.embedding_threads,
             prompts=prompts,
         )
@@ -99,7 +99,7 @@ def load(settings: Settings, model: str) -> Embedder:
         source.folder,
         model=model,
         identity=source.identity("sentence-transformers") + prompts.suffix(own),
-        batch_size=settings.embedding_batch_size,
+        batch_size=BATCH_SIZE,
         threads=settings.embedding_threads,
         prompts=prompts,
     )
@@ -127,12 +127,7 @@ def prompts_of(settings: Settings, model: str) -> Prompts:
 
 def _in_use(settings: Settings, model: str, own: Prompts) -> Prompts:
     stated = settings.embedding_prompts.get(model, {})
-    query, passage = stated.get("query"), stated.get("passage")
-    # The two single settings apply to the default model; a store of another model keeps that model's prompts.
-    if model == settings.embedding_model:
-        single = settings.embedding_query_prompt, settings.embedding_passage_prompt
-        query, passage = (query if single[0] is None else single[0], passage if single[1] is None else single[1])
-    return Prompts(own.query if query is None else query, own.passage if passage is None else passage)
+    return Prompts(stated.get("query", own.query), stated.get("passage", own.passage))
 
 
 def is_prepared(settings: Settings) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.embedding.once import Once
+from memorybase.embedding.protocol import BATCH_SIZE
 from memorybase.embedding.reference import check_installed
 from memorybase.embedding.source import model_folder
 from memorybase.errors import ModelUnavailable
@@ -24,7 +25,7 @@ class CrossEncoderReranker:
 
     def __init__(self, settings: Settings) -> None:
         self._name = settings.reranker_model
-        self._batch_size = settings.embedding_batch_size
+        self._batch_size = BATCH_SIZE
         self._models: Once[Any] = Once(_load)
         self._using = threading.Lock()  # every call reconfigures its tokenizer, so calls must not overlap
 

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
+from memorybase.conversation.summarizers import chat_completions
 from memorybase.conversation.summarizers.chat_completions import (
     ChatEndpoint,
     Completion,
@@ -82,13 +83,13 @@ def endpoint_of(settings: Settings) -> ChatEndpoint:
         url=settings.summarizer_url,
         key=settings.summarizer_key,
         model=settings.distiller_model or settings.summarizer_model,
-        timeout_seconds=settings.summarizer_timeout_seconds,
+        timeout_seconds=chat_completions.TIMEOUT_SECONDS,
     )
 
 
 def lease(services: Services) -> timedelta:
     """How long a worker may take for a page: two requests, if the endpoint refuses the schema, and the embedding."""
-    return timedelta(seconds=services.settings.lease_seconds + 2 * services.settings.summarizer_timeout_seconds)
+    return timedelta(seconds=services.settings.lease_seconds + 2 * chat_completions.TIMEOUT_SECONDS)
 
 
 def enqueue_due(services: Services) -> int:
@@ -111,7 +112,7 @@ def distil_next(services: Services, endpoint: ChatEndpoint) -> Outcome:
     if not page.is_worth_asking:
         return _store(services, claim, page, Checked(), {})
     known = pages.known_facts(page, words)
-    page = pages.fitted(page, known, services.settings.summarizer_input_tokens)
+    page = pages.fitted(page, known, chat_completions.INPUT_TOKENS)
     try:
         checked = _ask(services, claim, endpoint, page, known)
     except EndpointUnavailable as error:
@@ -300,7 +301,7 @@ def _refuse(services: Services, claim: _Claim, page: Page, reason: Refusal) -> O
     with services.database.transaction() as db:
         now = clock.now(db)
         if claim.attempts < MAX_ATTEMPTS:
-            pause = timedelta(seconds=services.settings.backoff_seconds * 2**claim.attempts)
+            pause = timedelta(seconds=deadlines.BACKOFF_SECONDS * 2**claim.attempts)
             values = {
                 "version": claim.version + 1, "lease_until": None, "error_code": reason.value, "updated_at": now,
                 "notify_at": now + min(pause, LONGEST_BACKOFF),
@@ -318,7 +319,7 @@ def _put_off(services: Services, claim: _Claim, error: EndpointUnavailable) -> O
     log.warning("distiller_unavailable", distillation_id=str(claim.row.id), status=error.status)
     with services.database.transaction() as db:
         now = clock.now(db)
-        pause = timedelta(seconds=max(services.settings.notify_after_seconds, error.retry_after_seconds))
+        pause = timedelta(seconds=max(deadlines.NOTIFY_AFTER_SECONDS, error.retry_after_seconds))
         _write(db, claim, _pending(claim, ENDPOINT_AWAY, now, now + pause))
     return Outcome.UNAVAILABLE
 

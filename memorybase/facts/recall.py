@@ -74,7 +74,7 @@ def recall(services: Services, query: FactQuery) -> list[FactHit]:
         model = None if base is None else memory_bases.fetch_generation(db, base.id, base.serving).embedding_model
     if not facts:
         return []
-    question = cut_query(services.settings, query.query)
+    question = cut_query(query.query)
     scores = _scores(facts, question, *_question(services, question, model), analyzer(_language(services)))
     best = sorted(range(len(facts)), key=lambda index: (-scores[index], facts[index].id))[: query.top_k]
     chosen = [(facts[index], scores[index]) for index in best if scores[index] >= MIN_SCORE]

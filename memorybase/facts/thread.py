@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from memorybase import telemetry
+from memorybase import deadlines, telemetry
 from memorybase.conversation.summarizers.chat_completions import ChatEndpoint
 from memorybase.facts.distill import Outcome, distil_next, endpoint_of
 from memorybase.services import Services
@@ -49,7 +49,7 @@ class DistillerThread:
         self._services = services
         self._endpoint = endpoint or endpoint_of(services.settings)
         self._distil = distil
-        self._breaker = Breaker(services.settings.backoff_seconds)
+        self._breaker = Breaker(deadlines.BACKOFF_SECONDS)
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._pause = pause or self._stopping.wait

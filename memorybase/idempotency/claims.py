@@ -25,6 +25,7 @@ FIELD = "Idempotency-Key"
 KEY_LENGTH = 255
 # After a process died, repetitions wait this long. A client that retries after RETRY_SECONDS a few times outlasts it.
 LEASE = timedelta(seconds=10)
+KEPT = timedelta(hours=24)  # the answer, for repetitions
 RENEW_SECONDS = 3.0
 RETRY_SECONDS = 3
 EXPIRED_LIMIT = 5_000  # in one pass of the sweeper
@@ -58,7 +59,7 @@ def claim(services: Services, user_id: UUID, key: str, fingerprint: bytes) -> Cl
     # Not durable: the operation's own commit is, and no commit is undone without those after it.
     with services.database.transaction(durable=False) as db:
         now = clock.now(db)
-        new = _new_row(services, fingerprint, now)
+        new = _new_row(fingerprint, now)
         if queries.insert_key(db, {"user_id": user_id, "key_hash": key_hash, **new}):
             return Claim(user_id, key_hash, new["token"], new["operation_id"])
         row = queries.lock_key(db, user_id, key_hash)
@@ -76,7 +77,7 @@ def claim(services: Services, user_id: UUID, key: str, fingerprint: bytes) -> Cl
         return Claim(user_id, key_hash, new["token"], row.operation_id)
 
 
-def _new_row(services: Services, fingerprint: bytes, now: datetime) -> dict[str, Any]:
+def _new_row(fingerprint: bytes, now: datetime) -> dict[str, Any]:
     return {
         "fingerprint": fingerprint,
         "operation_id": uuid4(),
@@ -86,7 +87,7 @@ def _new_row(services: Services, fingerprint: bytes, now: datetime) -> dict[str,
         "body": None,
         "location": None,
         "created_at": now,
-        "expires_at": now + timedelta(hours=services.settings.idempotency_hours),
+        "expires_at": now + KEPT,
     }
 
 

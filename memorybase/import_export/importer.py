@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
-from memorybase import errors
+from memorybase import errors, messages
 from memorybase.conversation.chat_memory import memories, message_log
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
@@ -124,10 +124,10 @@ def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict:
     `details.messages`, what was stored before that line.
     """
     lines = list(_lines(body))
-    items = [item for number, line in lines if (item := _read_line(services, user_id, number, line)) is not None]
+    items = [item for number, line in lines if (item := _read_line(user_id, number, line)) is not None]
     answer = ImportAnswer(lines=len(lines))
     try:
-        for group in _grouped(_joined(items, services.settings.max_messages_per_run)):
+        for group in _grouped(_joined(items, messages.MAX_MESSAGES)):
             if (stored := _store_together(services, user_id, group, answer, on_conflict)) is not None:
                 answer = stored
                 continue
@@ -143,9 +143,9 @@ def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict:
     return answer
 
 
-def _read_line(services: Services, user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
+def _read_line(user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
     try:
-        return _read(services, user_id, number, line)
+        return _read(user_id, number, line)
     except errors.InvalidRequest as error:
         error.details["line"] = number
         raise
@@ -164,7 +164,7 @@ def _lines(body: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, value
 
 
-def _read(services: Services, user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
+def _read(user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
     kind, reader = line.get("type"), Line(user_id, number, line)
     if kind == "export":
         if line.get("format") != FORMAT:
@@ -173,12 +173,12 @@ def _read(services: Services, user_id: UUID, number: int, line: dict[str, Any]) 
     if kind in {"end", "chat", "summary"}:  # a chat is created by its messages, and summaries are rebuilt
         return None
     if kind == "node_execution":
-        return node_memory.read_execution(services, reader)
+        return node_memory.read_execution(reader)
     if kind == "memory_use":
         return node_memory.read_use(reader)
     if kind in {"chat_memory", "chat_message"}:
         return _read_chat_line(reader, is_memory=kind == "chat_memory")
-    return _read_captured(services, reader)
+    return _read_captured(reader)
 
 
 def _read_chat_line(reader: Line, *, is_memory: bool) -> _Memory | _ChatPost:
@@ -187,7 +187,7 @@ def _read_chat_line(reader: Line, *, is_memory: bool) -> _Memory | _ChatPost:
     return _ChatPost(reader.number, reader.chat_ref(), reader.optional_run(), [reader.raw_message()])
 
 
-def _read_captured(services: Services, reader: Line) -> _Flow | _Session | _Capture:
+def _read_captured(reader: Line) -> _Flow | _Session | _Capture:
     kind, number = reader.values.get("type"), reader.number
     if kind == "flow":
         flow = reader.identity("flow", "id", "external_id")
@@ -197,7 +197,7 @@ def _read_captured(services: Services, reader: Line) -> _Flow | _Session | _Capt
     if kind == "run":
         return _Capture(number, reader.session_ref(), reader.identity("run", "id", "external_id"), [], is_run=True)
     if kind == "message":
-        message = reader.message(services.settings.max_message_bytes)
+        message = reader.message()
         run = reader.identity("run", "run_id", "run_external_id")
         return _Capture(number, reader.session_ref(), run, [message], is_run=False)
     raise errors.InvalidRequest("type must be a line type of an export", field=f"line {number}.type")

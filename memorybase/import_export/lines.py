@@ -116,7 +116,7 @@ class Line:
             raise errors.InvalidRequest("id must be a string", field=f"line {self.number}.id")
         return raw
 
-    def message(self, max_bytes: int) -> NewMessage:
+    def message(self) -> NewMessage:
         where = f"line {self.number}"
         raw = self.raw_message()
         raw["parent_message_id"] = self.values.get("parent_external_id") or self.values.get("parent_message_id")
@@ -130,9 +130,9 @@ class Line:
             standing=self.standing_changes(),
         )
         size = messages.message_bytes(message)
-        if size > max_bytes:
-            text = f"the message must have at most {max_bytes} bytes (got {size})"
-            raise errors.InvalidRequest(text, field=where, value=size, limit=max_bytes)
+        if size > messages.MAX_MESSAGE_BYTES:
+            text = f"the message must have at most {messages.MAX_MESSAGE_BYTES} bytes (got {size})"
+            raise errors.InvalidRequest(text, field=where, value=size, limit=messages.MAX_MESSAGE_BYTES)
         return message
 
     def standing_changes(self) -> list[dict[str, Any]]:

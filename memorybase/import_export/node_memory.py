@@ -133,7 +133,7 @@ def _external_ids(
 # Import
 
 
-def read_execution(services: Services, reader: Line) -> Execution:
+def read_execution(reader: Line) -> Execution:
     status = reader.text("status", ID_LENGTH)
     if status not in get_args(ExecutionStatus):
         where = f"line {reader.number}.status"
@@ -148,7 +148,7 @@ def read_execution(services: Services, reader: Line) -> Execution:
         "outputs": reader.object("outputs"),
         "few_shots": reader.objects("few_shots"),
     }
-    new = node_executions.new_execution(services, reader.user_id, raw, where=f"line {reader.number}", given=given)
+    new = node_executions.new_execution(reader.user_id, raw, where=f"line {reader.number}", given=given)
     run_id = reader.identity("run", "run_id", "run_external_id")
     return Execution(reader.number, reader.session_ref(), run_id, new, reader.moment("created_at"))
 

@@ -10,16 +10,13 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.importers.records import Found, Json, Report
-from memorybase.messages import MAX_DEPTH, NewMessage, message_bytes, normalise, read_time
+from memorybase.messages import MAX_DEPTH, MAX_MESSAGE_BYTES, NewMessage, message_bytes, normalise, read_time
 from memorybase.models import ID_LENGTH, NAME_LENGTH
-from memorybase.settings import Settings
 from memorybase.validation import why_unstorable
 
 MESSAGES_PER_PART = 200
 PART_BYTES = 1_000_000
 NOBODY = UUID(int=0)  # ids are only checked here, not resolved
-
-MAX_MESSAGE_BYTES: int = Settings.model_fields["max_message_bytes"].default
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, tracing
 from memorybase.database import clock, engine
-from memorybase.ingestion import build
+from memorybase.ingestion import build, scheduler
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.ingestion.scheduler import audit_time, schedule_next
@@ -134,7 +134,7 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
         changes["audit_at"] = audit_time(now, services.settings)
     if progress.job_cap is not None:
         doubled = progress.job_cap * 2
-        changes["job_cap"] = doubled if doubled < services.settings.job_max_messages else None
+        changes["job_cap"] = doubled if doubled < scheduler.JOB_MAX_MESSAGES else None
     cursors.update(db, progress, **changes)
     if not jobs.update_claimed(
         db,

@@ -17,6 +17,8 @@ from memorybase.telemetry import get_logger
 from memorybase.webhooks import events
 from memorybase.webhooks.events import Event, EventType
 
+MAX_LOST_WORKERS = 3  # on one job; then its range is split
+
 log = get_logger(__name__)
 
 
@@ -49,7 +51,7 @@ def requeue_job(
         job.run_alone = True
     db.flush()
     log.warning("job_requeued", job_id=str(job.id), lost_workers=job.lost_workers)
-    if job.lost_workers >= services.settings.max_lost_workers:
+    if job.lost_workers >= MAX_LOST_WORKERS:
         return _split_range(db, services, base, progress, job, now)
     enqueue_after_commit(db, services, [job])
     return job

@@ -36,9 +36,9 @@ from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef, StoredVector, VectorRecord
-from memorybase.vectors.stores import require_server
+from memorybase.vectors.stores import require_store
 from memorybase.vectors.visibility import write_records
 
 log = get_logger(__name__)
@@ -107,7 +107,7 @@ def prepare(services: Services, work: JobWork) -> None:
     """Cut the job's messages into chunks, and copy vectors from other collections."""
     try:
         # Before the work, and before `embed`: what cannot be stored is not computed.
-        require_server(services.vectors, work.claim.collection.name)
+        require_store(services.vectors, work.claim.collection.name)
         embedder = embedder_for(services, work.claim)
         # As the generation was chunked, even if the settings have changed since.
         chunker = chunking.Chunker.of(work.claim.chunker, embedder)
@@ -234,9 +234,9 @@ def store(services: Services, items: Sequence[MessageWork], keeper: LeaseKeeper)
     for item in _active(items):
         by_collection[item.work.claim.collection].append(item)
     for collection, group in by_collection.items():
-        server = server_of(collection.name)
+        of_store = store_of(collection.name)
         try:
-            with tracing.span("store", parents=_traces(group), messages=len(group), server=server):
+            with tracing.span("store", parents=_traces(group), messages=len(group), store=of_store):
                 _bisect(
                     _active(group),
                     partial(_store, services, keeper, collection),
@@ -244,8 +244,8 @@ def store(services: Services, items: Sequence[MessageWork], keeper: LeaseKeeper)
                 )
         except (errors.CollectionMissing, errors.DimensionMismatch) as error:
             _fail(group, error)
-        except errors.VectorStoreUnavailable as error:  # for all jobs of this server: one timeout is enough
-            _fail([item for item in items if server_of(item.work.claim.collection.name) == server], error)
+        except errors.VectorStoreUnavailable as error:  # for all jobs of this store: one timeout is enough
+            _fail([item for item in items if store_of(item.work.claim.collection.name) == of_store], error)
         except Exception as error:  # noqa: BLE001 - what all jobs need failed
             _fail(items, error)
     written = time.monotonic()

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import deadlines
 from memorybase.database import clock, engine
 from memorybase.database.due import change_if_due
 from memorybase.ingestion import lost_worker, scheduler
@@ -130,10 +131,10 @@ def enqueue_waiting(services: Services) -> int:
 def _enqueue_waiting(db: OrmSession, services: Services, now: datetime, notified_before: datetime | None) -> int:
     waiting = jobs.jobs_to_notify(db, now, notified_before=notified_before, limit=SWEEP_LIMIT)
     for job in waiting:
-        pause = services.settings.notify_after_seconds * 2 ** min(job.notify_count, 16)
+        pause = deadlines.NOTIFY_AFTER_SECONDS * 2 ** min(job.notify_count, 16)
         job.notify_count += 1
         job.notified_at = now
-        job.notify_at = now + timedelta(seconds=min(pause, services.settings.notify_max_seconds))
+        job.notify_at = now + timedelta(seconds=min(pause, deadlines.NOTIFY_MAX_SECONDS))
     if waiting:
         scheduler.enqueue_after_commit(db, services, waiting)
     return len(waiting)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.database import engine
-from memorybase.ingestion import advance, pipeline
+from memorybase.ingestion import advance, pipeline, scheduler
 from memorybase.ingestion.build import complete_build
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
@@ -60,7 +60,7 @@ def repair(services: Services, claim: Claim, keeper: LeaseKeeper) -> None:
 
 
 def _difference(services: Services, claim: Claim, lost: set[UUID]) -> LedgerDifference:
-    limit = min(services.settings.job_max_messages, claim.job_cap or services.settings.job_max_messages)
+    limit = min(scheduler.JOB_MAX_MESSAGES, claim.job_cap or scheduler.JOB_MAX_MESSAGES)
     with services.database.reading() as db:
         write, is_all = ledger.messages_to_write(
             db,
@@ -72,7 +72,7 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> LedgerDiff
             cursor_seq=claim.from_seq,
             also=sorted(lost)[:limit],  # the next audit finds the rest
             limit=limit,
-            max_bytes=services.settings.job_max_bytes,
+            max_bytes=scheduler.JOB_MAX_BYTES,
         )
         deleted = ledger.obsolete_entries(db, claim.progress_id, limit=limit)
         entries = ledger.entries(db, claim.progress_id, [m.id for m in write])

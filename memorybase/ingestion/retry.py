@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.database import clock
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.scheduler import audit_time, schedule_next
@@ -27,7 +27,7 @@ def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool)
 
     Waits for a database that is unavailable.
     """
-    give_up_at = time.monotonic() + services.settings.job_deadline_seconds
+    give_up_at = time.monotonic() + deadlines.JOB_SECONDS
     while True:
         try:
             return _postpone(services, claim, error, wrote=wrote)
@@ -90,7 +90,7 @@ def _yield_to_build(
 
 def backoff_seconds(settings: Settings, outages: int) -> float:
     """Exponential, bounded, with jitter, so that not all jobs reach a recovered store at once."""
-    ceiling: float = min(settings.backoff_max_seconds, settings.backoff_seconds * 2 ** min(outages, 16))
+    ceiling: float = min(settings.backoff_max_seconds, deadlines.BACKOFF_SECONDS * 2 ** min(outages, 16))
     return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
 
 

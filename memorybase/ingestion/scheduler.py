@@ -14,7 +14,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import tracing
+from memorybase import deadlines, tracing
 from memorybase.database import engine
 from memorybase.ingestion import fair_order
 from memorybase.models import Capture, JobKind, JobState, Priority, Session
@@ -25,6 +25,9 @@ from memorybase.queries.memory_bases import AnyBase
 from memorybase.services import JobMessage, Services
 from memorybase.settings import Settings
 
+# Jobs are small, so that kill -9 costs seconds, and large enough to fill embedding batches.
+JOB_MAX_MESSAGES = 64  # that count
+JOB_MAX_BYTES = 1_000_000  # of text; one message always fits
 SESSIONS_SCHEDULED_AT_ONCE = 100  # in the transaction of one request
 Row = TypeVar("Row", bound=AnyProgress)
 
@@ -77,7 +80,7 @@ def schedule_next(
         return None
     generation = memory_bases.projection(db, base, written.generation)
     kind = JobKind.INGEST if written.generation == base.serving else JobKind.REGENERATE
-    covered = next_range(db, services.settings, written, generation.capture)
+    covered = next_range(db, written, generation.capture)
     return _insert(db, services, base, written, kind, covered, now)
 
 
@@ -87,9 +90,9 @@ def schedule_sessions(db: OrmSession, services: Services, base: AnyBase, now: da
     return [job for row in pending if (job := schedule_next(db, services, base, [row], now))]
 
 
-def next_range(db: OrmSession, settings: Settings, progress: AnyProgress, capture: Capture) -> JobRange:
+def next_range(db: OrmSession, progress: AnyProgress, capture: Capture) -> JobRange:
     """The next range toward the target: limited in counted messages and in bytes, but at least one message."""
-    at_most = min(settings.job_max_messages, progress.job_cap or settings.job_max_messages)
+    at_most = min(JOB_MAX_MESSAGES, progress.job_cap or JOB_MAX_MESSAGES)
     sizes = sessions.sizes_after(
         db,
         flow_id=progress.flow_id,
@@ -99,7 +102,7 @@ def next_range(db: OrmSession, settings: Settings, progress: AnyProgress, captur
         to_seq=progress.target_seq,
         at_most=at_most + 1,
     )
-    messages = sessions.count_within(sizes[:at_most], settings.job_max_bytes)
+    messages = sessions.count_within(sizes[:at_most], JOB_MAX_BYTES)
     # If all fit, the job ends at the target, beyond messages after the last counted one.
     return JobRange(progress.target_seq if messages == len(sizes) else sizes[messages - 1].seq, messages)
 
@@ -147,7 +150,7 @@ def _insert(
             ),
             "notified_at": now,
             "notify_count": 1,
-            "notify_at": now + timedelta(seconds=services.settings.notify_after_seconds),
+            "notify_at": now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS),
             "created_at": now,
             # For a range the request that last moved the target, whoever schedules it; for a repair what schedules it.
             "traceparent": tracing.traceparent() if kind == JobKind.REPAIR else progress.traceparent,

@@ -22,7 +22,7 @@ from memorybase.queries.sessions import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.damage import has_length_one
 from memorybase.vectors.saved import find_saved
 from memorybase.vectors.store import CollectionRef
@@ -67,17 +67,17 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
     found: dict[ChunkKey, NDArray[np.float32]] = {}
     away: set[str] = set()
     for source in sources:
-        server = server_of(source.collection_name)
-        if server in away:
+        store = store_of(source.collection_name)
+        if store in away:
             continue
         try:
             found |= _read_source(services, source, embedder.dimension, pieces, found.keys())
         except errors.CollectionMissing:
             continue
         except errors.MemorybaseError as error:
-            # Another source on this server would cost another timeout.
+            # Another source in this store would cost another timeout.
             log.info("vectors_not_reused", error_code=error.code)
-            away.add(server)
+            away.add(store)
     found |= _read_saved(services, identity, embedder.dimension, pieces, found.keys())
     if found:
         log.info("vectors_reused", chunks=len(found))

@@ -17,10 +17,10 @@ from uuid import UUID
 
 from memorybase_client.prompts import identified
 
+from memorybase import messages
 from memorybase.errors import CallerError, InvalidRequest, NotFound, RateLimited
 from memorybase.ids import CallerId
 from memorybase.ingestion.capture import CaptureRequest, capture
-from memorybase.messages import normalise_all
 from memorybase.services import Services
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def receive(services: Services, user_id: UUID, flow_id: UUID, content: bytes, co
     report = SpanReport()
     for run in _runs(_parsed(content, content_type), report):
         try:
-            for request in _requests(services, user_id, run):
+            for request in _requests(user_id, run):
                 capture(services, user_id, flow_id, request)
         except (NotFound, RateLimited):
             raise  # the exporter sends it again later
@@ -89,20 +89,14 @@ def answer_of(report: SpanReport, content_type: str) -> bytes:
     return content
 
 
-def _requests(services: Services, user_id: UUID, run: _Run) -> Iterator[CaptureRequest]:
+def _requests(user_id: UUID, run: _Run) -> Iterator[CaptureRequest]:
     """The run in as many captures as its messages need: each span repeats the whole prompt, however long that is."""
-    most = services.settings.max_messages_per_run
+    most = messages.MAX_MESSAGES
     raw = list(run.messages.values())
     for start in range(0, len(raw), most):
-        messages = normalise_all(
-            raw[start : start + most],
-            user_id=user_id,
-            max_messages=most,
-            max_message_bytes=services.settings.max_message_bytes,
-        )
         yield CaptureRequest(
             session_id=run.session_id,
-            messages=messages,
+            messages=messages.normalise_all(raw[start : start + most], user_id=user_id),
             run_id=CallerId.of(user_id, "run", run.run_id),
             end_user_id=run.end_user_id,
             on_conflict="keep",

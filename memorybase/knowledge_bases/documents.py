@@ -33,10 +33,11 @@ from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
 from memorybase.vectors.visibility import write_records
 
 if TYPE_CHECKING:
-    from memorybase.settings import Settings
+    pass
 
 DocumentStatus = Literal["created", "replaced", "updated", "unchanged", "failed"]
 
+MAX_DOCUMENTS = 200  # in one request
 MAX_DOCUMENT_CHARS = 1_000_000  # embedded while the caller waits
 WRITE_BATCH = 16  # documents embedded, upserted and committed together; a retry skips finished batches
 WRITE_ATTEMPTS = 5  # while other writers replace the same document
@@ -85,9 +86,9 @@ class DocumentHit:
 # Bounds.
 
 
-def check(settings: Settings, new: Sequence[NewDocument]) -> None:
+def check(new: Sequence[NewDocument]) -> None:
     """Raises InvalidRequest with the document's field."""
-    limit = settings.max_documents_per_request
+    limit = MAX_DOCUMENTS
     if not 1 <= len(new) <= limit:
         raise errors.InvalidRequest(
             f"documents must have 1 to {limit} items (got {len(new)})", field="documents", value=len(new), limit=limit

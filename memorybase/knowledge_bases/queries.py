@@ -61,6 +61,13 @@ def fetch_living(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | Non
     )
 
 
+def living_ids(db: OrmSession, ids: Collection[UUID]) -> set[UUID]:
+    """Those of the ids whose knowledge base exists and is not being deleted."""
+    return set(
+        db.scalars(sa.select(KnowledgeBase.id).where(KnowledgeBase.id.in_(ids), KnowledgeBase.deleting_at.is_(None)))
+    )
+
+
 def share_knowledge_base(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
     """The knowledge base unless it is being deleted, share-locked until this transaction ends."""
     return db.scalar(
@@ -142,6 +149,8 @@ def _views() -> sa.Select[Any]:
             KnowledgeBase.name,
             KnowledgeBase.memory_base_id,
             KnowledgeBase.embedding_model,
+            KnowledgeBase.embedder,
+            KnowledgeBase.chunker,
             KnowledgeBase.created_at,
             KnowledgeBase.deleting_at,
             KnowledgeBase.collection_id,

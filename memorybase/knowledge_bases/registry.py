@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID, uuid4
@@ -20,7 +19,7 @@ from memorybase import caveats, errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest
 from memorybase.embedding.chunking import chunker_for
-from memorybase.knowledge_bases import documents, placement, queries
+from memorybase.knowledge_bases import documents, queries
 from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
 from memorybase.models import NAME_LENGTH, KnowledgeBase
 from memorybase.queries.ownership import not_found, require
@@ -118,32 +117,60 @@ def _name_taken(name: str, field: str, existing: UUID | None) -> errors.NameTake
     return errors.NameTaken(field=field, value=name, existing_id=str(existing))
 
 
-def write_metadata(services: Services, entry: KnowledgeBase) -> None:
+def write_metadata(services: Services, entry: KnowledgeBase | AnyRow) -> None:
     """Write embedding_metadata.json atomically. SQL is the source of truth, so a disk error is only logged."""
+    path = _metadata_file(services, entry.id)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, _metadata_of(entry))
+    except OSError:
+        log.exception("knowledge_metadata_not_written", knowledge_base_id=str(entry.id))
+
+
+def _metadata_file(services: Services, kb_id: UUID) -> Path:
+    return services.settings.knowledge_dir / str(kb_id) / METADATA_FILE  # names never become paths
+
+
+def _metadata_of(entry: KnowledgeBase | AnyRow) -> bytes:
     content = {
         "id": str(entry.id),
         "name": entry.name,
-        "is_memory_base": entry.is_memory_base,
+        "is_memory_base": entry.memory_base_id is not None,
         "memory_base_id": str(entry.memory_base_id) if entry.memory_base_id else None,
         "embedding_model": entry.embedding_model,
         "embedder": entry.embedder,
         "chunker": entry.chunker,
         "created_at": entry.created_at.isoformat(),
     }
-    folder = services.settings.knowledge_dir / str(entry.id)  # names never become paths
+    return json.dumps(content, indent=2).encode()
+
+
+def _refresh_metadata(services: Services, rows: Sequence[AnyRow]) -> None:
+    """Write the files that are missing or old: a process may have died after its commit, or have another disk."""
+    written = [row for row in rows if row.deleting_at is None and not _is_current(services, row)]
+    for row in written:
+        write_metadata(services, row)
+    if written:
+        with services.database.reading() as db:
+            living = queries.living_ids(db, [row.id for row in written])
+        for row in written:
+            if row.id not in living:  # deleted meanwhile
+                remove_metadata(services, row.id)
+
+
+def _is_current(services: Services, row: AnyRow) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _replace(folder / METADATA_FILE, json.dumps(content, indent=2).encode())
+        return _metadata_file(services, row.id).read_bytes() == _metadata_of(row)
     except OSError:
-        log.exception("knowledge_metadata_not_written", knowledge_base_id=str(entry.id))
+        return False
 
 
 def remove_metadata(services: Services, kb_id: UUID) -> None:
     """Remove the entry's file and folder if they exist."""
-    folder = services.settings.knowledge_dir / str(kb_id)
-    (folder / METADATA_FILE).unlink(missing_ok=True)
+    path = _metadata_file(services, kb_id)
+    path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # the folder may hold other files
-        folder.rmdir()
+        path.parent.rmdir()
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -165,9 +192,10 @@ def _replace(path: Path, content: bytes) -> None:
 def list_knowledge_bases(
     services: Services, user_id: UUID, page: PageRequest, *, for_retrieval: bool = False
 ) -> Page[KnowledgeBaseView]:
-    """The user's knowledge bases, oldest first; for_retrieval excludes those of memory bases."""
+    """The user's knowledge bases, oldest first; for_retrieval excludes those of memory bases. Repairs their files."""
     with services.database.reading() as db:
         found = queries.knowledge_bases_page(db, user_id, page, for_retrieval=for_retrieval)
+    _refresh_metadata(services, found.rows)
     return Page([_view(row) for row in found.rows], found.total, page.page, page.size, found.next_cursor)
 
 
@@ -249,7 +277,7 @@ def add_documents(services: Services, user_id: UUID, name: str, new: Sequence[Ne
     some documents may be stored: send all again.
     Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
-    documents.check(services.settings, new)
+    documents.check(new)
     return documents.add(services, _ready(services, user_id, name), new)
 
 
@@ -260,14 +288,14 @@ def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -
     ModelUnavailable.
     """
     started = time.perf_counter()
-    asked, query = query.query, replace(query, query=cut_query(services.settings, query.query))
-    check_query(services.settings, query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
+    asked, query = query.query, replace(query, query=cut_query(query.query))
+    check_query(query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
     entry = _ready(services, user_id, name)
     charge_search(services, user_id)
     results = documents.nearest(
         services, entry, query.query, top_k=query.top_k, min_score=query.min_score or 0.0, metadata=query.metadata
     )
-    warnings = caveats.query_cut(asked, services.settings.max_query_chars)
+    warnings = caveats.query_cut(asked)
     took_ms = round((time.perf_counter() - started) * 1_000, 3)
     return DocumentAnswer(results=results, took_ms=took_ms, warnings=warnings)
 
@@ -319,10 +347,8 @@ def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
 def _new_collection(services: Services, entry: KnowledgeBase) -> CollectionRef:
     with services.database.reading() as db:
         now = clock.now(db)
-    return placement.create_collection(
-        services,
-        services.settings.vector_store,
-        partial(collection_names.of_knowledge_base, entry.id),
+    return services.vectors.create_collection(
+        collection_names.of_knowledge_base(entry.id, services.settings.vector_store),
         {
             "user_id": str(entry.user_id),
             "knowledge_base_id": str(entry.id),

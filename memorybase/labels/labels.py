@@ -69,7 +69,7 @@ def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -
 
     Raises NotFound, AmbiguousId, InvalidRequest.
     """
-    wanted = replace(wanted, query=cut_query(services.settings, wanted.query))
+    wanted = replace(wanted, query=cut_query(wanted.query))
     _check(wanted)
     with services.database.transaction() as db:
         message_id = caller_ids.locate(db, wanted.message_id, wanted.flow_id)

@@ -3,7 +3,6 @@
     manage        create and change a memory base
     preparation   work on every session of a flow, in pages
     regenerate    build a new generation while the old one serves; cancel a job
-    rebalance     move memory bases to emptier servers of their store
     consistency   mismatch: does the store hold what the ledger says?
     newest_chunks what the sweeper's check reads of the ledger and of the store
     reconcile     the operator's comparison of all stores with SQL

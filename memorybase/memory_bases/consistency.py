@@ -22,14 +22,11 @@ from memorybase.queries import cursors, ledger, memory_bases, token_vectors
 from memorybase.queries.ownership import require_memory_base
 from memorybase.queries.store_health import failing_stores
 from memorybase.services import Services
-from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef, batches
 from memorybase.vectors.visibility import unreachable_ids
 from memorybase.webhooks import events
-
-log = get_logger(__name__)
 
 SHOWN_IDS = 20
 KEPT_EXTRA = 100_000  # a repair deletes these, the next one the rest
@@ -246,7 +243,7 @@ def compare_counts(services: Services) -> int:
     with services.database.reading() as db:
         now = clock.now(db)
         found = memory_bases.bases_to_compare(db, now, away=failing_stores(db, services.settings, now))
-    return each([(server_of(collection), partial(_in_turn, services, base_id)) for base_id, collection in found])
+    return each([(store_of(collection), partial(_in_turn, services, base_id)) for base_id, collection in found])
 
 
 def _in_turn(services: Services, base_id: UUID) -> bool:

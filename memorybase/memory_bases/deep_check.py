@@ -15,10 +15,10 @@ from memorybase.models import KnowledgeBase
 from memorybase.queries import cursors, ledger, memory_bases
 from memorybase.services import Services
 from memorybase.vectors.chunk_ids import chunk_ids
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.damage import Damage, IndexUnreadable, find_damage
 from memorybase.vectors.store import CollectionRef
-from memorybase.vectors.stores import server_named
+from memorybase.vectors.stores import store_named
 
 PAGE = 200  # messages or documents, with their texts
 
@@ -94,7 +94,7 @@ def _check(
         if not services.vectors.collection_exists(ref):
             return DeepResult("gone", damage)
         for texts in pages:
-            damage.add(find_damage(server_named(services.vectors, server_of(ref.name)), ref, texts))
+            damage.add(find_damage(store_named(services.vectors, store_of(ref.name)), ref, texts))
             on_progress(damage.checked, total)
     except IndexUnreadable:
         return DeepResult("unreadable", damage)

@@ -15,12 +15,15 @@ from memorybase.models import Generation
 from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
+from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.collection_names import store_of
 
 log = get_logger(__name__)
 
+DRAIN_SECONDS = 10.0  # that a DELETE waits for running jobs
 DRAIN_POLL_SECONDS = 0.1
+RETIRE_SECONDS = 60.0  # that a replaced collection is kept, for searches that use it
 DELETE_PAGE = 5_000  # rows in one statement: no deletion holds its locks for long
 
 
@@ -33,12 +36,12 @@ def delete_memory_base(services: Services, user_id: UUID, base_id: UUID) -> bool
         require_memory_base(db, user_id, base_id)
         memory_bases.begin_deletion(db, base_id, clock.now(db))
     log.info("memory_base_deletion_started", memory_base_id=str(base_id))
-    return drain(services, lambda: finish_deletion(services, base_id))
+    return drain(lambda: finish_deletion(services, base_id))
 
 
-def drain(services: Services, finish: Callable[[], bool]) -> bool:
-    """Retry `finish` for `drain_seconds`. False: the sweeper will finish, as the store or a job takes too long."""
-    deadline = time.monotonic() + services.settings.drain_seconds
+def drain(finish: Callable[[], bool]) -> bool:
+    """Retry `finish` for DRAIN_SECONDS. False: the sweeper will finish, as the store or a job takes too long."""
+    deadline = time.monotonic() + DRAIN_SECONDS
     while True:
         try:
             if finish():
@@ -74,11 +77,11 @@ def finish_deletion(services: Services, base_id: UUID) -> bool:
 
 
 def delete_retired_collections(services: Services) -> int:
-    """Delete collections that were replaced `retire_seconds` ago: searches that use them have ended."""
+    """Delete collections that were replaced RETIRE_SECONDS ago: searches that use them have ended."""
     with services.database.reading() as db:
-        before = clock.now(db) - timedelta(seconds=services.settings.retire_seconds)
+        before = clock.now(db) - timedelta(seconds=RETIRE_SECONDS)
         retired = memory_bases.retired_generations(db, before)
-    return each([(server_of(row.collection_name), partial(_delete_retired, services, row)) for row in retired])
+    return each([(store_of(row.collection_name), partial(_delete_retired, services, row)) for row in retired])
 
 
 def _delete_retired(services: Services, row: Generation) -> bool:
@@ -95,20 +98,20 @@ def _delete_retired(services: Services, row: Generation) -> bool:
     return True
 
 
-def each(steps: Sequence[tuple[str | None, Callable[[], int]]]) -> int:
-    """Run every step, also behind one whose vector server is away; the sum of what they return. Each names the server
+def each(steps: Sequence[tuple[VectorStoreName | None, Callable[[], int]]]) -> int:
+    """Run every step, also behind one whose vector store is away; the sum of what they return. Each names the store
     that it asks, if any: one that was away is not asked again, since each step may wait for as long as a call may take.
 
     Raises that VectorStoreUnavailable in the end.
     """
-    done, failures = 0, dict[str | None, errors.VectorStoreUnavailable]()
-    for server, step in steps:
-        if server is not None and server in failures:
+    done, failures = 0, dict[VectorStoreName | None, errors.VectorStoreUnavailable]()
+    for store, step in steps:
+        if store is not None and store in failures:
             continue
         try:
             done += step()
         except errors.VectorStoreUnavailable as error:
-            failures[server] = error
+            failures[store] = error
     for failure in failures.values():
         raise failure
     return done

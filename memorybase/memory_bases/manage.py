@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
@@ -17,7 +16,7 @@ from memorybase.embedding import Embedder, chunking
 from memorybase.facts.manage import DistillationView, get_distillation
 from memorybase.ingestion import fair_order, scheduler
 from memorybase.ingestion.claim import PAUSED
-from memorybase.knowledge_bases import placement, registry
+from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import preparation
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase, PreparationKind, Priority
 from memorybase.queries import jobs, memory_bases, preparations, retention, sessions
@@ -39,6 +38,7 @@ _PREPARED_BY: Mapping[Start, PreparationKind] = {
 }  # fmt: skip
 
 FIRST_GENERATION = 1
+MAX_THRESHOLD = 10_000  # a capture counts no further, which bounds its cost
 CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after", "retain_days", "paused", "priority")
 
 
@@ -82,7 +82,7 @@ def create_memory_base(
     """
     registry.check_name(new.name, "name")
     registry.check_name(new.kb_name or new.name, "kb_name")
-    _check_bounds(services, threshold=new.threshold, idle_after=new.idle_after)
+    _check_bounds(threshold=new.threshold, idle_after=new.idle_after)
     retention.check_retain_days(new.retain_days)
     base_id = uuid4()
     with services.database.reading() as db:
@@ -163,13 +163,9 @@ def create_collection(
     embedder: Embedder,
     store: VectorStoreName,
     *,
-    preferred: str | None = None,
-    only_on: str | None = None,
     expected_chunks: int = 0,
 ) -> CollectionRef:
-    """Create the empty collection of a generation: on the preferred server of the store, else on the emptiest one, or
-    only on the given server. Its metadata holds what all its chunks share.
-    """
+    """Create the empty collection of a generation. Its metadata holds what all its chunks share."""
     # Fit the token projection now: a model without a published one embeds texts for it, which no transaction may wait
     # for.
     _token_encoding(services, embedder)
@@ -188,10 +184,7 @@ def create_collection(
     }
     if expected_chunks:
         metadata[EXPECTED_CHUNKS] = expected_chunks
-    name_in = partial(collection_names.of_generation, base_id, generation)
-    if only_on is not None:
-        return services.vectors.create_collection(name_in(only_on), metadata)
-    return placement.create_collection(services, store, name_in, metadata, preferred=preferred)
+    return services.vectors.create_collection(collection_names.of_generation(base_id, generation, store), metadata)
 
 
 def _token_encoding(services: Services, embedder: Embedder) -> str | None:
@@ -286,7 +279,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
             )
     if "name" in changes:
         registry.check_name(changes["name"], "name")
-    _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
+    _check_bounds(threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
     retention.check_retain_days(changes.get("retain_days"))
     try:
         with services.database.transaction() as db:
@@ -328,8 +321,8 @@ def _set_priority(db: OrmSession, base: MemoryBase, value: str) -> None:
         fair_order.reorder(db, base.id, former=former, priority=priority)
 
 
-def _check_bounds(services: Services, *, threshold: int | None, idle_after: int | None) -> None:
-    limit = services.settings.max_threshold
+def _check_bounds(*, threshold: int | None, idle_after: int | None) -> None:
+    limit = MAX_THRESHOLD
     if threshold is not None and not 1 <= threshold <= limit:
         raise errors.InvalidRequest(
             f"threshold must be between 1 and {limit}", field="threshold", value=threshold, limit=[1, limit]

@@ -11,11 +11,11 @@ from uuid import UUID
 from memorybase.database import clock
 from memorybase.queries import collection_owners
 from memorybase.services import Services
+from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
 from memorybase.vectors import collection_names
-from memorybase.vectors.collection_names import server_of
 from memorybase.vectors.store import CollectionRef
-from memorybase.vectors.stores import list_collections_of, server_names
+from memorybase.vectors.stores import list_collections_of, store_names
 
 log = get_logger(__name__)
 
@@ -38,26 +38,23 @@ class Orphan:
 
 
 def find_orphans(services: Services, *, older_than: timedelta = ORPHANED_AFTER) -> list[Orphan]:
-    """Collections with a name of ours that SQL does not know, on all servers. Raises VectorStoreUnavailable."""
-    servers = server_names(services.vectors)
-    return [orphan for server in servers for orphan in find_orphans_on(services, server, older_than=older_than)]
+    """Collections with a name of ours that SQL does not know, in all vector stores. Raises VectorStoreUnavailable."""
+    stores = store_names(services.vectors)
+    return [orphan for store in stores for orphan in find_orphans_in(services, store, older_than=older_than)]
 
 
-def find_orphans_on(services: Services, server: str, *, older_than: timedelta = ORPHANED_AFTER) -> list[Orphan]:
-    """The same on one server."""
+def find_orphans_in(
+    services: Services, store: VectorStoreName, *, older_than: timedelta = ORPHANED_AFTER
+) -> list[Orphan]:
+    """Those in one store."""
     # List the store first: a collection created later is not in the list.
-    listed = list_collections_of(services.vectors, server)
+    listed = list_collections_of(services.vectors, store)
     orphans = []
     with services.database.reading() as db:
         now = clock.now(db)
         for collection in listed:
             owner = collection_names.owner(collection.ref.name)
-            # Another server has the collections that end in its name; here they would be a copy of its data.
-            if (
-                owner is None
-                or server_of(collection.ref.name) != server
-                or collection_owners.is_needed(db, collection.ref.name)
-            ):
+            if owner is None or collection_owners.is_needed(db, collection.ref.name):
                 continue
             created_at = _timestamp(collection.metadata.get("created_at"))
             ours = collection_owners.is_known(

@@ -34,7 +34,7 @@ from memorybase.services import Services
 from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
 from memorybase.vectors import indexes
-from memorybase.vectors.collection_names import server_of, store_of
+from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
@@ -63,12 +63,10 @@ def regenerate(
     embedding_model: str | None = None,
     capture: Capture | None = None,
     vector_store: VectorStoreName | None = None,
-    server: str | None = None,
     before_commit: Callable[[OrmSession, RegenerateResult], object] | None = None,
 ) -> RegenerateResult:
     """Start to build a new generation from SQL, with another embedding model, capture or vector store if given.
-    `before_commit` is called in the transaction that starts it. The new collection is on the given server, else on the
-    current one, or on the emptiest one if that does not answer.
+    `before_commit` is called in the transaction that starts it.
 
     Abandons a build without active jobs. Raises NotFound, BuildActive, ModelUnavailable, VectorStoreUnavailable.
     """
@@ -82,10 +80,7 @@ def regenerate(
     chosen_model = services.settings.allowed_model(embedding_model) if embedding_model else serving.embedding_model
     embedder = services.embedders.get(chosen_model)
     store = _store_for(services, serving, vector_store)
-    ref = create_collection(
-        services, user_id, base_id, number, base.flow_id, embedder, store,
-        preferred=server_of(serving.collection_name), only_on=server, expected_chunks=chunks,
-    )  # fmt: skip
+    ref = create_collection(services, user_id, base_id, number, base.flow_id, embedder, store, expected_chunks=chunks)
     new = _NewGeneration(
         number=number,
         capture=capture or Capture(serving.capture),

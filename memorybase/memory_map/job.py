@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.database import clock, engine
 from memorybase.database.due import change_if_due
 from memorybase.memory_map import clusters, projection, queries
@@ -99,7 +99,7 @@ def enqueue_due(services: Services) -> int:
 def _enqueue(services: Services, db: OrmSession, now: datetime) -> int:
     rows = queries.due(db, now, limit=SWEEP_LIMIT)
     for row in rows:
-        row.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
+        row.notify_at = now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
     enqueue_after_commit(db, services, [row.memory_base_id for row in rows])
     return len(rows)
 
@@ -137,7 +137,7 @@ def _claim(services: Services, base_id: UUID) -> _Claim | None:
             failing_since=row.failing_since,
         )
         # Should this worker be lost, and the next ones too, the sweeper waits longer each time.
-        longest = timedelta(seconds=services.settings.notify_max_seconds)
+        longest = timedelta(seconds=deadlines.NOTIFY_MAX_SECONDS)
         again = min(lease(services) * 2 ** min(row.attempts, 16), longest)
         values = {
             "version": claim.version, "attempts": claim.attempts, "lease_until": now + lease(services), "progress": 0,
@@ -246,8 +246,7 @@ def _end(services: Services, claim: _Claim) -> None:
 
 def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -> None:
     """Back off; the sweeper notifies again."""
-    settings = services.settings
-    pause = min(settings.backoff_seconds * 2 ** min(claim.attempts, 16), settings.notify_max_seconds)
+    pause = min(deadlines.BACKOFF_SECONDS * 2 ** min(claim.attempts, 16), deadlines.NOTIFY_MAX_SECONDS)
     with services.database.transaction() as db:
         now = clock.now(db)
         values = {

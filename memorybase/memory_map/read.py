@@ -142,7 +142,7 @@ def get_map(
 ) -> MapView:
     """The map as far as there is one; raises NotFound, and for a question what a search raises."""
     if question is not None:
-        question = cut_query(services.settings, question)
+        question = cut_query(question)
         _check(question)
     with services.database.reading() as db:
         stored = _read(db, services, require_memory_base(db, user_id, base_id), with_points=with_points)

@@ -33,10 +33,6 @@ class KnowledgeBase(Base):
     created_at: Mapped[datetime]
     deleting_at: Mapped[datetime | None]
 
-    @property
-    def is_memory_base(self) -> bool:
-        return self.memory_base_id is not None
-
 
 class Document(Base):
     """A text document of an ordinary knowledge base: the source from which its chunks can be rebuilt."""

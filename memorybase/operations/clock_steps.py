@@ -14,12 +14,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import telemetry
+from memorybase import deadlines, telemetry
 from memorybase.auth.web_sessions import LINK_LIFETIME
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.facts import distill
-from memorybase.idempotency.claims import LEASE
+from memorybase.idempotency.claims import KEPT, LEASE
 from memorybase.memory_bases import consistency
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.memory_map import job as map_job
@@ -94,7 +94,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     settings = services.settings
     lease = timedelta(seconds=settings.lease_seconds)
     backoff = timedelta(seconds=settings.backoff_max_seconds)
-    notify = max(timedelta(seconds=settings.notify_max_seconds), backoff)
+    notify = max(timedelta(seconds=deadlines.NOTIFY_MAX_SECONDS), backoff)
     summary = summary_job.lease(services)
     yield Limit(Progress.lease_until, lease)
     yield Limit(Progress.audit_at, lease)
@@ -114,16 +114,15 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(DeletedMessage.expires_at, LATE_WRITE)
     yield Limit(RestorableMessage.deleted_at)
     yield Limit(MemoryUse.run_due_at, LATEST_CAPTURE)
-    interval = timedelta(seconds=settings.retention_interval_seconds)
-    yield Limit(Flow.retention_due_at, max(interval, passes.LEASE), becomes=NOW)
-    yield Limit(MemoryBase.forget_due_at, max(interval, forgetting.LEASE), becomes=NOW)
+    yield Limit(Flow.retention_due_at, max(passes.INTERVAL, passes.LEASE), becomes=NOW)
+    yield Limit(MemoryBase.forget_due_at, max(passes.INTERVAL, forgetting.LEASE), becomes=NOW)
     # At least a day ago; what was captured before it is never looked at again.
     yield Limit(MemoryBase.forgotten_until, -timedelta(days=1), becomes=-timedelta(days=MAX_RETAIN_DAYS))
     yield Limit(Heartbeat.beat_at)
     yield Limit(WebTicket.expires_at, LINK_LIFETIME, WebTicket.kind == "link")
     yield Limit(WebTicket.expires_at, timedelta(hours=settings.web_session_hours), WebTicket.kind == "session")
     yield Limit(IdempotencyKey.lease_until, LEASE)
-    yield Limit(IdempotencyKey.expires_at, timedelta(hours=settings.idempotency_hours))
+    yield Limit(IdempotencyKey.expires_at, KEPT)
     yield Limit(SessionSummary.notify_at, notify)
     yield Limit(SessionSummary.lease_until, summary)
     yield Limit(Chat.notify_at, notify)
@@ -131,7 +130,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(Distillation.lease_until, distill.lease(services))
     yield Limit(PlannedDeletion.due_at, UNDO)
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
-    yield Limit(WebhookDelivery.available_at, sender.longest_pause(settings), IS_PENDING, becomes=NOW)
+    yield Limit(WebhookDelivery.available_at, sender.longest_pause(), IS_PENDING, becomes=NOW)
     yield Limit(WebhookEndpoint.former_secret_until, timedelta(hours=MAX_OVERLAP_HOURS))
     yield Limit(MemoryMap.notify_at, notify)
     yield Limit(MemoryMap.lease_until, map_job.lease(services))

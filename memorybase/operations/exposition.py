@@ -246,14 +246,14 @@ def _processes(vitals: Vitals) -> Iterator[Metric]:
 
 
 def _stores(sizes: list[StoreSize]) -> Iterator[Metric]:
-    chunks = GaugeMetricFamily(STORED_CHUNKS, "Chunks of memory bases at their last comparison.", labels=["server"])
-    needed = GaugeMetricFamily(VECTOR_BYTES, "Bytes that the vectors of these chunks take.", labels=["server"])
-    disk = GaugeMetricFamily(DISK_BYTES, "Bytes on disk; absent if they cannot be measured here.", labels=["server"])
+    chunks = GaugeMetricFamily(STORED_CHUNKS, "Chunks of memory bases at their last comparison.", labels=["store"])
+    needed = GaugeMetricFamily(VECTOR_BYTES, "Bytes that the vectors of these chunks take.", labels=["store"])
+    disk = GaugeMetricFamily(DISK_BYTES, "Bytes on disk; absent if they cannot be measured here.", labels=["store"])
     for size in sizes:
-        chunks.add_metric([size.server], size.chunks)
-        needed.add_metric([size.server], size.vector_bytes)
+        chunks.add_metric([size.store], size.chunks)
+        needed.add_metric([size.store], size.vector_bytes)
         if size.disk_bytes is not None:
-            disk.add_metric([size.server], size.disk_bytes)
+            disk.add_metric([size.store], size.disk_bytes)
     yield chunks
     yield needed
     yield disk

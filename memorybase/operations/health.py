@@ -10,25 +10,26 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.database import clock, schema
 from memorybase.facts import usage
 from memorybase.operations import queries
 from memorybase.queries import heartbeats, jobs
 from memorybase.queries.store_health import store_problem
 from memorybase.services import Services
-from memorybase.settings import Settings
-from memorybase.vectors.stores import server_named
+from memorybase.settings import Settings, VectorStoreName
+from memorybase.vectors.stores import store_named
 
 # A component that takes longer to answer counts as unavailable.
 CHECK_SECONDS = 3.0
 
 # Workers take jobs within seconds; a job that is due for this long is stuck. One that an outage postponed is retried
-# within `backoff_max_seconds`; after this long it is no short outage.
+# within a lease; after this long it is no short outage.
 STUCK_AFTER = timedelta(minutes=1)
 
 # A page asks every two seconds: more are not counted.
@@ -125,7 +126,7 @@ def read_vitals(services: Services) -> Vitals:
         waiting = pending.oldest, queries.oldest_below_threshold(db)
         compared = queries.comparisons(db)
         active = queries.active_jobs(db, now - STUCK_AFTER)
-        stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
+        stale = timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
         webhooks = queries.webhooks(db)
         distilled = usage.today(db, services.settings, now)
         by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in queries.heartbeats(db, now - stale)}
@@ -165,7 +166,7 @@ def read_vitals(services: Services) -> Vitals:
 
 def part_names(settings: Settings) -> tuple[str, ...]:
     """The components that must work."""
-    return ("database", "redis", *settings.vector_servers, "worker", "sweeper")
+    return ("database", "redis", *settings.vector_stores_in_use, "worker", "sweeper")
 
 
 def check_parts(services: Services) -> list[Part]:
@@ -186,7 +187,7 @@ def liveness(services: Services, kind: str) -> Liveness:
     """The live processes of one kind. Raises NotReady if there is none or they keep crashing; DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
-        stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
+        stale = timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
         row = {row.kind: row for row in queries.heartbeats(db, now - stale)}.get(kind)
         recent = heartbeats.since(db, kind, now - CRASHES_WITHIN)
     if row is None:
@@ -194,7 +195,7 @@ def liveness(services: Services, kind: str) -> Liveness:
     age = max((now - row.last).total_seconds(), 0.0)
     if not row.alive:
         raise errors.NotReady(f"no heartbeat from a {kind} for {age:.0f} s")
-    silent = timedelta(seconds=3 * services.settings.heartbeat_seconds)
+    silent = timedelta(seconds=3 * deadlines.HEARTBEAT_SECONDS)
     lost = sum(latest < now - silent for _, latest in recent)
     if lost >= CRASHES and not any(latest - first >= STEADY and latest >= now - silent for first, latest in recent):
         raise errors.NotReady(f"{lost} {kind}s were lost in the last two minutes, each soon after its start")
@@ -223,15 +224,15 @@ def backlog(services: Services, user_id: UUID) -> Backlog:
     return Backlog(due, due / ingested * max(now - first, RATE_AT_LEAST_OVER).total_seconds())
 
 
-def check_vector_server(services: Services, server: str) -> None:
-    """Read from a server, and see what checks and workers experience. Raises VectorStoreUnavailable.
+def check_vector_store(services: Services, store: VectorStoreName) -> None:
+    """Read from a vector store, and see what checks and workers experience. Raises VectorStoreUnavailable.
 
     Without a database only the read decides.
     """
-    server_named(services.vectors, server).ping()
+    store_named(services.vectors, store).ping()
     problem = None
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
-        problem = store_problem(db, services.settings, clock.now(db), server)
+        problem = store_problem(db, clock.now(db), store)
     if problem is not None:
         raise errors.VectorStoreUnavailable(f"The vector store answers but does not work: {problem}")
 
@@ -243,10 +244,7 @@ def check_part(services: Services, name: str) -> Part:
         if name in {"worker", "sweeper"}:
             processes = liveness(services, name)
             return Part(name, ok=True, alive=processes.alive, age_seconds=processes.age_seconds)
-        if name in services.settings.vector_servers:
-            check_vector_server(services, name)
-        else:
-            _PINGS[name](services)
+        _PINGS[name](services)
     except errors.MemorybaseError as error:
         alive = 0 if isinstance(error, errors.NotReady) else None
         return Part(name, ok=False, problem=error.message, alive=alive)
@@ -270,6 +268,8 @@ def _ping_database(services: Services) -> None:
 _PINGS: dict[str, Callable[[Services], None]] = {
     "database": _ping_database,
     "redis": _ping_redis,
+    "chroma": partial(check_vector_store, store="chroma"),
+    "pgvector": partial(check_vector_store, store="pgvector"),
 }
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from memorybase import telemetry
+from memorybase import deadlines, telemetry
 from memorybase.database import clock
 from memorybase.operations import embedding_usage
 from memorybase.queries import heartbeats
@@ -72,12 +72,12 @@ class HeartbeatThread:
         """Stop and delete the heartbeat; waits no longer than one interval."""
         self._stopped = True
         self._wake.set()
-        self._thread.join(self._services.settings.heartbeat_seconds)
+        self._thread.join(deadlines.HEARTBEAT_SECONDS)
 
     def _run(self) -> None:
         while not self._stopped:
             self._try(self._beat)
-            self._wake.wait(self._services.settings.heartbeat_seconds)
+            self._wake.wait(deadlines.HEARTBEAT_SECONDS)
             self._wake.clear()
         self._try(self._delete)
 

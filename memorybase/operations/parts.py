@@ -11,10 +11,12 @@ import contextvars
 import shlex
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 from weakref import WeakKeyDictionary
 
 from memorybase import errors
@@ -24,13 +26,14 @@ from memorybase.operations.health import Part, part_names
 from memorybase.queries import heartbeats
 from memorybase.queries.store_health import heartbeat_of
 from memorybase.services import Services
-from memorybase.settings import Settings
+from memorybase.settings import Settings, VectorStoreName
 from memorybase.vectors.store import VectorStore
 
 FRESH = 2.0  # seconds
 # Longer than this counts as away: a page answers within 2 s.
 ANSWER_SECONDS = 1.2
 BACK_SECONDS = 0.2
+_STORE_HEARTBEATS: Mapping[str, str] = {store: heartbeat_of(store) for store in get_args(VectorStoreName)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +89,6 @@ class PartView:
     latency_seconds: float | None
     alive: int | None
     age_seconds: float | None
-
-
-def words_of(name: str) -> PartWords:
-    """The words about a part; a Chroma server with a name has its own label."""
-    if name in WORDS:
-        return WORDS[name]
-    words = WORDS["chroma"]
-    stops = f"For the memory bases in it: {words.stops[0].lower()}{words.stops[1:]}"
-    return PartWords(f"{words.label} {name.removeprefix('chroma-')}", words.purpose, stops)
 
 
 def look(services: Services, *, seconds: float = ANSWER_SECONDS, fresh: float | None = None) -> list[PartView]:
@@ -176,7 +170,7 @@ class _Watch:
             else:
                 self._away_since.setdefault(name, seen.since or started)
             since = self._away_since.get(name)
-        words, part = words_of(name), seen.part
+        words, part = WORDS[name], seen.part
         return PartView(
             name, words.label, words.purpose, words.stops, command_for(services.settings, name), part.ok, part.problem,
             since, part.latency_seconds, part.alive, part.age_seconds,
@@ -199,7 +193,7 @@ def _last_sign(services: Services, name: str) -> datetime | None:
     if name in {"database", "redis"}:
         return None
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
-        if name in services.settings.vector_servers:
-            return heartbeats.latest(db, heartbeat_of(name))
+        if heartbeat := _STORE_HEARTBEATS.get(name):
+            return heartbeats.latest(db, heartbeat)
         return {row.kind: row.last for row in queries.heartbeats(db, clock.now(db) - timedelta(days=1))}.get(name)
     return None

@@ -10,7 +10,8 @@ from memorybase.database import clock
 from memorybase.queries import heartbeats
 from memorybase.queries.store_health import CHECK_EVERY, CHECK_TURN, heartbeat_of
 from memorybase.services import Services
-from memorybase.vectors.stores import server_named
+from memorybase.settings import VectorStoreName
+from memorybase.vectors.stores import store_named
 
 log = telemetry.get_logger(__name__)
 
@@ -22,22 +23,22 @@ def check_store(services: Services) -> bool:
     """
     if not heartbeats.take_turn(services.database, CHECK_TURN, CHECK_EVERY):
         return True
-    servers = services.settings.vector_servers
+    stores = services.settings.vector_stores_in_use
     # All at once: one that does not answer must not delay the heartbeats of the others.
-    with ThreadPoolExecutor(len(servers)) as threads:
+    with ThreadPoolExecutor(len(stores)) as threads:
         context = contextvars.copy_context()
-        checks = [threads.submit(context.copy().run, _takes_writes, services, server) for server in servers]
-        working = [server for server, check in zip(servers, checks, strict=True) if check.result()]
+        checks = [threads.submit(context.copy().run, _takes_writes, services, store) for store in stores]
+        working = [store for store, check in zip(stores, checks, strict=True) if check.result()]
     with services.database.transaction(durable=False) as db:
-        for server in working:
-            heartbeats.beat(db, heartbeat_of(server), "store", clock.now(db))
-    return len(working) == len(servers)
+        for store in working:
+            heartbeats.beat(db, heartbeat_of(store), "store", clock.now(db))
+    return len(working) == len(stores)
 
 
-def _takes_writes(services: Services, server: str) -> bool:
+def _takes_writes(services: Services, store: VectorStoreName) -> bool:
     try:
-        server_named(services.vectors, server).check_writes()
+        store_named(services.vectors, store).check_writes()
     except errors.MemorybaseError as error:
-        log.warning("store_check_failed", store=server, error=telemetry.describe_error(error))
+        log.warning("store_check_failed", store=store, error=telemetry.describe_error(error))
         return False
     return True

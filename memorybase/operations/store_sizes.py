@@ -16,51 +16,50 @@ from urllib.parse import urlsplit
 from memorybase import errors
 from memorybase.operations import queries
 from memorybase.services import Services
-from memorybase.settings import Settings
-from memorybase.vectors.collection_names import UNNAMED, server_of
-from memorybase.vectors.stores import server_named
+from memorybase.settings import Settings, VectorStoreName
+from memorybase.vectors.collection_names import store_of
+from memorybase.vectors.stores import store_named
 
-PGVECTOR = "pgvector"
-BYTES_PER_VALUE = {PGVECTOR: 2}  # it stores halfvec; Chroma 32 bits
+BYTES_PER_VALUE: dict[VectorStoreName, int] = {"chroma": 4, "pgvector": 2}  # 32 bits, and halfvec
 BLOCK_BYTES = 512  # the unit of st_blocks
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSize:
-    """Of one server: chunks of memory bases at their last comparison, and the bytes of their vectors.
+    """Of one vector store: chunks of memory bases at their last comparison, and the bytes of their vectors.
 
     `disk_bytes`: all that the store has on disk; None if this process cannot see it.
     """
 
-    server: str
+    store: VectorStoreName
     chunks: int
     vector_bytes: int
     disk_bytes: int | None
 
 
 def measure(services: Services) -> list[StoreSize]:
-    """The size of every server in use. Raises DatabaseUnavailable."""
+    """The size of every vector store in use. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         stored = queries.stored(db)
-    chunks: defaultdict[str, int] = defaultdict(int)
-    needed: defaultdict[str, int] = defaultdict(int)
+    chunks: defaultdict[VectorStoreName, int] = defaultdict(int)
+    needed: defaultdict[VectorStoreName, int] = defaultdict(int)
     for each in stored:
-        server = server_of(each.collection)
-        chunks[server] += each.chunks
-        needed[server] += each.chunks * each.dimension * BYTES_PER_VALUE.get(server, 4)
+        store = store_of(each.collection)
+        chunks[store] += each.chunks
+        needed[store] += each.chunks * each.dimension * BYTES_PER_VALUE[store]
     return [
-        StoreSize(server, chunks[server], needed[server], disk_bytes(services, server))
-        for server in services.settings.vector_servers
+        StoreSize(store, chunks[store], needed[store], disk_bytes(services, store))
+        for store in services.settings.vector_stores_in_use
     ]
 
 
-def disk_bytes(services: Services, server: str) -> int | None:
-    """What the server has on disk: of pgvector by its own account, of a Chroma on this machine by its folder."""
-    if server == UNNAMED:
+def disk_bytes(services: Services, store: VectorStoreName) -> int | None:
+    """What the store has on disk: of pgvector by its own account, of a Chroma on this machine by its folder."""
+    if store == "chroma":
         folder = _local_folder(services.settings)
         return None if folder is None else _bytes_below(folder)
     # The protocol has no such call: a Chroma server does not tell.
-    ask: Callable[[], int] | None = getattr(server_named(services.vectors, server), "disk_bytes", None)
+    ask: Callable[[], int] | None = getattr(store_named(services.vectors, store), "disk_bytes", None)
     try:
         return None if ask is None else ask()
     except errors.VectorStoreUnavailable:

@@ -30,7 +30,7 @@ from memorybase.sessions import bulk, restoring
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.collection_names import store_of
 from memorybase.webhooks import deliveries
 
 log = get_logger(__name__)
@@ -162,7 +162,7 @@ def finish_deletions(services: Services) -> int:
     """Finish deletions that requests left unfinished; how many memory bases and flows."""
     with services.database.reading() as db:
         bases = memory_bases.bases_in_deletion(db)
-    steps = [(server_of(collection), partial(finish_deletion, services, base_id)) for base_id, collection in bases]
+    steps = [(store_of(collection), partial(finish_deletion, services, base_id)) for base_id, collection in bases]
     return deletion.each([*steps, (None, partial(_finish_flows, services))])
 
 

@@ -17,6 +17,7 @@ from memorybase.vectors.store import CollectionRef
 log = get_logger(__name__)
 
 TURN = "turn:vector indexes"
+EVERY = timedelta(minutes=5)  # a look for collections that need an index
 
 
 def build_indexes(services: Services) -> int:
@@ -32,8 +33,7 @@ def build_indexes(services: Services) -> int:
             if each.awaits_index and cursors.build_is_complete(db, each.memory_base_id, each.generation)
         ]
     built = sum(_finish(services, generation) for generation in complete)
-    every = timedelta(seconds=services.settings.pgvector_index_seconds)
-    if not heartbeats.take_turn(services.database, TURN, every):
+    if not heartbeats.take_turn(services.database, TURN, EVERY):
         return built
     # What is being filled is indexed at its end: writing into an index costs four times as much as building it.
     filling = {each.collection_id for each in building if each.awaits_index}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.database import clock
 from memorybase.models import Heartbeat
 from memorybase.queries import heartbeats
@@ -15,7 +15,7 @@ from memorybase.services import Services
 
 
 class WorkerState(StrEnum):
-    """running: takes jobs. draining: ends its jobs and stops. lost: no heartbeat for `heartbeat_stale_seconds`."""
+    """running: takes jobs. draining: ends its jobs and stops. lost: no heartbeat for 15 seconds."""
 
     RUNNING = "running"
     DRAINING = "draining"
@@ -48,7 +48,7 @@ def list_workers(services: Services) -> Workers:
     """Workers of all users, with numbers only. One that was killed is listed for a day."""
     with services.database.reading() as db:
         held = heartbeats.held_by_owner(db)
-        fresh = clock.now(db) - timedelta(seconds=services.settings.heartbeat_stale_seconds)
+        fresh = clock.now(db) - timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
         return Workers([_view(each, fresh, held) for each in heartbeats.workers(db)])
 
 
@@ -69,7 +69,7 @@ def request_drain(services: Services, name: str) -> str:
     """
     with services.database.transaction() as db:
         now = clock.now(db)
-        fresh = now - timedelta(seconds=services.settings.heartbeat_stale_seconds)
+        fresh = now - timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
         names = [each.name for each in heartbeats.workers(db) if each.beat_at >= fresh]
         matching = [each for each in names if each == name] or [each for each in names if name in each]
         if not matching:

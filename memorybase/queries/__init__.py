@@ -5,7 +5,7 @@ message_changes, restorable_messages curation of single messages
 memory_bases, cursors                memory bases, generations, the progress of sessions
 passed_sessions                      sessions without pending messages
 collection_owners                    which collections of the vector store SQL knows
-store_health, server_loads           the servers of the vector stores: do they work, what do they hold
+store_health                         do the vector stores work?
 jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion
 embedding_usage                      what embedding endpoints were asked for
 distillations                        how far sessions are distilled, and the facts that changes outdate

@@ -36,6 +36,7 @@ from memorybase.models import (
 )
 from memorybase.queries import cursors, jobs
 from memorybase.queries.store_health import is_in
+from memorybase.settings import VectorStoreName
 
 COMPARE_EVERY_SECONDS = 60  # for each base without active work; more if it takes long
 COMPARE_LIMIT = 50
@@ -257,8 +258,8 @@ def delete_base(db: OrmSession, base_id: UUID) -> None:
     db.execute(sa.delete(MemoryBase).where(MemoryBase.id == base_id))
 
 
-def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[str]) -> list[tuple[UUID, str]]:
-    """Bases without active work that are due to be compared, each with the name of its collection; none on a server
+def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[VectorStoreName]) -> list[tuple[UUID, str]]:
+    """Bases without active work that are due to be compared, each with the name of its collection; none in a store
     that is away, which would keep the others from their turn."""
     busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IS_ACTIVE)
     marked = sa.exists().where(
@@ -270,7 +271,7 @@ def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[str]) ->
         sa.select(MemoryBase.id, Generation.collection_name)
         .join(Generation, _serves())
         .where(
-            *(~is_in(server) for server in away),
+            *(~is_in(store) for store in away),
             MemoryBase.deleting_at.is_(None),
             sa.or_(MemoryBase.compare_at.is_(None), MemoryBase.compare_at <= now),
             ~busy,

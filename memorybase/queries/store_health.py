@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.models import IS_ACTIVE, Generation, Heartbeat, IngestionJob
 from memorybase.queries import heartbeats, jobs
-from memorybase.settings import Settings
-from memorybase.vectors.collection_names import UNNAMED, suffix_of
+from memorybase.settings import Settings, VectorStoreName
+from memorybase.vectors.collection_names import SUFFIXES
 
 STORE = "vector store"  # the kind of its heartbeat
 CHECK_TURN = "turn:vector store"
@@ -28,38 +28,38 @@ NO_PROGRESS = timedelta(seconds=30)
 COUNT_TO = 1_000
 
 
-def heartbeat_of(server: str) -> str:
-    """The name of a server's heartbeat."""
-    return STORE + suffix_of(server)
+def heartbeat_of(store: VectorStoreName) -> str:
+    """The name of a store's heartbeat."""
+    return STORE + SUFFIXES[store]
 
 
-def store_problem(db: OrmSession, settings: Settings, now: datetime, server: str) -> str | None:
-    """Why the server counts as failing although it may answer; None if nothing speaks against it."""
-    return _failed_checks(db, settings, now, server) or _failed_jobs(db, now, server)
+def store_problem(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:
+    """Why the store counts as failing although it may answer; None if nothing speaks against it."""
+    return _failed_checks(db, now, store) or _failed_jobs(db, now, store)
 
 
-def failing_stores(db: OrmSession, settings: Settings, now: datetime) -> set[str]:
-    """The servers that count as failing."""
-    return {server for server in settings.vector_servers if store_problem(db, settings, now, server) is not None}
+def failing_stores(db: OrmSession, settings: Settings, now: datetime) -> set[VectorStoreName]:
+    """The stores that count as failing."""
+    return {store for store in settings.vector_stores_in_use if store_problem(db, now, store) is not None}
 
 
-def _failed_checks(db: OrmSession, settings: Settings, now: datetime, server: str) -> str | None:
-    last = db.scalar(sa.select(Heartbeat.beat_at).where(Heartbeat.name == heartbeat_of(server)))
+def _failed_checks(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:
+    last = db.scalar(sa.select(Heartbeat.beat_at).where(Heartbeat.name == heartbeat_of(store)))
     if last is None or now - last <= CHECKS_FAIL_AFTER:
         return None
     # Without a sweeper nobody checks.
-    if not heartbeats.is_alive(db, "sweeper", now - timedelta(seconds=settings.heartbeat_stale_seconds)):
+    if not heartbeats.is_alive(db, "sweeper", now - timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)):
         return None
     return f"no test write has succeeded for {(now - last).total_seconds():.0f} s"
 
 
-def is_in(server: str) -> sa.ColumnElement[bool]:
-    """Whether the server has a generation's collection."""
+def is_in(store: VectorStoreName) -> sa.ColumnElement[bool]:
+    """Whether the store has a generation's collection."""
     name = Generation.collection_name
-    return ~name.contains(".") if server == UNNAMED else name.endswith(suffix_of(server))
+    return name.endswith(SUFFIXES[store]) if SUFFIXES[store] else ~name.contains(".")
 
 
-def _failed_jobs(db: OrmSession, now: datetime, server: str) -> str | None:
+def _failed_jobs(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:
     failing = (
         sa.select(IngestionJob.id)
         .join(
@@ -68,7 +68,7 @@ def _failed_jobs(db: OrmSession, now: datetime, server: str) -> str | None:
             & (Generation.generation == IngestionJob.generation),
         )
         .where(
-            is_in(server),
+            is_in(store),
             IS_ACTIVE,
             IngestionJob.session_id >= "",  # makes SQLite use the index on active jobs
             IngestionJob.error_code == errors.VectorStoreUnavailable.code,

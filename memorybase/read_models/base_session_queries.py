@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
     IS_ACTIVE,
     IS_FAILED,
@@ -75,13 +75,6 @@ def base_sessions_page(
     ids = [row.id for row in found.rows]
     numbers = {row.key: row for row in db.execute(_base_sessions(base, capture).where(Session.id.in_(ids)))}
     return replace(found, rows=[numbers[each] for each in ids if each in numbers])
-
-
-def fetch_base_session(db: OrmSession, base: Base, capture: Capture, session_id: str) -> AnyRow | None:
-    mine = sa.and_(
-        Session.flow_id == base.flow_id, Session.session_id == session_id, Session.deleted_at.is_(None)
-    )  # fmt: skip
-    return db.execute(_base_sessions(base, capture).where(mine)).one_or_none()
 
 
 def sessions_near_threshold(db: OrmSession, base_ids: list[UUID], share: float) -> dict[UUID, int]:

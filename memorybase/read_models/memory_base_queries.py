@@ -32,6 +32,7 @@ from memorybase.queries.preparations import is_in_preparation
 from memorybase.queries.sessions import counted
 from memorybase.queries.store_health import is_in
 from memorybase.read_models.condition import ConditionName
+from memorybase.settings import VectorStoreName
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -62,7 +63,7 @@ class MemoryBaseQuery:
 
 def bases_page(
     db: OrmSession, user_id: UUID, query: MemoryBaseQuery, request: PageRequest, *, count_to: int,
-    failing: Collection[str],
+    failing: Collection[VectorStoreName],
 ) -> Found:  # fmt: skip
     conditions = [_own_base(user_id)]
     if query.flow_id is not None:
@@ -190,7 +191,7 @@ def _served() -> sa.ColumnElement[bool]:
     return sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
 
 
-def _condition(db: OrmSession, failing: Collection[str]) -> sa.ColumnElement[str]:
+def _condition(db: OrmSession, failing: Collection[VectorStoreName]) -> sa.ColumnElement[str]:
     """The first condition that holds, as `condition.condition_name` finds it."""
     dead = sa.select(DeadLetter.id).where(*_shown_dead_letters(Base.id, Base.serving, Base.building))
     steps = (

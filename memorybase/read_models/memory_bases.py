@@ -25,7 +25,7 @@ from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
-from memorybase.vectors.collection_names import kind_of, server_of
+from memorybase.vectors.collection_names import store_of
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.
 COUNT_TO = 100_000
@@ -63,7 +63,6 @@ class MemoryBaseView:
     retain_days: int | None
     embedding_model: str
     vector_store: VectorStoreName
-    vector_server: str
     created_at: datetime
     priority: Priority
     paused_at: datetime | None
@@ -155,34 +154,25 @@ def list_base_sessions(
         return page_of(base_session_queries.base_sessions_page(db, base, capture, query, request), _session)
 
 
-def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_id: str) -> BaseSessionView:
-    """Raises NotFound."""
-    with services.database.reading() as db:
-        base = require_memory_base(db, user_id, base_id)
-        capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
-        return _session(
-            require(base_session_queries.fetch_base_session(db, base, capture, session_id), "session", session_id)
-        )
-
-
 def _near(db: OrmSession, rows: Sequence[AnyRow]) -> dict[UUID, int]:
     """Sessions near the threshold, by memory base; one query, of those alone where a threshold is approached."""
     waiting = [row.MemoryBase.id for row in rows if row.MemoryBase.auto_capture and row.pending_messages]
     return base_session_queries.sessions_near_threshold(db, waiting, NEAR) if waiting else {}
 
 
-def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Collection[str]) -> MemoryBaseView:
+def _base(
+    row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Collection[VectorStoreName]
+) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
-    server = server_of(row.collection_name)
-    store_fails = server in failing
+    store = store_of(row.collection_name)
+    store_fails = store in failing
     return view_of(
         MemoryBaseView,
         base,
         capture=Capture(row.capture),
         priority=Priority(base.priority),
         embedding_model=row.embedding_model,
-        vector_store=kind_of(server),
-        vector_server=server,
+        vector_store=store,
         status=_status(row, store_fails=store_fails),
         pending_messages=row.pending_messages,
         pending_capped=row.pending_messages >= counted_to,

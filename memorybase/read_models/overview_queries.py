@@ -289,14 +289,6 @@ def _serving() -> sa.ColumnElement[bool]:
     return sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
 
 
-def _served() -> sa.ColumnElement[bool]:
-    return sa.and_(
-        Progress.memory_base_id == Base.id,
-        Progress.generation == Base.serving,
-        Progress.session_id == Session.session_id,
-    )
-
-
 def _of_flows(flow_ids: Sequence[UUID]) -> sa.ColumnElement[bool]:
     return sa.and_(Base.flow_id.in_(flow_ids), Base.deleting_at.is_(None), is_awaited())
 

@@ -12,12 +12,13 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import messages
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.models import MemoryBase, Session, SessionProgress
 from memorybase.queries import cursors, dead_letters, distillations, jobs, memory_bases, sessions
 from memorybase.queries.memory_bases import SharedBase
-from memorybase.retention import queries, receipts
+from memorybase.retention import passes, queries, receipts
 from memorybase.retention.receipts import Subject
 from memorybase.services import Services
 
@@ -39,7 +40,7 @@ def _forget_in_base(services: Services, base_id: UUID) -> int:
         if not queries.take_base(db, base_id, now, now + LEASE):
             return 0
     # Of one run all messages have the same time, so a page must be longer.
-    limit = services.settings.max_messages_per_run + PAGE
+    limit = messages.MAX_MESSAGES + PAGE
     with services.database.reading() as db:
         base = db.get(MemoryBase, base_id)
         if base is None or base.retain_days is None:
@@ -54,7 +55,7 @@ def _forget_in_base(services: Services, base_id: UUID) -> int:
         now = clock.now(db)
         if is_complete:
             receipts.close(db, "memory_base", base_id, now)
-            now += timedelta(seconds=services.settings.retention_interval_seconds)
+            now += passes.INTERVAL
         queries.release_base(db, base_id, days, now, before if is_complete else found[-1][1])
     return forgotten
 

@@ -46,6 +46,7 @@ FLOWS = 20  # in one pass
 SESSIONS = 50  # sessions and chats in one pass
 MESSAGES = 20  # in one transaction, about 0.2 s: while it runs, captures into the session wait, on SQLite all of them
 MOST_FAILURES = 3  # in one pass
+INTERVAL = timedelta(hours=1)  # between two looks at a flow or memory base with `retain_days`
 LEASE = timedelta(minutes=1)  # in which no other sweeper takes the flow; deletions do not rely on it
 
 
@@ -113,7 +114,7 @@ def _expire_flow(services: Services, flow_id: UUID, budget: Budget) -> None:
         now = clock.now(db)
         if is_complete:
             receipts.close(db, "flow", flow_id, now)
-            now += timedelta(seconds=services.settings.retention_interval_seconds)
+            now += INTERVAL
         queries.release_flow(db, flow_id, now)
 
 

@@ -40,8 +40,3 @@ def min_score_of(mode: str, wanted: float | None = None) -> float:
 def band_of(score: float) -> Band:
     """The band of a fused score. Below 0 counts as weak."""
     return next((band for band in BANDS if score >= band.low), WEAK)
-
-
-def nothing_fits(scores: list[float]) -> bool:
-    """Whether no score is above weak; also without scores."""
-    return all(band_of(score) is WEAK for score in scores)

@@ -14,7 +14,6 @@ from memorybase.messages import ROLES
 from memorybase.search.conditions import Condition, Conditions, moment
 from memorybase.search.parts import PartWeights, check_part_weights
 from memorybase.search.queries import Facts
-from memorybase.settings import Settings
 from memorybase.validation import check_text
 from memorybase.vectors.search import check_bound, check_query, has_metadata
 
@@ -78,16 +77,14 @@ class SearchRequest:
         return bool(self.metadata) or self.conditions is not None
 
 
-def check(settings: Settings, request: SearchRequest) -> None:
+def check(request: SearchRequest) -> None:
     if (request.memory_base_id is None) == (request.flow_id is None):
         raise errors.InvalidRequest("A search must name either a memory base or a flow", field="memory_base_id")
     if request.mode not in MODES:
         raise errors.InvalidRequest(
             f"mode must be one of {', '.join(MODES)} (got {request.mode!r})", field="mode", value=request.mode
         )
-    check_query(
-        settings, request.query, top_k=request.top_k, min_score=request.min_score, metadata=request.metadata or {}
-    )
+    check_query(request.query, top_k=request.top_k, min_score=request.min_score, metadata=request.metadata or {})
     check_bound("neighbors", request.neighbors, 0, MAX_NEIGHBORS)
     check_bound("exclude_message_ids", len(request.exclude_message_ids), 0, MAX_EXCLUDED, unit="ids")
     check_half_life(request.half_life_days)

@@ -106,8 +106,8 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
 def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) -> SearchAnswer:
     """`search` as a part of a call that was charged."""
     started = time.perf_counter()
-    request = narrowed(replace(request, query=cut_query(services.settings, request.query)))
-    check(services.settings, request)
+    request = narrowed(replace(request, query=cut_query(request.query)))
+    check(request)
     with moment(), tracing.span("search", mode=request.mode):
         request = _with_rows(services, user_id, request)
         sought = corrections.sought_by(services, request)

@@ -19,9 +19,6 @@ from memorybase.queries.ownership import check_flow
 from memorybase.queries.planned_deletions import Planned
 from memorybase.services import Services
 from memorybase.sessions import edits
-from memorybase.telemetry import get_logger
-
-log = get_logger(__name__)
 
 MAX_SESSIONS = 1_000
 SWEEP_PAGE = 200  # sessions that one pass deletes

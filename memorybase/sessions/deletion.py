@@ -36,7 +36,7 @@ def delete_flow(services: Services, user_id: UUID, flow_id: UUID) -> bool:
         for base_id in memory_bases.base_ids_of_flow(db, flow_id):
             memory_bases.begin_deletion(db, base_id, now)
     log.info("flow_deletion_started", flow_id=str(flow_id))
-    return drain(services, lambda: finish_flow_deletion(services, flow_id))
+    return drain(lambda: finish_flow_deletion(services, flow_id))
 
 
 def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:

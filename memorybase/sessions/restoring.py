@@ -34,9 +34,6 @@ from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
 from memorybase.standing import index as standing
-from memorybase.telemetry import get_logger
-
-log = get_logger(__name__)
 
 SWEEP_PAGE = 500  # messages in one transaction
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from memorybase.keyword_index.analyzer import analyzer
 
@@ -62,9 +62,6 @@ class AnyStatement(Protocol):
 
     @property
     def deleted_at(self) -> datetime | None: ...
-
-
-S = TypeVar("S", bound=AnyStatement)
 
 
 class Topic(NamedTuple):

@@ -7,7 +7,7 @@
                       conditions of a query
     collection_names  names that are never used twice
     chunk_ids         deterministic ids: memory base, message, version, index
-    stores            all servers of all stores as one; outages: one of them that does not answer
+    stores            all stores as one; outages: one of them that does not answer
     visibility        verified writes: read back, find and rewrite records that no query reaches
     damage            damage to an index: what reading every vector can tell
     saved             vectors in files, by the text that they belong to

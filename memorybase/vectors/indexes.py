@@ -10,9 +10,9 @@ from collections.abc import Collection
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef, VectorStore
-from memorybase.vectors.stores import VectorStores, server_named
+from memorybase.vectors.stores import VectorStores, store_named
 
 
 @runtime_checkable
@@ -31,8 +31,8 @@ class IndexingStore(Protocol):
 
 def needs_index(vectors: VectorStore, ref: CollectionRef, chunks: int) -> bool:
     """Whether this collection, with so many chunks, must be indexed before it is searched."""
-    server = server_named(vectors, server_of(ref.name))
-    return isinstance(server, IndexingStore) and server.needs_index(chunks)
+    store = store_named(vectors, store_of(ref.name))
+    return isinstance(store, IndexingStore) and store.needs_index(chunks)
 
 
 def index(vectors: VectorStore, ref: CollectionRef) -> bool:
@@ -40,16 +40,16 @@ def index(vectors: VectorStore, ref: CollectionRef) -> bool:
 
     Raises VectorStoreUnavailable, and CollectionMissing if the store is not configured.
     """
-    server = server_named(vectors, server_of(ref.name))
-    return not isinstance(server, IndexingStore) or server.index(ref)
+    store = store_named(vectors, store_of(ref.name))
+    return not isinstance(store, IndexingStore) or store.index(ref)
 
 
 def finds_sessions(vectors: VectorStore, ref: CollectionRef) -> bool:
     """Whether an index of this collection's store finds the chunks of a session, and a search in them is exact."""
-    return isinstance(server_named(vectors, server_of(ref.name)), IndexingStore)
+    return isinstance(store_named(vectors, store_of(ref.name)), IndexingStore)
 
 
 def maintain(vectors: VectorStore, *, leave: Collection[UUID]) -> int:
     """Build the indexes that are due in every store, except of the collections with these ids; how many."""
-    servers = vectors.all() if isinstance(vectors, VectorStores) else [vectors]
-    return sum(server.maintain(leave=leave) for server in servers if isinstance(server, IndexingStore))
+    stores = vectors.all() if isinstance(vectors, VectorStores) else [vectors]
+    return sum(store.maintain(leave=leave) for store in stores if isinstance(store, IndexingStore))

@@ -1,4 +1,4 @@
-"""A server that does not answer: calls to it fail at once, so that they delay nothing else."""
+"""A store that does not answer: calls to it fail at once, so that they delay nothing else."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from memorybase.vectors.store import VectorStore
 
 log = get_logger(__name__)
 
-# A server that was quiet for this long is pinged first: a ping's deadline is a quarter of a call's.
+# A store that was quiet for this long is pinged first: a ping's deadline is a quarter of a call's.
 QUIET_SECONDS = 5.0
 RETRY_SECONDS = 1.0
 
 
-class GuardedServer:
-    """A server and whether it answers. While it does not, a thread pings it, and no caller waits for it."""
+class GuardedStore:
+    """A store and whether it answers. While it does not, a thread pings it, and no caller waits for it."""
 
     def __init__(self, name: str, store: VectorStore, *, retry_seconds: float = RETRY_SECONDS) -> None:
         self.name = name
@@ -34,23 +34,23 @@ class GuardedServer:
 
     @contextmanager
     def call(self) -> Iterator[VectorStore]:
-        """The store, for one call. Its VectorStoreUnavailable names the server."""
+        """The store, for one call. Its VectorStoreUnavailable names it."""
         self.require()
         try:
             yield self.store
         except VectorStoreUnavailable as error:
-            # The error may be about one collection or one write: only a ping tells whether the server answers.
+            # The error may be about one collection or one write: only a ping tells whether the store answers.
             self._ping()
             raise self._named(error) from error
         self._answered_at = time.monotonic()
 
     def require(self) -> None:
-        """Raises VectorStoreUnavailable if the server does not answer."""
+        """Raises VectorStoreUnavailable if the store does not answer."""
         quiet = self._answered_at is None or time.monotonic() - self._answered_at > QUIET_SECONDS
         if not self._is_away and quiet:
             self._ping()
         if self._is_away:
-            raise VectorStoreUnavailable(f"{self.name} does not answer", **self._found, server=self.name)
+            raise VectorStoreUnavailable(f"{self.name} does not answer", **self._found, store=self.name)
 
     def close(self) -> None:
         """Stop to ping. A later call pings again."""
@@ -63,7 +63,7 @@ class GuardedServer:
         try:
             self.store.ping()
         except VectorStoreUnavailable as error:
-            self._found = {name: value for name, value in error.details.items() if name != "server"}
+            self._found = {name: value for name, value in error.details.items() if name != "store"}
             self._away()
             return False
         self._answered_at = time.monotonic()
@@ -74,7 +74,7 @@ class GuardedServer:
             if self._is_away:
                 return
             self._is_away = True
-            log.warning("vector_server_away", server=self.name)
+            log.warning("vector_store_away", store=self.name)
             name = f"ping {self.name}"
             threading.Thread(target=self._wait_until_it_answers, args=(self._closed,), name=name, daemon=True).start()
 
@@ -84,9 +84,9 @@ class GuardedServer:
                 with self._lock:
                     if self._closed is closed:
                         self._is_away = False
-                log.info("vector_server_back", server=self.name)
+                log.info("vector_store_back", store=self.name)
                 return
 
     def _named(self, error: VectorStoreUnavailable) -> VectorStoreUnavailable:
-        details: dict[str, Any] = {**error.details, "server": self.name}
+        details: dict[str, Any] = {**error.details, "store": self.name}
         return VectorStoreUnavailable(f"{self.name}: {error.message}", **details)

@@ -51,6 +51,7 @@ from memorybase.vectors.store import (
 BATCH = 1_000  # records or ids in one statement
 ID_PAGE = 5_000
 KNOWN_COLLECTIONS = 10_000
+INDEX_ABOVE = 5_000  # records in a collection; searching so many without an index takes milliseconds
 # A record is reached by any vector this near: two computations of one text's vector may differ.
 SAME_DISTANCE = 1e-3
 NOTHING = (0,)  # what a write or a count returns where the collection is not
@@ -63,7 +64,9 @@ class PgVectorStore:
     With pgvector 0.8 collections of more than `index_above` records get an index, built within `index_memory_mb`.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 4, index_above: int = 5_000, index_memory_mb: int = 256) -> None:
+    def __init__(
+        self, url: str, *, pool_size: int = 4, index_above: int = INDEX_ABOVE, index_memory_mb: int = 256
+    ) -> None:
         self._database = Database(url, pool_size=pool_size)
         self._engine = self._database.engine
         self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")

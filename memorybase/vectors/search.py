@@ -9,30 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase import errors
-from memorybase.settings import Settings
+from memorybase.caveats import MAX_QUERY_CHARS
 from memorybase.validation import check_text
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorStore
 
 T = TypeVar("T")
 
+MAX_TOP_K = 100
 MAX_FILTER_KEYS = 20
 MAX_FETCH = 2_000  # records a query
 SCORE_DIGITS = 6  # two computations of one cosine differ beyond these
 
 
-def cut_query(settings: Settings, query: str) -> str:
+def cut_query(query: str) -> str:
     """What is searched for: of a query beyond the bound its end, where a prompt's question mostly is."""
-    return query[-settings.max_query_chars :]
+    return query[-MAX_QUERY_CHARS:]
 
 
-def check_query(
-    settings: Settings, query: str, *, top_k: int, min_score: float | None, metadata: Mapping[str, Any]
-) -> None:
+def check_query(query: str, *, top_k: int, min_score: float | None, metadata: Mapping[str, Any]) -> None:
     """Raises InvalidRequest naming the field and its bound."""
     if not query.strip():
         raise errors.InvalidRequest("query must not be empty", field="query")
     check_text(query, "query")
-    check_bound("top_k", top_k, 1, settings.max_top_k)
+    check_bound("top_k", top_k, 1, MAX_TOP_K)
     check_bound("metadata", len(metadata), 0, MAX_FILTER_KEYS, unit="keys")
     if min_score is not None and not 0 <= min_score <= 1:
         raise errors.InvalidRequest(f"min_score must be from 0 to 1 (got {min_score:g})", field="min_score", limit=1)

@@ -1,4 +1,4 @@
-"""All servers of all vector stores as one: the end of a collection's name says which server has it."""
+"""The vector stores as one: the end of a collection's name says which store has it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing
+from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
-from memorybase.vectors.collection_names import UNNAMED, server_of
-from memorybase.vectors.outages import GuardedServer
+from memorybase.vectors.collection_names import store_of
+from memorybase.vectors.outages import GuardedStore
 from memorybase.vectors.store import (
     CollectionRef,
     MetadataValue,
@@ -27,59 +28,60 @@ log = get_logger(__name__)
 
 
 class VectorStores:
-    """The configured servers by name. `checked` are those that must work; others are asked for their own collections.
+    """The stores that have a URL, by name. `checked` are those that must work; others are asked for their own
+    collections.
 
-    Calls to a server that does not answer fail at once.
+    Calls to a store that does not answer fail at once.
     """
 
-    def __init__(self, servers: Mapping[str, VectorStore], checked: Sequence[str]) -> None:
-        self._servers = dict(servers)
-        self._guarded = {name: GuardedServer(name, store) for name, store in servers.items()}
-        self._checked = [self._servers[name] for name in checked]
+    def __init__(self, stores: Mapping[VectorStoreName, VectorStore], checked: Sequence[VectorStoreName]) -> None:
+        self._stores = dict(stores)
+        self._guarded = {name: GuardedStore(name, store) for name, store in stores.items()}
+        self._checked = [self._stores[name] for name in checked]
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all servers."""
-        return tuple(self._servers)
+    def names(self) -> tuple[VectorStoreName, ...]:
+        """The names of all stores."""
+        return tuple(self._stores)
 
-    def server(self, name: str) -> VectorStore:
-        """The server of this name. Raises CollectionMissing if it is not configured: nothing of it can be read."""
-        if name not in self._servers:
+    def store(self, name: VectorStoreName) -> VectorStore:
+        """The store of this name. Raises CollectionMissing if it has no URL: nothing of it can be read."""
+        if name not in self._stores:
             raise CollectionMissing(f"The collection is in {name}, for which no URL is set. Set it, or regenerate.")
-        return self._servers[name]
+        return self._stores[name]
 
     def require(self, name: str) -> None:
-        """Raises VectorStoreUnavailable if the server of the collection of this name is known not to answer."""
-        if guarded := self._guarded.get(server_of(name)):
+        """Raises VectorStoreUnavailable if the store of the collection of this name is known not to answer."""
+        if guarded := self._guarded.get(store_of(name)):
             guarded.require()
 
     def all(self) -> list[VectorStore]:
-        """Every server."""
-        return list(self._servers.values())
+        """Every store."""
+        return list(self._stores.values())
 
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
         with self._of(name) as store:
             return store.create_collection(name, metadata)
 
     def delete_collection(self, name: str) -> None:
-        if server_of(name) not in self._servers:
+        if store_of(name) not in self._stores:
             log.warning("collection_left", collection=name)
             return
         with self._of(name) as store:
             store.delete_collection(name)
 
     def collection_exists(self, ref: CollectionRef) -> bool:
-        if server_of(ref.name) not in self._servers:
+        if store_of(ref.name) not in self._stores:
             return False
         with self._of(ref.name) as store:
             return store.collection_exists(ref)
 
     def list_collections(self) -> list[StoredCollection]:
-        return [collection for name in self._servers for collection in self.list_collections_of(name)]
+        return [collection for name in self._stores for collection in self.list_collections_of(name)]
 
-    def list_collections_of(self, server: str) -> list[StoredCollection]:
-        """Every collection of one server."""
-        with self._on(server) as store:
+    def list_collections_of(self, name: VectorStoreName) -> list[StoredCollection]:
+        """Every collection of one store."""
+        with self._on(name) as store:
             return store.list_collections()
 
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
@@ -135,43 +137,43 @@ class VectorStores:
             store.check_writes()
 
     def close(self) -> None:
-        """Close the connections of all servers; a later call opens new ones."""
+        """Close the connections of all stores; a later call opens new ones."""
         for guarded in self._guarded.values():
             guarded.close()
-        for store in self._servers.values():
+        for store in self._stores.values():
             # The protocol has no close(): the domain never calls it.
             if close := getattr(store, "close", None):
                 close()
 
     @contextmanager
     def _of(self, name: str) -> Iterator[VectorStore]:
-        """The server that has the collection of this name, for one call."""
-        with self._on(server_of(name)) as store:
+        """The store that has the collection of this name, for one call."""
+        with self._on(store_of(name)) as store:
             yield store
 
     @contextmanager
-    def _on(self, server: str) -> Iterator[VectorStore]:
-        self.server(server)
-        with self._guarded[server].call() as guarded:
+    def _on(self, name: VectorStoreName) -> Iterator[VectorStore]:
+        self.store(name)
+        with self._guarded[name].call() as guarded:
             yield guarded
 
 
-def server_named(vectors: VectorStore, name: str) -> VectorStore:
-    """One server of several, or the only store."""
-    return vectors.server(name) if isinstance(vectors, VectorStores) else vectors
+def store_named(vectors: VectorStore, name: VectorStoreName) -> VectorStore:
+    """One store of several, or the only one."""
+    return vectors.store(name) if isinstance(vectors, VectorStores) else vectors
 
 
-def require_server(vectors: VectorStore, collection: str) -> None:
-    """Raises VectorStoreUnavailable if the server of this collection is known not to answer."""
+def require_store(vectors: VectorStore, collection: str) -> None:
+    """Raises VectorStoreUnavailable if the store of this collection is known not to answer."""
     if isinstance(vectors, VectorStores):
         vectors.require(collection)
 
 
-def server_names(vectors: VectorStore) -> tuple[str, ...]:
-    """The names of all servers; the only store of a process without several is the unnamed one."""
-    return vectors.names if isinstance(vectors, VectorStores) else (UNNAMED,)
+def store_names(vectors: VectorStore) -> tuple[VectorStoreName, ...]:
+    """The names of all stores; the only one, a test's, counts as Chroma."""
+    return vectors.names if isinstance(vectors, VectorStores) else ("chroma",)
 
 
-def list_collections_of(vectors: VectorStore, server: str) -> list[StoredCollection]:
-    """Every collection of one server, also those of others."""
-    return vectors.list_collections_of(server) if isinstance(vectors, VectorStores) else vectors.list_collections()
+def list_collections_of(vectors: VectorStore, name: VectorStoreName) -> list[StoredCollection]:
+    """Every collection of one store, also those of other databases."""
+    return vectors.list_collections_of(name) if isinstance(vectors, VectorStores) else vectors.list_collections()

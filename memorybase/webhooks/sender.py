@@ -18,7 +18,6 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.services import Services
-from memorybase.settings import Settings
 from memorybase.telemetry import describe_error, get_logger
 from memorybase.webhooks import queries, requests, signatures
 from memorybase.webhooks.events import EventType
@@ -32,9 +31,13 @@ MAX_REQUESTS = 32  # at once, per process
 # A receiver that stalls holds this many of them, and no more, for as long as a request may take.
 MAX_OF_ENDPOINT = 4
 LEASE_MARGIN = timedelta(seconds=15)  # a claim outlasts its request by this, more than a record waits for SQLite
+TIMEOUT_SECONDS = 15.0  # of one attempt
+ATTEMPTS = 6  # then the delivery is dead
+BACKOFF_SECONDS = 60.0  # after the first failed attempt
 BACKOFF_FACTOR = 5.0
+DISABLE_AFTER = timedelta(days=3)  # of failures, when a delivery dies
 MAX_RETRY_AFTER_SECONDS = 86_400.0  # a receiver may ask for no longer pause
-MAX_PAUSE_SECONDS = 30 * 86_400.0  # with twenty attempts the backoff would reach centuries
+MAX_PAUSE_SECONDS = 30 * 86_400.0  # whatever the backoff
 
 Post = Callable[[DueEndpoint, ClaimedDelivery, datetime], Attempt]
 
@@ -90,7 +93,7 @@ class Sender:
             return min(MAX_OF_ENDPOINT - self._busy[endpoint_id], MAX_REQUESTS - self._busy.total())
 
     def _start(self, endpoint: DueEndpoint, limit: int) -> int:
-        lease = timedelta(seconds=self._services.settings.webhook_timeout_seconds) + LEASE_MARGIN
+        lease = timedelta(seconds=TIMEOUT_SECONDS) + LEASE_MARGIN
         # A power cut may undo a claim: the delivery is then sent again, as after a kill.
         with self._services.database.transaction(durable=False) as db:
             now = clock.now(db)
@@ -124,7 +127,7 @@ class Sender:
         headers = signatures.headers(secrets, str(delivery.event_id), int(time.time()), delivery.body)
         return requests.post(
             endpoint.url, delivery.body, headers, allowed=settings.webhook_networks,
-            seconds=settings.webhook_timeout_seconds,
+            seconds=TIMEOUT_SECONDS,
         )  # fmt: skip
 
 
@@ -134,27 +137,27 @@ def send_due(services: Services) -> int:
     sent = 0
     while started := sender.start_due():
         sent += started
-        sender.wait(services.settings.webhook_timeout_seconds + LEASE_MARGIN.total_seconds())
+        sender.wait(TIMEOUT_SECONDS + LEASE_MARGIN.total_seconds())
     return sent
 
 
 def record(services: Services, endpoint: DueEndpoint, delivery: ClaimedDelivery, attempt: Attempt) -> None:
     """Write the result of an attempt, unless the claim is lost: then whoever has it writes the result."""
-    settings, attempts = services.settings, delivery.attempts + 1
+    attempts = delivery.attempts + 1
     with services.database.transaction(durable=False) as db:
         now = clock.now(db)
         # A person waits for the result of a test, and reads it: it is sent once, and its failure disables nothing.
         is_test = delivery.event_type == EventType.WEBHOOK_TEST
-        is_last = is_test or attempt.is_gone or attempts >= settings.webhook_attempts
+        is_last = is_test or attempt.is_gone or attempts >= ATTEMPTS
         is_dead = is_last and not attempt.delivered
         is_noted = attempt.delivered or not is_test
-        disabled = _note_health(db, settings, endpoint, attempt, now, is_dead=is_dead) if is_noted else None
+        disabled = _note_health(db, endpoint, attempt, now, is_dead=is_dead) if is_noted else None
         values = {"attempts": attempts, "last_attempt_at": now, "last_status": attempt.status,
                   "last_error": attempt.error}  # fmt: skip
         if attempt.delivered or is_dead:
             values |= {"state": "delivered" if attempt.delivered else "dead", "finished_at": now}
         else:
-            values["available_at"] = now + timedelta(seconds=retry_seconds(settings, attempts, attempt.retry_after))
+            values["available_at"] = now + timedelta(seconds=retry_seconds(attempts, attempt.retry_after))
         held = queries.update_claimed(db, delivery, **values)
     log.info("webhook_sent", delivery_id=str(delivery.id), webhook_id=str(endpoint.id), event_type=delivery.event_type,
              attempt=attempts, status=attempt.status, error=attempt.error, recorded=held)  # fmt: skip
@@ -163,7 +166,7 @@ def record(services: Services, endpoint: DueEndpoint, delivery: ClaimedDelivery,
 
 
 def _note_health(
-    db: OrmSession, settings: Settings, endpoint: DueEndpoint, attempt: Attempt, now: datetime, *, is_dead: bool
+    db: OrmSession, endpoint: DueEndpoint, attempt: Attempt, now: datetime, *, is_dead: bool
 ) -> str | None:
     """Keep since when the endpoint fails, and disable it if it is gone or has failed for days; the reason then.
 
@@ -177,20 +180,19 @@ def _note_health(
         queries.mark_failing(db, endpoint.id, now)
     if attempt.is_gone:
         return "gone" if queries.disable(db, endpoint.id, now, "gone") else None
-    if is_dead and settings.webhook_disable_days:
-        since = now - timedelta(days=settings.webhook_disable_days)
-        return "failing" if queries.disable(db, endpoint.id, now, "failing", failing_before=since) else None
+    if is_dead and queries.disable(db, endpoint.id, now, "failing", failing_before=now - DISABLE_AFTER):
+        return "failing"
     return None
 
 
-def longest_pause(settings: Settings) -> timedelta:
+def longest_pause() -> timedelta:
     """Until the next attempt at a delivery."""
-    backoff = 1.2 * settings.webhook_backoff_seconds * BACKOFF_FACTOR ** (settings.webhook_attempts - 1)
+    backoff = 1.2 * BACKOFF_SECONDS * BACKOFF_FACTOR ** (ATTEMPTS - 1)
     return timedelta(seconds=min(max(backoff, MAX_RETRY_AFTER_SECONDS), MAX_PAUSE_SECONDS))
 
 
-def retry_seconds(settings: Settings, attempts: int, retry_after: float | None) -> float:
+def retry_seconds(attempts: int, retry_after: float | None) -> float:
     """The pause after so many failed attempts: exponential with jitter, and no shorter than the receiver asked for."""
     spread = random.uniform(0.8, 1.2)  # noqa: S311 - jitter, no secret
-    planned = settings.webhook_backoff_seconds * BACKOFF_FACTOR ** (attempts - 1) * spread
+    planned = BACKOFF_SECONDS * BACKOFF_FACTOR ** (attempts - 1) * spread
     return min(max(planned, min(retry_after or 0.0, MAX_RETRY_AFTER_SECONDS)), MAX_PAUSE_SECONDS)

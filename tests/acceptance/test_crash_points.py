@@ -9,6 +9,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
+from harness.constants import SWEEP
 from harness.gates import Change
 from harness.pieces import PATIENCE, Topology, topology
 
@@ -34,7 +35,7 @@ def stack(
 ) -> Iterator[Topology]:
     with topology(
         tmp_path_factory.mktemp("data"), redis=RedisServer(tmp_path_factory.mktemp("own-redis")), chroma=chroma_server,
-        postgres=postgres_server, sweep_seconds=0.5,
+        postgres=postgres_server, values={SWEEP: 0.5},
     ) as built:  # fmt: skip
         built.start(built.api, built.sweeper, built.worker)
         yield built

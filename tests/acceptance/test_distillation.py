@@ -42,8 +42,8 @@ def distilling(folder: Path, model: Model, *, timeout: int) -> Iterator[tuple[Em
     stack.changes = {
         "MEMORYBASE_DISTILLER": "openai",
         "MEMORYBASE_SUMMARIZER_URL": model.url,
-        "MEMORYBASE_SUMMARIZER_TIMEOUT_SECONDS": str(timeout),
     }
+    stack.values = {"memorybase.conversation.summarizers.chat_completions.TIMEOUT_SECONDS": timeout}
     try:
         stack.start()
         headers = {"X-API-Key": KEY}

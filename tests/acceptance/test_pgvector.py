@@ -99,7 +99,7 @@ def test_a_stack_moves_from_chroma_to_pgvector(tmp_path: Path, postgres_server: 
     """As docs/howto/use-pgvector.md says."""
     moving = EmbeddedStack(tmp_path)
     moving.changes = {"MEMORYBASE_DATABASE_URL": postgres_server.url(postgres_server.create_database())}
-    moving.changes["MEMORYBASE_RETIRE_SECONDS"] = "0"
+    moving.values = {"memorybase.memory_bases.deletion.RETIRE_SECONDS": 0}
     try:
         moving.start()
         with calling(moving) as client:

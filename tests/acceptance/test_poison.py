@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from harness import ChromaServer, RedisServer, wait_until
+from harness.constants import SWEEP
 from harness.pieces import KEY, PATIENCE, Topology, topology
 from harness.stack import run_memorybase
 from harness.worker import WorkerServer, sabotaged
@@ -43,7 +44,8 @@ HARMLESS = [f"note number {n} is about the harbour" for n in range(5)]
 @pytest.fixture
 def stack(tmp_path: Path, redis_server: RedisServer, chroma_server: ChromaServer) -> Iterator[Topology]:
     stores: Any = {"redis": redis_server, "chroma": chroma_server}
-    with topology(tmp_path, **stores, sweep_seconds=0.3, max_lost_workers=2) as built:
+    values = {SWEEP: 0.3, "memorybase.ingestion.lost_worker.MAX_LOST_WORKERS": 2}
+    with topology(tmp_path, **stores, values=values) as built:
         built.start(built.api, built.sweeper)
         yield built
 

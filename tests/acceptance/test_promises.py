@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from harness import ChromaServer, RedisServer, wait_until
+from harness.constants import SWEEP
 from harness.pieces import PATIENCE, Topology, sqlite_writer_blocked, topology
 
 pytestmark = pytest.mark.timeout(300)  # a whole stack of processes starts, on whatever machine
@@ -24,9 +25,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
     with topology(
         tmp_path_factory.mktemp("data"),
         redis=RedisServer(tmp_path_factory.mktemp("redis")), chroma=ChromaServer(tmp_path_factory.mktemp("chroma")),
-        sweep_seconds=0.5, backoff_max_seconds=2.0,
         # Longer than any pause of a busy machine. What a killed worker held is taken over without waiting for it.
-        lease_seconds=300.0, lock_seconds=200.0, chroma_timeout_seconds=60.0, redis_timeout_seconds=30.0,
+        lease_seconds=300.0,
+        values={
+            "memorybase.settings.Settings.chroma_timeout_seconds": 60.0,
+            "memorybase.settings.Settings.redis_timeout_seconds": 30.0,
+            SWEEP: 0.5,
+            "memorybase.settings.Settings.backoff_max_seconds": 2.0,
+        },
     ) as built:  # fmt: skip
         built.start(built.api, built.sweeper)
         yield built

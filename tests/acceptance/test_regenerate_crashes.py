@@ -15,6 +15,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
+from harness.constants import SWEEP
 from harness.gates import Change
 from harness.pieces import PATIENCE, Topology, topology
 
@@ -94,7 +95,11 @@ def stack(
 ) -> Iterator[Topology]:
     with topology(
         tmp_path_factory.mktemp("data"), redis=RedisServer(tmp_path_factory.mktemp("own-redis")), chroma=chroma_server,
-        postgres=postgres_server, sweep_seconds=0.3, retire_seconds=2.0, job_max_messages=JOB_MESSAGES,
+        postgres=postgres_server,
+        values={
+            SWEEP: 0.3, "memorybase.memory_bases.deletion.RETIRE_SECONDS": 2.0,
+            "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": JOB_MESSAGES,
+        },
     ) as built:  # fmt: skip
         built.start(built.api, built.sweeper, built.worker)
         yield built

@@ -16,6 +16,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, Server, wait_until
+from harness.constants import LOCK, SWEEP
 from harness.gates import Change
 from harness.pieces import KEY, PATIENCE, SweeperServer, Topology, topology
 from harness.worker import WorkerServer, sabotaged
@@ -91,8 +92,11 @@ def stack(
 ) -> Iterator[Topology]:
     with topology(
         tmp_path_factory.mktemp("data"), redis=redis_server, chroma=chroma_server, postgres=postgres_server,
-        sweep_seconds=0.5, lock_seconds=4.0, lease_seconds=LEASE_SECONDS, embedding_threads=1,
-        chroma_timeout_seconds=60.0, redis_timeout_seconds=3.0,  # a busy machine is no outage
+        lease_seconds=LEASE_SECONDS, embedding_threads=1,
+        values={
+            SWEEP: 0.5, LOCK: 4.0,
+            "memorybase.settings.Settings.chroma_timeout_seconds": 60.0,  # a busy machine is no outage
+        },
     ) as built:  # fmt: skip
         built.start(built.api, built.sweeper)
         yield built

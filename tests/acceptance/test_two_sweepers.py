@@ -14,6 +14,7 @@ import pytest
 import redis
 import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
+from harness.constants import SWEEP
 from harness.gates import Change
 from harness.pieces import PATIENCE, SweeperServer, Topology, topology
 
@@ -33,7 +34,7 @@ def stack(
     tmp_path: Path, redis_server: RedisServer, chroma_server: ChromaServer, postgres_server: PostgresServer
 ) -> Iterator[Topology]:
     stores: Any = {"redis": redis_server, "chroma": chroma_server, "postgres": postgres_server}
-    with topology(tmp_path, **stores, sweep_seconds=0.3, log_format="json") as built:
+    with topology(tmp_path, **stores, log_format="json", values={SWEEP: 0.3}) as built:
         yield built
 
 

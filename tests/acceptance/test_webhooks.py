@@ -30,9 +30,8 @@ def stack(tmp_path: Path) -> Iterator[EmbeddedStack]:
     stack = EmbeddedStack(tmp_path)
     stack.changes = {
         "MEMORYBASE_WEBHOOK_ALLOWED_NETWORKS": '["127.0.0.0/8"]',
-        "MEMORYBASE_WEBHOOK_TIMEOUT_SECONDS": "2",
-        "MEMORYBASE_WEBHOOK_BACKOFF_SECONDS": "0.2",
     }
+    stack.values = {"memorybase.webhooks.sender.TIMEOUT_SECONDS": 2, "memorybase.webhooks.sender.BACKOFF_SECONDS": 0.2}
     try:
         stack.start()
         yield stack

@@ -18,6 +18,7 @@ import psutil
 import pytest
 import redis
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
+from harness.constants import LOCK
 from harness.pieces import PATIENCE, Topology, topology
 
 from memorybase.conversation.session_memory import summaries
@@ -50,7 +51,7 @@ def furnish(tmp_path: Path) -> Iterator[Callable[..., Furnished]]:
 
 @pytest.fixture
 def furnished(furnish: Callable[..., Furnished], own_redis: RedisServer, chroma_server: ChromaServer) -> Furnished:
-    return furnish(redis=own_redis, chroma=chroma_server, enqueue_pause_seconds=0)
+    return furnish(redis=own_redis, chroma=chroma_server, values={"worker.queue.PAUSE_SECONDS": 0})
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ def test_a_killed_workers_job_is_taken_over_long_before_its_lease_ends(
     own_redis: RedisServer, own_chroma: ChromaServer, furnish: Callable[..., Furnished]
 ) -> None:
     lease_seconds = 500.0
-    stack, base = furnish(redis=own_redis, chroma=own_chroma, lock_seconds=4, lease_seconds=lease_seconds)
+    stack, base = furnish(redis=own_redis, chroma=own_chroma, lease_seconds=lease_seconds, values={LOCK: 4})
     worker = stack.start_worker()
     stack.chroma.freeze()  # the job stops in the middle
     stack.world.say("s", *SAID)

@@ -15,7 +15,7 @@ from memorybase.errors import VectorRejected, VectorStoreUnavailable
 from memorybase.settings import Settings
 from memorybase.vectors import collection_names
 from memorybase.vectors.store import CollectionRef, MetadataValue, VectorRecord
-from memorybase.vectors.stores import VectorStores, server_named
+from memorybase.vectors.stores import VectorStores, store_named
 
 pytestmark = pytest.mark.slow
 
@@ -106,10 +106,10 @@ def test_a_record_that_no_request_may_hold_is_refused_before_it_is_sent(
 
 
 def test_checks_work_in_the_tenant(store: VectorStores) -> None:
-    server = server_named(store, "chroma")
-    server.ping()
-    server.check_writes()
-    server.ping()
+    chroma = store_named(store, "chroma")
+    chroma.ping()
+    chroma.check_writes()
+    chroma.ping()
 
 
 @pytest.mark.parametrize("changes", [{"chroma_token": "other"}, {"chroma_token_header": "authorization"}])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, serving_embeddings
 
 from memorybase.embedding import Embedder, Embedders, registry
@@ -14,7 +15,6 @@ from memorybase.embedding.chunking import chunker_for
 from memorybase.embedding.compatibility import check_searchable, check_writable
 from memorybase.errors import ModelUnavailable, TextRejected
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder
 
 PREFIXES = {"query": "query: ", "passage": "passage: "}
 KINDS = (

@@ -13,12 +13,12 @@ from uuid import UUID, uuid4
 import pytest
 import redis
 from harness import wait_until
+from harness.doubles import InMemoryLocks
 from harness.rows import each_row
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from memorybase.locks import RedisSessionLocks, SessionLocks, lock_key
-from memorybase.testing import InMemoryLocks
 
 LONG = 600.0
 

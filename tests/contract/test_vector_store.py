@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from harness import chroma_cloud, wait_until
 from harness.chroma_cloud import TOKEN
+from harness.doubles import InMemoryVectors
 from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
-from memorybase.testing import InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chroma_limits import CLOUD
 from memorybase.vectors.pgvector import PgVectorStore

@@ -16,10 +16,12 @@ import httpx
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from api import admission, bodies
 from api.app import create_app
 from api.auditing import Recent
 from api.limits import Gate
 from harness.distiller import Model, plain
+from harness.doubles import FakeEmbedders, InMemoryQueue, InMemoryVectors
 from harness.world import World, empty_world
 from memorybase.auth import api_keys
 from memorybase.facts.distill import Outcome, distil_next
@@ -27,14 +29,11 @@ from memorybase.memory_map import job as map_job
 from memorybase.operations import exposition
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryQueue, InMemoryVectors
 
 Json = dict[str, Any]
 
 # Settings that an application takes when it is made; the others it reads at each call.
-BUILT_IN = ("max_body_bytes", "max_body_bytes_in_flight", "body_timeout_seconds", "trusted_proxies", "cors_origins",
-            "proxy_user_header", "capture_threads", "change_threads", "read_threads", "search_threads",
-            "admission_seconds", "max_waits")  # fmt: skip
+BUILT_IN = ("max_body_bytes", "trusted_proxies", "cors_origins", "proxy_user_header")
 
 
 @dataclass
@@ -152,7 +151,6 @@ def _bounded() -> Settings:
     return Settings(
         embedding_model="fake", allowed_embedding_models=["other", "away"],
         api_key="the-key-from-the-settings", max_body_bytes=200_000,
-        max_messages_per_run=50, max_message_bytes=50_000, max_threshold=1_000, drain_seconds=0.2,
         distiller="openai", web_deadline_factor=40,
     )  # fmt: skip
 
@@ -177,7 +175,8 @@ _idle: defaultdict[tuple[str, ...], list[FastAPI]] = defaultdict(list)  # by wha
 def _app_over(services: Services, monotonic: Callable[[], float]) -> Iterator[FastAPI]:
     """An application over these services. FastAPI prepares a route when it is first called, 30 ms each, so one that no
     test uses any more serves the next."""
-    idle = _idle[tuple(repr(getattr(services.settings, name)) for name in BUILT_IN)]
+    constants = admission.SEARCHES, admission.WAIT_SECONDS, admission.MAX_WAITS, bodies.BODY_SECONDS
+    idle = _idle[(*map(repr, constants), *(repr(getattr(services.settings, name)) for name in BUILT_IN))]
     app = idle.pop() if idle else create_app(services)
     app.state.services, app.state.settings, app.state.ending = services, services.settings, False
     app.state.gate = Gate(services.settings, clock=monotonic)

@@ -26,6 +26,7 @@ import httpx
 from api.limits import Gate
 from harness import hooks
 from harness.api import Api, Json, open_api
+from harness.constants import constants
 from harness.contract import CONTRACT
 from harness.failing_calls import UNKNOWN_ID, changed, failing
 from memorybase.audit import chain
@@ -417,8 +418,9 @@ class Recorder:
         body = None if method == "GET" else {}
         state, services = self.api.client.app.state, self.api.services  # type: ignore[attr-defined]
         answers = [self.api.client.request(method, path, json=body)]
-        limited = services.settings.model_copy(update={"rate_limit_per_second": 200, "rate_limit_burst": 1})
-        state.gate = Gate(limited, clock=lambda: 0.0)
+        limited = services.settings.model_copy(update={"rate_limit_per_second": 200})
+        with constants({"api.limits.BURST_SECONDS": 0}):
+            state.gate = Gate(limited, clock=lambda: 0.0)
         self._call(operation, {}, body, (200, 422))
         answers.append(self._call(operation, {}, body, 429))
         state.gate = Gate(services.settings)
@@ -514,7 +516,7 @@ OPERATIONS = dict(operations())
 def recorder(folder: Path) -> Iterator[Recorder]:
     """A recorder with an API of its own in this folder."""
     settings = Settings(
-        data_dir=folder, embedding_model="fake", api_key="the-key-from-the-settings", drain_seconds=0,
+        data_dir=folder, embedding_model="fake", api_key="the-key-from-the-settings",
         rate_limit_per_second=0, distiller="openai",
     )  # fmt: skip
     with open_api(settings) as api:

@@ -62,7 +62,7 @@ def chat(world: World, text: str, chat_id: str = "chat", end_user_id: str | None
 def execute(world: World, session_id: str, run_id: UUID, text: str) -> UUID:
     context = [{"role": "user", "content": text}]
     raw = {"node_id": "llm", "index": 0, "status": "succeeded", "outputs": {"text": text, "context": context}}
-    new = node_executions.new_execution(world.services, world.user_id, raw)
+    new = node_executions.new_execution(world.user_id, raw)
     stored, _ = node_executions.put_execution(world.services, world.user_id, world.flow_id, session_id, run_id, new)
     return stored.id
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from harness.doubles import Faults
 from memorybase.errors import MemorybaseError, VectorStoreUnavailable
-from memorybase.testing import Faults
 from memorybase.vectors import pgvector_layout as layout
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.pgvector_values import decode

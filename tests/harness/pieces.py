@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from redis import Redis
 
 from harness.chroma import ChromaServer
+from harness.constants import constants
 from harness.gates import Change, Gate, gate
 from harness.model import MODEL_DIR
 from harness.postgres import PostgresServer
@@ -228,11 +229,14 @@ def topology(
     redis: RedisServer | None = None,
     chroma: ChromaServer | None = None,
     postgres: PostgresServer | None = None,
+    values: Mapping[str, float] | None = None,
     **settings: Any,
 ) -> Iterator[Topology]:
     """No process of it runs yet. The data are on SQLite in the folder, or in a new database of `postgres`. A Redis or
-    Chroma that does not answer is its own: it is started, and stopped in the end. Redis is emptied."""
+    Chroma that does not answer is its own: it is started, and stopped in the end. Redis is emptied. `values`: of
+    constants, by their paths."""
     with ExitStack() as cleanup:
+        cleanup.enter_context(constants(values or {}))
         for server in (redis, chroma):
             if server and not server.answers():
                 cleanup.callback(server.close)

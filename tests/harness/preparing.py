@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from harness.doubles import FakeEmbedder
 from memorybase.embedding import registry
-from memorybase.testing import FakeEmbedder
 
 
 class Gate:

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import psutil
 
+from harness.constants import with_constants
 from harness.model import MODEL_DIR
 from harness.process import PortServer
 from harness.waiting import wait_until
@@ -35,6 +36,7 @@ class EmbeddedStack(PortServer):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
         self.changes: dict[str, str] = {}  # of its environment
+        self.values: dict[str, float] = {}  # of constants, by their paths
 
     @property
     def url(self) -> str:
@@ -48,7 +50,7 @@ class EmbeddedStack(PortServer):
         return memorybase("up", "--port", str(self.port), "--data-dir", str(self.data))
 
     def environment(self) -> dict[str, str]:
-        return environment() | {"MEMORYBASE_API_KEY": KEY} | self.changes
+        return with_constants(environment() | {"MEMORYBASE_API_KEY": KEY} | self.changes, self.values)
 
     def start(self) -> None:
         self._said_before = self._said_ready()

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from harness.constants import AT_START
 from harness.process import Server
 from memorybase import errors
 from memorybase.database.engine import Database
@@ -19,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def sabotaged(settings: Settings, folder: Path, code: str) -> WorkerServer:
     """A worker whose process runs this code when it starts."""
     folder.mkdir()
-    # Python runs it where its folder is on PYTHONPATH.
-    (folder / "sitecustomize.py").write_text(code)
+    # Python runs it where its folder is on PYTHONPATH, and no other file of this name.
+    (folder / "sitecustomize.py").write_text((AT_START / "sitecustomize.py").read_text() + code)
     return WorkerServer(settings, changes={"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"})
 
 

@@ -12,14 +12,15 @@ from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 
+from harness.doubles import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from harness.tables import LentDatabase, give_back, lend
-from memorybase import ids
+from memorybase import deadlines, ids
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion import flush as flushing
 from memorybase.ingestion import worker
 from memorybase.ingestion.capture import CaptureRequest, CaptureResult
-from memorybase.memory_bases import manage
+from memorybase.memory_bases import deletion, manage
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.messages import NewMessage, normalise
 from memorybase.models import (
@@ -46,11 +47,15 @@ from memorybase.queries import token_vectors
 from memorybase.services import JobMessage, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
-from memorybase.testing import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
 
 WORKER = "test-worker"
+
+# No test waits for a deletion, and no pause of a busy machine reaches the next attempt of a job: tests pass this time
+# by what is stored.
+deletion.DRAIN_SECONDS = 0.0
+deadlines.BACKOFF_SECONDS = 60.0
 
 
 @dataclass
@@ -249,10 +254,7 @@ class World:
 def _quick(**settings: Any) -> Settings:
     # Settings look every field up in the environment twice, which takes longer than all else of a test's set-up.
     quick: dict[str, Any] = {
-        "drain_seconds": 0.0,
         "lease_seconds": 60.0,
-        # Tests pass this time by what is stored, and no pause of a busy machine reaches it.
-        "backoff_seconds": 60.0,
         "idle_after": 600,
         "allowed_embedding_models": ["other"],
     }

@@ -10,11 +10,14 @@ from harness import PostgresServer
 from harness.api import Api, open_api, settings_in
 from harness.world import World, build_world
 
+from memorybase import messages
 from memorybase.settings import Settings
 
 
 @pytest.fixture
-def api_settings(tmp_path: Path) -> Settings:
+def api_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setattr(messages, "MAX_MESSAGES", 50)
+    monkeypatch.setattr(messages, "MAX_MESSAGE_BYTES", 50_000)
     return settings_in(tmp_path)
 
 

@@ -15,7 +15,7 @@ def _closed_sockets() -> Iterator[None]:
 
     def check(self: socket.socket) -> None:
         if self.family != socket.AF_UNIX:
-            raise AssertionError("a unit test opened a connection; take a double of memorybase.testing")
+            raise AssertionError("a unit test opened a connection; take a double of harness.doubles")
 
     def guarded_connect(self: socket.socket, address: Any) -> None:
         check(self)

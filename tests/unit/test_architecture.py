@@ -23,6 +23,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase",
         "memorybase.embedding_settings",
         "memorybase.caveats",
+        "memorybase.deadlines",
         "memorybase.distiller_settings",
         "memorybase.errors",
         "memorybase.ids",
@@ -69,7 +70,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.importers",
         "memorybase.operations",
     },
-    "wiring": {"memorybase.testing", "memorybase.wiring"},
+    "wiring": {"memorybase.wiring"},
     "edges": {
         "api",
         "memorybase.__main__",

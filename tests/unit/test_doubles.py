@@ -9,6 +9,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from harness.chaos.invariants import OF_A_BASE
+from harness.doubles import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,6 @@ from memorybase.errors import (
 )
 from memorybase.models import Base
 from memorybase.services import JobMessage
-from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 

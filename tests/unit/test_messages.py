@@ -11,6 +11,7 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorybase import messages
 from memorybase.errors import InvalidRequest
 from memorybase.ids import CallerId
 from memorybase.messages import (
@@ -192,21 +193,28 @@ class TestWhatCannotBeStored:
         assert refused(content="x").field == "messages[3].role"
 
 
+@pytest.fixture
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "MAX_MESSAGES", 3)
+    monkeypatch.setattr(messages, "MAX_MESSAGE_BYTES", 100)
+
+
+@pytest.mark.usefixtures("_small")
 class TestBounds:
     def test_too_many_messages(self) -> None:
         with pytest.raises(InvalidRequest) as caught:
-            normalise_all([{}] * 4, user_id=USER, max_messages=3, max_message_bytes=100)
+            normalise_all([{}] * 4, user_id=USER)
         assert (caught.value.field, caught.value.value, caught.value.limit) == ("messages", 4, 3)
 
     def test_a_message_too_large_is_named(self) -> None:
         raw = [{"role": "user", "content": "x"}, {"role": "user", "content": "x" * 200}]
         with pytest.raises(InvalidRequest) as caught:
-            normalise_all(raw, user_id=USER, max_messages=3, max_message_bytes=100)
+            normalise_all(raw, user_id=USER)
         assert (caught.value.field, caught.value.limit) == ("messages[1]", 100)
 
     def test_a_message_is_an_object(self) -> None:
         with pytest.raises(InvalidRequest) as caught:
-            normalise_all(["x"], user_id=USER, max_messages=3, max_message_bytes=100)
+            normalise_all(["x"], user_id=USER)
         assert caught.value.field == "messages[0]"
 
 
@@ -247,9 +255,10 @@ class TestTextAndFingerprint:
         assert len(prints) == len(set(storable))
 
 
+@pytest.mark.usefixtures("_small")
 class TestChanges:
     def test_what_may_be_changed(self) -> None:
-        changes = normalise_changes({"content": ["a"], "files": [], "metadata": {"k": 1}}, max_message_bytes=100)
+        changes = normalise_changes({"content": ["a"], "files": [], "metadata": {"k": 1}})
         assert changes == {"content": [{"type": "text", "text": "a"}], "files": [], "metadata": {"k": 1}}
 
     @each_row(
@@ -266,5 +275,5 @@ class TestChanges:
     )
     def test_the_rest_is_refused_by_name(self, field: str, value: Any) -> None:
         with pytest.raises(InvalidRequest) as caught:
-            normalise_changes({field: value}, max_message_bytes=100)
+            normalise_changes({field: value})
         assert caught.value.field == field

@@ -29,15 +29,6 @@ OTHER = "postgresql://memorybase@other/vectors"
             {"vector_store": "pgvector", "pgvector_url": OTHER, "chroma_url": "http://c"},
             ("pgvector", "chroma"), "http://c", OTHER,
         ),
-        ({"chroma_urls": {"east": "http://e"}}, ("chroma-east",), "", ""),
-        (
-            {"chroma_url": "http://c", "chroma_urls": {"east": "http://e", "west": "http://w"}},
-            ("chroma", "chroma-east", "chroma-west"), "http://c", "",
-        ),
-        (
-            {"vector_store": "pgvector", "pgvector_url": OTHER, "chroma_urls": {"east": "http://e"}},
-            ("pgvector", "chroma-east"), "", OTHER,
-        ),
     ],
 )  # fmt: skip
 def test_which_vector_stores_are_used_and_where(
@@ -45,7 +36,7 @@ def test_which_vector_stores_are_used_and_where(
 ) -> None:
     settings = Settings(**given)
 
-    assert settings.vector_servers == stores
+    assert settings.vector_stores_in_use == stores
     assert (settings.resolved_chroma_url, settings.resolved_pgvector_url) == (chroma, pgvector)
     assert health.part_names(settings) == ("database", "redis", *stores, "worker", "sweeper")
 
@@ -55,11 +46,9 @@ def test_which_vector_stores_are_used_and_where(
     [
         ({"vector_store": "pgvector"}, "vector_store=pgvector needs pgvector_url"),
         ({"pgvector_url": "sqlite:///vectors.db"}, "pgvector_url must start with postgresql"),
-        ({"chroma_urls": {"East": "http://e"}}, r"1 to 24 of a-z, 0-9 and - in between \(got 'East'\)"),
-        ({"chroma_urls": {"e" * 25: "http://e"}}, "1 to 24 of a-z"),
-        ({"chroma_urls": {"east": "e:8000"}}, "the URL of east in chroma_urls must start with http://"),
-        ({"chroma_closed": ["east"]}, r"chroma_closed must name servers: chroma \(got 'east'\)"),
-        ({"chroma_closed": ["chroma"]}, "chroma_closed must leave a server for new collections"),
+        ({"chroma_url": "chroma:8000"}, r"chroma_url must be one http or https URL.* \(got 'chroma:8000'\)"),
+        ({"chroma_url": "http://a:8000,http://b:8000"}, "take pgvector, Chroma Cloud or Chroma's distributed form"),
+        ({"chroma_url": '["http://a:8000", "http://b:8000"]'}, "chroma_url must be one http or https URL"),
     ],
 )
 def test_a_setting_that_cannot_be_meant_is_refused(given: dict[str, Any], message: str) -> None:
@@ -73,14 +62,18 @@ def test_what_clients_read_in_the_same_terminal_is_not_refused(monkeypatch: pyte
     Settings()
 
 
+def test_further_chroma_servers_are_refused_with_what_to_take_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORYBASE_CHROMA_URLS", '{"east": "http://east:8000"}')
+    with pytest.raises(ValidationError, match=r"MEMORYBASE_CHROMA_URLS is not a setting: .* take pgvector"):
+        Settings()
+
+
 def test_a_child_process_uses_the_same_stores(monkeypatch: pytest.MonkeyPatch) -> None:
-    urls = {"east": "http://e"}
-    settings = Settings(vector_store="pgvector", database_url=POSTGRES, chroma_urls=urls, chroma_closed=["chroma-east"])
+    settings = Settings(vector_store="pgvector", database_url=POSTGRES, chroma_url="http://c")
     for name, value in settings.child_environment().items():
         monkeypatch.setenv(name, value)
 
-    assert Settings().vector_servers == ("pgvector", "chroma-east")
-    assert (Settings().chroma_urls, Settings().chroma_closed) == (urls, ["chroma-east"])
+    assert Settings().vector_stores_in_use == ("pgvector", "chroma")
 
 
 @each_row("name", ["database_url", "database_direct_url", "pgvector_url"])

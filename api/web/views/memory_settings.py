@@ -12,6 +12,7 @@ from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.memory_bases import manage
+from memorybase.memory_bases.manage import MAX_THRESHOLD
 from memorybase.models import Priority
 from memorybase.queries.retention import MAX_RETAIN_DAYS
 from memorybase.read_models import memory_bases
@@ -40,7 +41,7 @@ async def _page(
     found = await visit.read(weights.get_weights, memory.id)
     return await memory_page(
         visit, "memory_settings.html", memory, "settings", weights=found, given=given, error=error,
-        counted=counted, most=visit.services.settings.max_threshold, longest=MAX_RETAIN_DAYS, priorities=PRIORITIES,
+        counted=counted, most=MAX_THRESHOLD, longest=MAX_RETAIN_DAYS, priorities=PRIORITIES,
     )  # fmt: skip
 
 

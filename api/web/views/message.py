@@ -51,8 +51,7 @@ async def edit(
     here = address("/message", id=message, back=inside(back))
     if content == found.content:
         return visit.done(here, "Nothing changed.")
-    limit = visit.services.settings.max_message_bytes
-    changes = messages.normalise_changes({"content": content}, max_message_bytes=limit)
+    changes = messages.normalise_changes({"content": content})
     attribution = Attribution(visit.principal.name, check_reason(reason), uuid4())
     await visit.write(edits.edit_message, message, changes, attribution)
     then = inside(back) if back != "/" else here

@@ -291,9 +291,9 @@ async def _failure(visit: Visit, error: Exception, seconds: float) -> dict[str, 
                 "text": "Searches by meaning fail until it is rebuilt. Home names it, with the button."}  # fmt: skip
     if isinstance(error, errors.CallerError):
         return {"what": error.message.rstrip("."), "text": "", "command": "", "since": None}
-    servers = visit.services.settings.vector_servers
-    server = error.details.get("server") if isinstance(error, errors.MemorybaseError) else None
-    asked = {"database", *([server] if server else servers)}
+    stores = visit.services.settings.vector_stores_in_use
+    store = error.details.get("store") if isinstance(error, errors.MemorybaseError) else None
+    asked = {"database", *([store] if store else stores)}
     away = [part for part in await visit.read(_look, visit.deadlines.away) if part.name in asked and not part.ok]
     if away:
         part = away[0]

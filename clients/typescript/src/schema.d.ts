@@ -2590,7 +2590,7 @@ export interface components {
             on_conflict?: "error" | "keep" | "update";
             /**
              * Messages
-             * @description Messages in order, in OpenAI's, Langflow's or LangChain's format: {role, content, ...}, {text, sender} or {type, content}. At most 1000, by the setting max_messages_per_run.
+             * @description Messages in order, in OpenAI's, Langflow's or LangChain's format: {role, content, ...}, {text, sender} or {type, content}. At most 1000.
              */
             messages: components["schemas"]["SentMessage"][];
             /**
@@ -3342,7 +3342,7 @@ export interface components {
             token_budget: number;
             /**
              * Query
-             * @description What to recall memories for; without it, none are recalled. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What to recall memories for; without it, none are recalled. Of a longer one the last 8000 characters count.
              */
             query?: string | null;
             /**
@@ -4443,12 +4443,12 @@ export interface components {
         DocumentSearchBody: {
             /**
              * Query
-             * @description What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What to look for. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
              * Top K
-             * @description Maximum results. At most 100, by the setting max_top_k.
+             * @description Maximum results. At most 100.
              * @default 10
              */
             top_k?: number;
@@ -4483,7 +4483,7 @@ export interface components {
         DocumentsBody: {
             /**
              * Documents
-             * @description Documents to add or to replace. At most 200, by the setting max_documents_per_request.
+             * @description Documents to add or to replace. At most 200.
              */
             documents: components["schemas"]["DocumentBody"][];
         };
@@ -4882,7 +4882,7 @@ export interface components {
         FactSearchBody: {
             /**
              * Query
-             * @description The question. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description The question. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
@@ -5205,12 +5205,12 @@ export interface components {
         FlowSearchBody: {
             /**
              * Query
-             * @description What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What to look for. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
              * Top K
-             * @description Maximum results. At most 100, by the setting max_top_k.
+             * @description Maximum results. At most 100.
              * @default 10
              */
             top_k?: number;
@@ -6522,7 +6522,7 @@ export interface components {
             message_id: string;
             /**
              * Query
-             * @description The question, as it was searched. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description The question, as it was searched. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
@@ -6937,7 +6937,7 @@ export interface components {
         MemoryBaseBody: {
             /**
              * Threshold
-             * @description Number of pending messages in a session that starts its ingestion. At most 10000, by the setting max_threshold.
+             * @description Number of pending messages in a session that starts its ingestion. At most 10000.
              * @default 50
              */
             threshold?: number;
@@ -7012,7 +7012,7 @@ export interface components {
             name?: string;
             /**
              * Threshold
-             * @description At most 10000, by the setting max_threshold.
+             * @description At most 10000.
              */
             threshold?: number;
             /**
@@ -7045,7 +7045,7 @@ export interface components {
         MemoryBaseSettings: {
             /**
              * Threshold
-             * @description Number of pending messages in a session that starts its ingestion. At most 10000, by the setting max_threshold.
+             * @description Number of pending messages in a session that starts its ingestion. At most 10000.
              * @default 50
              */
             threshold?: number;
@@ -7170,11 +7170,6 @@ export interface components {
              * @enum {string}
              */
             vector_store: "chroma" | "pgvector";
-            /**
-             * Vector Server
-             * @description The server that has them, by the name of its part in GET /health/ready: one of several Chroma servers, or the same as vector_store.
-             */
-            vector_server: string;
             /**
              * Created At
              * Format: date-time
@@ -7303,12 +7298,12 @@ export interface components {
             end_user_id?: string | null;
             /**
              * Query
-             * @description What was looked for; null if nothing was. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What was looked for; null if nothing was. Of a longer one the last 8000 characters count.
              */
             query?: string | null;
             /**
              * Messages
-             * @description The messages as the model received them, in OpenAI's format: {role, content}. At most 1000, by the setting max_messages_per_run.
+             * @description The messages as the model received them, in OpenAI's format: {role, content}. At most 1000.
              */
             messages?: components["schemas"]["SentMessage"][];
             /**
@@ -9284,7 +9279,7 @@ export interface components {
         RecallBody: {
             /**
              * Top K
-             * @description Maximum messages to recall from; by default as many as fit, with the turns around them. At most 100, by the setting max_top_k.
+             * @description Maximum messages to recall from; by default as many as fit, with the turns around them. At most 100.
              */
             top_k?: number | null;
             /**
@@ -9881,7 +9876,7 @@ export interface components {
             knowledge_id: string;
             /**
              * Query
-             * @description The question. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description The question. Of a longer one the last 8000 characters count.
              */
             query: string;
             /** @description How much to answer. */
@@ -9952,7 +9947,7 @@ export interface components {
         RetrievalSetting: {
             /**
              * Top K
-             * @description At most 100, by the setting max_top_k. Default: 4, as in Dify.
+             * @description At most 100. Default: 4, as in Dify.
              */
             top_k?: number | null;
             /**
@@ -10220,12 +10215,12 @@ export interface components {
         SearchBody: {
             /**
              * Query
-             * @description What to look for. Of a longer one the last 8000 characters count, by the setting max_query_chars.
+             * @description What to look for. Of a longer one the last 8000 characters count.
              */
             query: string;
             /**
              * Top K
-             * @description Maximum results. At most 100, by the setting max_top_k.
+             * @description Maximum results. At most 100.
              * @default 10
              */
             top_k?: number;
@@ -11245,7 +11240,7 @@ export interface components {
         Window: "1h" | "24h" | "7d";
         /**
          * WorkerState
-         * @description running: takes jobs. draining: ends its jobs and stops. lost: no heartbeat for `heartbeat_stale_seconds`.
+         * @description running: takes jobs. draining: ends its jobs and stops. lost: no heartbeat for 15 seconds.
          * @enum {string}
          */
         WorkerState: "running" | "draining" | "lost";
@@ -17068,7 +17063,6 @@ export interface operations {
                      *           "retain_days": null,
                      *           "embedding_model": "fake",
                      *           "vector_store": "chroma",
-                     *           "vector_server": "chroma",
                      *           "created_at": "2026-01-15T09:30:00Z",
                      *           "priority": "normal",
                      *           "paused_at": null,
@@ -17154,7 +17148,6 @@ export interface operations {
                      *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
-                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "priority": "normal",
                      *       "paused_at": null,
@@ -17239,7 +17232,6 @@ export interface operations {
                      *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
-                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "priority": "normal",
                      *       "paused_at": null,
@@ -17323,7 +17315,6 @@ export interface operations {
                      *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
-                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "priority": "normal",
                      *       "paused_at": null,
@@ -17450,7 +17441,6 @@ export interface operations {
                      *       "retain_days": null,
                      *       "embedding_model": "fake",
                      *       "vector_store": "chroma",
-                     *       "vector_server": "chroma",
                      *       "created_at": "2026-01-15T09:30:00Z",
                      *       "priority": "high",
                      *       "paused_at": null,

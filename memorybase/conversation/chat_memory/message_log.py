@@ -36,9 +36,6 @@ from memorybase.queries.chats import DeletedRecord
 from memorybase.queries.ownership import not_found
 from memorybase.quotas.charges import Charge, charged
 from memorybase.services import Services
-from memorybase.telemetry import get_logger
-
-log = get_logger(__name__)
 
 DeletedRole = Literal["user", "assistant"]
 DeleteMode = Literal["latest_request", "all"]
@@ -139,7 +136,7 @@ def post_messages(
     with services.database.reading() as db:
         config = config_of(require_memory(db, key))
     chat_id = selector.resolve(config.chat_id)
-    new_messages = _normalised(services, key, _with_content(raw, config, selector.variables), ids_from)
+    new_messages = _normalised(key, _with_content(raw, config, selector.variables), ids_from)
 
     def store(charge: Charge) -> tuple[ChatMemory, list[PostedMessage]]:
         with services.database.transaction() as db:
@@ -172,18 +169,13 @@ def _with_content(raw: Sequence[Any], config: ChatMemoryConfig, variables: Mappi
     return [{**message, "content": content} if lacks else message for message, lacks in zip(raw, lacking, strict=True)]
 
 
-def _normalised(
-    services: Services, key: MemoryKey, raw: Sequence[Any], ids_from: UUID | None
-) -> dict[UUID, NewMessage]:
+def _normalised(key: MemoryKey, raw: Sequence[Any], ids_from: UUID | None) -> dict[UUID, NewMessage]:
     """The messages by id, which is the caller's or a new one."""
     if not raw:
         raise errors.InvalidRequest("messages must not be empty", field="messages", limit=1)
-    bounds = services.settings
     normalised = messages.normalise_all(
         raw,
         user_id=key.user_id,
-        max_messages=bounds.max_messages_per_run,
-        max_message_bytes=bounds.max_message_bytes,
     )
     by_id: dict[UUID, NewMessage] = {}
     for index, message in enumerate(normalised):

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.conversation.chat_memory.memories import MemoryKey, checked_chat_id, config_of, require_memory
 from memorybase.conversation.chat_memory.views import (
     Trimmed,
@@ -117,7 +117,7 @@ def request_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:
 
 def _request(services: Services, chat_row_id: UUID) -> bool:
     with services.database.transaction() as db:
-        notify_at = clock.now(db) + timedelta(seconds=services.settings.notify_after_seconds)
+        notify_at = clock.now(db) + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
         is_new = chats.schedule_summary(db, chat_row_id, notify_at, if_scheduled=False)
         job.enqueue_after_commit(db, services, [chat_row_id] if is_new else [])
     return is_new

@@ -70,7 +70,7 @@ class ReportedExecution:
 
 
 def new_execution(
-    services: Services, user_id: UUID, raw: Mapping[str, Any], *, where: str = "", given: CallerId | None = None
+    user_id: UUID, raw: Mapping[str, Any], *, where: str = "", given: CallerId | None = None
 ) -> NewExecution:
     """Normalize outputs and few-shots: messages of any accepted shape. Raises InvalidRequest with the field."""
     prefix = f"{where}." if where else ""
@@ -85,10 +85,10 @@ def new_execution(
     if branch is not None and (isinstance(branch, bool) or not isinstance(branch, int | str)):
         raise errors.InvalidRequest("branch must be a whole number or a string", field=f"{prefix}outputs.branch")
     context = outputs.get("context")
-    outputs["context"] = _messages(services, user_id, [] if context is None else context, f"{prefix}outputs.context")
-    few_shots = _messages(services, user_id, raw.get("few_shots") or [], f"{prefix}few_shots")
+    outputs["context"] = _messages(user_id, [] if context is None else context, f"{prefix}outputs.context")
+    few_shots = _messages(user_id, raw.get("few_shots") or [], f"{prefix}few_shots")
     size = len(messages.canonical([outputs, few_shots]))
-    limit = services.settings.max_message_bytes
+    limit = messages.MAX_MESSAGE_BYTES
     if size > limit:
         raise errors.InvalidRequest(
             f"outputs and few_shots must be at most {limit} bytes (got {size})",
@@ -215,15 +215,12 @@ def _identity(user_id: UUID, run_id: UUID, new: NewExecution) -> CallerId:
     return new.id or CallerId.of(user_id, "node_execution", generated)
 
 
-def _messages(services: Services, user_id: UUID, raw: Any, where: str) -> list[dict[str, Any]]:
+def _messages(user_id: UUID, raw: Any, where: str) -> list[dict[str, Any]]:
     if not isinstance(raw, list):
         raise errors.InvalidRequest("context and few_shots must be lists of messages", field=where)
-    settings = services.settings
     normalized = messages.normalise_all(
         [_with_text_parts(message) for message in raw],
         user_id=user_id,
-        max_messages=settings.max_messages_per_run,
-        max_message_bytes=settings.max_message_bytes,
         where=where,
     )
     fields = ("role", "content", "tool_calls", "tool_call_id", "name")

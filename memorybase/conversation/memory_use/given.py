@@ -62,8 +62,6 @@ def record_given(
     messages = normalise_all(
         given.messages,
         user_id=user_id,
-        max_messages=settings.max_messages_per_run,
-        max_message_bytes=settings.max_message_bytes,
     )
     _check(given)
     with services.database.reading() as db:
@@ -73,7 +71,7 @@ def record_given(
     view = _view(messages, given.sources, rows, counter_for(settings))
     return record_use(
         services, user_id=user_id, flow_id=flow_id, run_id=run_id, node_id=node_id, view=view,
-        query=None if given.query is None else cut_query(settings, given.query),
+        query=None if given.query is None else cut_query(given.query),
         origin=ViewOrigin(session_id=given.session_id, end_user_id=given.end_user_id),
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
+from memorybase import deadlines
 from memorybase.conversation.node_object_memory.append_log import Document, Journal
 from memorybase.conversation.node_object_memory.object_store import Objects, objects_at
 from memorybase.conversation.view.build import View, ViewOptions, build_view
@@ -165,11 +166,11 @@ class NodeObjectMemory:
 def clean_up(settings: Settings, *, now: datetime | None = None) -> int:
     """Delete documents without writes for node_memory_days; returns how many. With 0 days they are kept forever.
 
-    Stops at half of job_deadline_seconds, after which a worker would exit; the next day's clean-up continues.
+    Stops at half of the time after which a worker would exit; the next day's clean-up continues.
     """
     if settings.node_memory_days == 0:
         return 0
-    until = time.monotonic() + settings.job_deadline_seconds / 2
+    until = time.monotonic() + deadlines.JOB_SECONDS / 2
     before = (now or datetime.now(UTC)) - timedelta(days=settings.node_memory_days)
     objects = objects_of(settings)
     written: dict[str, list[tuple[str, datetime]]] = {}

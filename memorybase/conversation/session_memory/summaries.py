@@ -13,6 +13,7 @@ from uuid import UUID, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import deadlines
 from memorybase.conversation.history.session_reader import tails
 from memorybase.conversation.session_memory.presets import Call, SessionPreset, StoredSummary, session_memory
 from memorybase.conversation.summarizers.job import enqueue_after_commit
@@ -90,7 +91,7 @@ def request_summary(services: Services, key: SummaryKey, expired: Record, *, reb
             "summarizer": key.summarizer,
             "requested_seq": expired.seq,
             "requested_message_id": UUID(expired.id),
-            "notify_at": now + timedelta(seconds=services.settings.notify_after_seconds) if is_known else None,
+            "notify_at": now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS) if is_known else None,
             "to_seq": 0,
             "created_at": now,
             "updated_at": now,

@@ -16,7 +16,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.conversation.history.session_reader import Walk, as_record
 from memorybase.conversation.session_memory.presets import DIALOGUE, PAIRS
 from memorybase.conversation.session_memory.summaries import SummaryKey
@@ -182,11 +182,11 @@ def _wait(services: Services, claim: _Claim, seconds: float) -> None:
 
 def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -> None:
     """Back off; if a retry cannot help, wait until there are further messages."""
-    row, settings = claim.row, services.settings
+    row = claim.row
     is_permanent = isinstance(error, errors.InvalidRequest) or (
         isinstance(error, errors.MessageFailure) and claim.attempts >= MAX_ATTEMPTS
     )
-    own = min(settings.backoff_seconds * 2 ** min(claim.attempts, 16), settings.notify_max_seconds)
+    own = min(deadlines.BACKOFF_SECONDS * 2 ** min(claim.attempts, 16), deadlines.NOTIFY_MAX_SECONDS)
     pause = job.pause_after(error, timedelta(seconds=own))
     with services.database.transaction() as db:
         values = {

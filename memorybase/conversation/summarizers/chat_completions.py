@@ -13,6 +13,8 @@ import httpx
 from memorybase.messages import message_text
 from memorybase.retry_after import seconds_in
 
+TIMEOUT_SECONDS = 30.0  # of one request
+INPUT_TOKENS = 8_000  # of one request; longer input is divided until it fits
 TOO_LARGE = (400, 413, 422)  # status codes for a prompt beyond the context window
 MAX_ANSWER_BYTES = 4_000_000
 LONGEST_RETRY_AFTER_SECONDS = 600.0  # an endpoint that asks for a longer pause is asked again after this one

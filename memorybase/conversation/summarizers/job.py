@@ -15,7 +15,8 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deadlines, errors
+from memorybase.conversation.summarizers import chat_completions
 from memorybase.conversation.summarizers.llm import Summarizer, has_content
 from memorybase.conversation.view.records import Record
 from memorybase.database import engine
@@ -91,7 +92,7 @@ def _summarize(summarizer: Summarizer, previous: str | None, records: Sequence[R
 def lease(services: Services) -> timedelta:
     """How long a worker may take for a page, which the summarizer may split in halves. A slower worker may lose the
     claim, and what it made of that page."""
-    return timedelta(seconds=services.settings.lease_seconds + 4 * services.settings.summarizer_timeout_seconds)
+    return timedelta(seconds=services.settings.lease_seconds + 4 * chat_completions.TIMEOUT_SECONDS)
 
 
 def enqueue_after_commit(db: OrmSession, services: Services, ids: Sequence[UUID]) -> None:
@@ -117,6 +118,6 @@ def _enqueue(
 ) -> int:
     rows = due(db, now, limit=SWEEP_LIMIT)
     for row in rows:
-        row.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
+        row.notify_at = now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
     enqueue_after_commit(db, services, [row.id for row in rows])
     return len(rows)

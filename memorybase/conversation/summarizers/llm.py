@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import httpx
 
+from memorybase.conversation.summarizers import chat_completions
 from memorybase.conversation.summarizers.chat_completions import (
     ChatEndpoint,
     EndpointUnavailable,
@@ -37,6 +38,7 @@ from memorybase.settings import Settings
 
 EXTRACTIVE = "extractive"
 OPENAI = "openai:"
+SUMMARY_TOKENS = 300  # at most, estimated
 
 DEFAULT_PROMPT = (
     "Extract what is most important and relevant for going on with this conversation: who wants what, facts, names and "
@@ -191,14 +193,14 @@ def summarizer_named(settings: Settings, embedders: EmbedderRegistry, name: str 
     """The summarizer of that name, or the default one; raises InvalidRequest if it is not configured."""
     name = checked_name(settings, name)
     if name == EXTRACTIVE:
-        return ExtractiveSummarizer(embedders.get, max_tokens=settings.summary_tokens)
+        return ExtractiveSummarizer(embedders.get, max_tokens=SUMMARY_TOKENS)
     return OpenAiSummarizer(
         url=settings.summarizer_url,
         key=settings.summarizer_key,
         model=settings.summarizer_model,
-        timeout_seconds=settings.summarizer_timeout_seconds,
-        max_tokens=settings.summary_tokens,
-        input_tokens=settings.summarizer_input_tokens,
+        timeout_seconds=chat_completions.TIMEOUT_SECONDS,
+        max_tokens=SUMMARY_TOKENS,
+        input_tokens=chat_completions.INPUT_TOKENS,
     )
 
 

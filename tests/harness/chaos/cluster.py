@@ -10,6 +10,7 @@ from typing import Literal
 
 from harness.chroma import ChromaServer
 from harness.clock import SteppedClock
+from harness.constants import constants
 from harness.model import MODEL_DIR, export_model
 from harness.network.network import Network
 from harness.pieces import ApiServer, SweeperServer
@@ -30,32 +31,28 @@ OPERATOR = "operator"
 START_SECONDS = 120.0  # all of them start at once, and after a run some of them at once with everybody's backlog
 
 # All timeouts are short, so that leases expire and notifications repeat within seconds.
-QUICK = {
-    "lease_seconds": 4.0,
-    "lease_renew_seconds": 1.0,
-    "lock_seconds": 3.0,
-    "sweep_seconds": 0.5,
-    "notify_after_seconds": 3.0,
-    "notify_max_seconds": 6.0,
-    "enqueue_pause_seconds": 0.5,
-    "backoff_seconds": 0.3,
-    "backoff_max_seconds": 2.0,
-    "chroma_timeout_seconds": 3.0,
-    "redis_timeout_seconds": 1.0,
-    "drain_seconds": 2.0,
-    "retire_seconds": 2.0,
-    "heartbeat_seconds": 1.0,
-    "heartbeat_stale_seconds": 5.0,
-    "job_max_messages": 48,  # many jobs, many advances
-    "embedding_threads": 1,
-    "retention_interval_seconds": 1,
-    "webhook_timeout_seconds": 2.0,
-    "webhook_backoff_seconds": 0.2,
-    "webhook_attempts": 20,  # an endpoint that fails now and then never gets as far
-    "webhook_disable_days": 0,
+QUICK = {"lease_seconds": 4.0, "embedding_threads": 1}
+QUICK_CONSTANTS = {
+    "memorybase.settings.Settings.sweep_seconds": 0.5,
+    "memorybase.settings.Settings.backoff_max_seconds": 2.0,
+    "memorybase.settings.Settings.redis_timeout_seconds": 1.0,
+    "memorybase.deadlines.NOTIFY_AFTER_SECONDS": 3.0,
+    "memorybase.deadlines.NOTIFY_MAX_SECONDS": 6.0,
+    "memorybase.deadlines.BACKOFF_SECONDS": 0.3,
+    "memorybase.deadlines.HEARTBEAT_SECONDS": 1.0,
+    "memorybase.deadlines.HEARTBEAT_STALE_SECONDS": 5.0,
+    "memorybase.memory_bases.deletion.DRAIN_SECONDS": 2.0,
+    "memorybase.memory_bases.deletion.RETIRE_SECONDS": 2.0,
+    "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": 48,  # many jobs, many advances
+    "memorybase.retention.passes.INTERVAL": 1.0,
+    "memorybase.webhooks.sender.TIMEOUT_SECONDS": 2.0,
+    "memorybase.webhooks.sender.BACKOFF_SECONDS": 0.2,
+    "memorybase.webhooks.sender.ATTEMPTS": 20,  # an endpoint that fails now and then never gets as far
+    "memorybase.webhooks.sender.DISABLE_AFTER": 10.0**8,
     # Collections move all the time.
-    "pgvector_index_above": 100,
-    "pgvector_index_seconds": 1.0,
+    "memorybase.vectors.pgvector.INDEX_ABOVE": 100,
+    "memorybase.operations.vector_indexes.EVERY": 1.0,
+    "worker.queue.PAUSE_SECONDS": 0.5,
 }
 
 
@@ -100,6 +97,7 @@ class Cluster:
         self.servers: dict[str, Server] = {}
         self.clocks: dict[str, SteppedClock] = {}
         self._cleanup = cleanup
+        cleanup.enter_context(constants(QUICK_CONSTANTS))
         self.network = self._joined() if plan.network else None
         export_model()
         self.redis = RedisServer(self._folder("redis"))

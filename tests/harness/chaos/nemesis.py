@@ -29,7 +29,7 @@ from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState,
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import CollectionRef
-from memorybase.vectors.stores import server_named
+from memorybase.vectors.stores import store_named
 from worker.queue import QUEUE
 
 AIM_SECONDS = 1.5  # how long a named point of the flow is waited for
@@ -359,7 +359,7 @@ class Nemesis:
         """Move a collection that any generation has, however small, while everything goes on."""
         if self._database_hurt():
             return False
-        store = server_named(self.cluster.services.vectors, "pgvector")
+        store = store_named(self.cluster.services.vectors, "pgvector")
         assert isinstance(store, PgVectorStore)
         with suppress(errors.EnvironmentFailure):
             with self.cluster.services.database.reading() as db:

@@ -16,6 +16,7 @@ import numpy as np
 
 from harness.chaos.clients import Kept
 from harness.chaos.invariants import Findings, check
+from harness.doubles import InMemoryVectors
 from harness.facts import add_fact, add_usage
 from harness.world import World
 from memorybase.database import clock
@@ -23,7 +24,6 @@ from memorybase.database.engine import Database
 from memorybase.memory_bases import regenerate
 from memorybase.models import Base, MapPoint, MemoryMap, Message, PlannedBaseDeletion
 from memorybase.sessions import edits
-from memorybase.testing import InMemoryVectors
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, VectorRecord
 

@@ -26,6 +26,7 @@ from harness.chaos.limited import Limited
 from harness.chaos.nemesis import Nemesis
 from harness.chaos.readiness import Readiness
 from harness.chaos.webhooks import Endpoint, Got
+from memorybase import deadlines
 from memorybase.webhooks.events import EventType
 
 THRESHOLD = 20
@@ -231,7 +232,7 @@ def _readiness(cluster: Cluster, nemesis: Nemesis) -> list[Readiness]:
     if cluster.network is None:
         return []
     links, processes = cluster.network, {role: cluster.names(role) for role in ("worker", "sweeper")}
-    stale = cluster.settings.heartbeat_stale_seconds
+    stale = deadlines.HEARTBEAT_STALE_SECONDS
     return [Readiness(api.name, api.url, links, nemesis.down, cluster.stores, processes, stale) for api in cluster.apis]
 
 

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.constants import VARIABLE, with_constants
 from harness.stack import ROOT
 from memorybase.settings import ENVIRONMENT_PREFIX, Settings
 
 VERSIONS = "migrations/versions"
 SETTINGS = "from memorybase.settings import Settings; print(*Settings.model_fields)"
 COMMAND_SECONDS = 180
+
+# Constants that a version before had as settings.
+FORMER_SETTINGS = {
+    "memorybase.settings.Settings.sweep_seconds": "sweep_seconds",
+    "memorybase.settings.Settings.backoff_max_seconds": "backoff_max_seconds",
+    "memorybase.settings.Settings.redis_timeout_seconds": "redis_timeout_seconds",
+    "memorybase.deadlines.NOTIFY_AFTER_SECONDS": "notify_after_seconds",
+    "memorybase.deadlines.NOTIFY_MAX_SECONDS": "notify_max_seconds",
+    "memorybase.deadlines.BACKOFF_SECONDS": "backoff_seconds",
+    "memorybase.deadlines.HEARTBEAT_SECONDS": "heartbeat_seconds",
+    "memorybase.deadlines.HEARTBEAT_STALE_SECONDS": "heartbeat_stale_seconds",
+    "memorybase.memory_bases.deletion.DRAIN_SECONDS": "drain_seconds",
+    "memorybase.memory_bases.deletion.RETIRE_SECONDS": "retire_seconds",
+    "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": "job_max_messages",
+    "memorybase.retention.passes.INTERVAL": "retention_interval_seconds",
+    "memorybase.webhooks.sender.TIMEOUT_SECONDS": "webhook_timeout_seconds",
+    "memorybase.webhooks.sender.BACKOFF_SECONDS": "webhook_backoff_seconds",
+    "memorybase.webhooks.sender.ATTEMPTS": "webhook_attempts",
+    "memorybase.vectors.pgvector.INDEX_ABOVE": "pgvector_index_above",
+    "memorybase.operations.vector_indexes.EVERY": "pgvector_index_seconds",
+    "worker.queue.PAUSE_SECONDS": "enqueue_pause_seconds",
+}
+FOLLOW_THE_LEASE = ("lease_renew_seconds", "lock_seconds", "chroma_timeout_seconds")
 
 
 class NoHistory(Exception):
@@ -47,7 +72,14 @@ class Version:
             for name, value in environment.items()
             if not name.startswith(ENVIRONMENT_PREFIX) or (name in known and value != defaults.get(name))
         }
-        return kept | {"PYTHONPATH": path_of(self.tree)}
+        constants: dict[str, float] = json.loads(environment.get(VARIABLE, "{}"))
+        former = {FORMER_SETTINGS[path]: value for path, value in constants.items() if path in FORMER_SETTINGS}
+        lease = Settings(lease_seconds=float(environment.get(f"{ENVIRONMENT_PREFIX}LEASE_SECONDS", "60")))
+        former |= {name: getattr(lease, name) for name in FOLLOW_THE_LEASE if name not in former}
+        known_here = former.keys() & self.settings
+        kept |= {ENVIRONMENT_PREFIX + name.upper(): f"{former[name]:g}" for name in known_here}
+        kept["PYTHONPATH"] = path_of(self.tree)
+        return with_constants(kept, {} if known_here else constants)
 
     def command(self, *words: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         """`memorybase ...` of this version, to its end."""

@@ -23,12 +23,12 @@ ALWAYS = {
 
 
 @pytest.fixture
-def behind_proxy(tmp_path: Path) -> Iterator[Api]:
+def behind_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """An API that trusts the proxies of 10.0.0.0/8; ten failures per address, then one per second."""
+    monkeypatch.setattr("api.limits.UNAUTHORIZED_PER_SECOND", 1)
     settings = Settings(
-        data_dir=tmp_path, embedding_model="fake", api_key="the-key-from-the-settings",
-        trusted_proxies=["10.0.0.0/8"], unauthorized_per_second=1,
-    )  # fmt: skip
+        data_dir=tmp_path, embedding_model="fake", api_key="the-key-from-the-settings", trusted_proxies=["10.0.0.0/8"]
+    )
     with open_api(settings) as opened:
         yield opened
 

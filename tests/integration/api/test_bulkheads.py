@@ -31,16 +31,11 @@ SEARCHES = 60  # more than the threads that Starlette has for everything
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    key = "a-key-of-the-settings"
-    return Settings(
-        data_dir=tmp_path,
-        embedding_model="fake",
-        api_key=key,
-        search_threads=2,
-        admission_seconds=60.0,
-        max_waits=STREAMS,
-    )
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setattr(admission, "SEARCHES", 2)
+    monkeypatch.setattr(admission, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(admission, "MAX_WAITS", STREAMS)
+    return Settings(data_dir=tmp_path, embedding_model="fake", api_key="a-key-of-the-settings")
 
 
 @pytest.fixture
@@ -51,9 +46,10 @@ def served(settings: Settings) -> Iterator[Served]:
 
 
 @pytest.fixture
-def impatient(settings: Settings) -> Iterator[Served]:
+def impatient(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """For a test in which the work that is in the way does not end: what waits for it is refused soon."""
-    with serve_api(settings.model_copy(update={"admission_seconds": 0.2})) as opened:
+    monkeypatch.setattr(admission, "WAIT_SECONDS", 0.2)
+    with serve_api(settings) as opened:
         opened.api.flow()
         yield opened
 
@@ -160,7 +156,7 @@ def test_streams_and_long_polls_take_no_thread_and_one_query_at_a_time(
 def test_a_client_that_sends_its_body_slowly_holds_no_slot(impatient: Served) -> None:
     head = impatient.head("POST", "/v1/flows/support/runs", "Content-Type: application/json", "Content-Length: 100")
     with client_of(impatient) as client, ExitStack() as slow:
-        for _ in range(2 * impatient.api.services.settings.capture_threads):
+        for _ in range(2 * admission.CAPTURES):
             connection = slow.enter_context(impatient.connect(head + b'{"session_id": '))
             assert connection
         assert capture(client).status_code == 201

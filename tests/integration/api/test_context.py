@@ -6,6 +6,7 @@ from typing import Any
 
 from harness.api import Api
 
+from memorybase.caveats import MAX_QUERY_CHARS
 from memorybase.conversation.session_memory.summary_job import make_summary
 
 ASKED = {"flow_id": "support", "session_id": "s1"}
@@ -148,7 +149,7 @@ def test_of_a_long_query_the_end_is_searched_for_everywhere_and_the_answer_says_
     query = "raft " * 20_000 + end[:-1]
     asked = {"flow_id": "support", "query": query}
 
-    limit = api.services.settings.max_query_chars
+    limit = MAX_QUERY_CHARS
     wrong = {}
     for path, body in (
         ("/search", asked), (f"/memories/{base}/search", {"query": query}),

@@ -132,7 +132,7 @@ INVALID_FIELDS = [
     ("POST", "/flows/f/runs", {"session_id": "x" * 129, "messages": []}, "session_id"),
     ("POST", "/flows/f/runs", {"session_id": "s", "messages": [{"role": "user", "x": 1}]}, "messages[0].x"),
     ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 0}, "threshold"),
-    ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 1_001}, "threshold"),
+    ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 10_001}, "threshold"),
     ("POST", "/memories", {"name": "n", "flow_id": "f", "capture": "some"}, "capture"),
     ("POST", "/memories", {"name": "n", "flow_id": "f", "is_memory_base": True}, "is_memory_base"),
     ("POST", "/search", {"flow_id": "f", "query": "q", "mode": "sparse"}, "mode"),

@@ -55,7 +55,7 @@ def operations() -> list[APIOperation[Any]]:
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     chosen = Settings(
         data_dir=tmp_path_factory.mktemp("fuzz"), embedding_model="fake", allowed_embedding_models=["other"],
-        api_key="the-key-from-the-settings", drain_seconds=0, rate_limit_per_second=0,
+        api_key="the-key-from-the-settings", rate_limit_per_second=0,
     )  # fmt: skip
     with open_api(chosen) as opened:
         opened.embedders.get().reject("poison")

@@ -65,8 +65,9 @@ class TestLocation:
 
 class TestRateLimit:
     @pytest.fixture
-    def slow(self, api_settings: Settings) -> Iterator[Api]:
-        limited = api_settings.model_copy(update={"rate_limit_per_second": 1, "rate_limit_burst": 3})
+    def slow(self, api_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+        monkeypatch.setattr("api.limits.BURST_SECONDS", 3)
+        limited = api_settings.model_copy(update={"rate_limit_per_second": 1})
         with open_api(limited, monotonic=lambda: 1_000.0) as opened:
             yield opened
 

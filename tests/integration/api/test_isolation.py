@@ -22,6 +22,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api
+from harness.constants import constants
 from harness.contract import CONTRACT
 from harness.examples import export_of_span
 from harness.facts import add_fact, add_usage
@@ -808,7 +809,7 @@ class TwoUsers:
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoUsers]:
     settings = Settings(
         data_dir=tmp_path_factory.mktemp("isolation"), embedding_model="fake", api_key="key-of-the-settings",
-        rate_limit_per_second=0, drain_seconds=0,
+        rate_limit_per_second=0,
     )  # fmt: skip
     with open_api(settings) as api:
         api.embedders.get().reject("poison")
@@ -1100,9 +1101,9 @@ class Limited:
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Limited]:
     settings = Settings(
         data_dir=tmp_path_factory.mktemp("limited"), embedding_model="fake", api_key="key-of-the-settings",
-        rate_limit_per_second=0, unauthorized_per_second=0, drain_seconds=0,
+        rate_limit_per_second=0,
     )  # fmt: skip
-    with open_api(settings) as api:
+    with constants({"api.limits.UNAUTHORIZED_PER_SECOND": 0}), open_api(settings) as api:
         api.embedders.get().reject("poison")
         outside, inside = furnish(api, "owner", repeatable="1"), furnish(api, "eve", repeatable="2")
         flows = [UUID(inside.flow)]

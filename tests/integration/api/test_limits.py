@@ -12,6 +12,7 @@ import pytest
 from harness.api import Api, open_api
 from harness.waiting import wait_until
 
+from api import limits
 from api.limits import MAX_BUCKETS, Buckets, Gate
 from memorybase import errors
 from memorybase.auth import api_keys
@@ -32,12 +33,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def slow(tmp_path: Path, clock: Clock) -> Iterator[Api]:
+def slow(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """An API with a burst of three calls per key and ten failures per address, then one per second of `clock`."""
+    monkeypatch.setattr(limits, "BURST_SECONDS", 3)
+    monkeypatch.setattr(limits, "UNAUTHORIZED_PER_SECOND", 1)
     settings = Settings(
-        data_dir=tmp_path, embedding_model="fake", api_key="the-key-from-the-settings",
-        rate_limit_per_second=1, rate_limit_burst=3, unauthorized_per_second=1,
-    )  # fmt: skip
+        data_dir=tmp_path, embedding_model="fake", api_key="the-key-from-the-settings", rate_limit_per_second=1
+    )
     with open_api(settings, monotonic=clock) as opened:
         yield opened
 
@@ -80,11 +82,12 @@ class TestBuckets:
 
 
 class TestGate:
-    def settings(self, tmp_path: Path) -> Settings:
-        return Settings(data_dir=tmp_path, unauthorized_per_second=1)
+    @pytest.fixture(autouse=True)
+    def _slow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(limits, "UNAUTHORIZED_PER_SECOND", 1)
 
     def test_the_addresses_of_one_ipv6_site_share_a_bucket(self, tmp_path: Path, clock: Clock) -> None:
-        gate = Gate(self.settings(tmp_path), clock=clock)
+        gate = Gate(Settings(data_dir=tmp_path), clock=clock)
         for number in range(10):
             gate.refused(b"x", f"2001:db8:1:2::{number:x}")
         with pytest.raises(errors.RateLimited):
@@ -93,7 +96,7 @@ class TestGate:
         gate.admit("guess", "no: address")
 
     def test_a_revoked_key_is_limited_by_address(self, tmp_path: Path, clock: Clock) -> None:
-        gate = Gate(self.settings(tmp_path), clock=clock)
+        gate = Gate(Settings(data_dir=tmp_path), clock=clock)
         gate.opened(gate.admit("key", "::1"))
         for _ in range(10):
             gate.refused(gate.admit("key", "::1"), "::1")

@@ -136,7 +136,7 @@ class TestChange:
             ({"user_id": "x"}, "user_id"),
             ({"threshold": None}, "threshold"),
             ({"threshold": 0}, "threshold"),
-            ({"threshold": 1_001}, "threshold"),
+            ({"threshold": 10_001}, "threshold"),
             ({"name": ""}, "name"),
             ({"idle_after": -1}, "idle_after"),
         ],

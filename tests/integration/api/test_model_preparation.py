@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api, settings_in
+from harness.doubles import FakeEmbedders
 from harness.plain_browser import PATIENT, Page, mounted
 from harness.preparing import Gate, prepared_by
 from harness.waiting import wait_until
@@ -18,7 +19,6 @@ from memorybase.embedding import Embedders
 from memorybase.errors import ModelUnavailable
 from memorybase.models import IngestionJob
 from memorybase.operations import heartbeats
-from memorybase.testing import FakeEmbedders
 
 PATIENCE = 60.0
 

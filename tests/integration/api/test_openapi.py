@@ -108,11 +108,11 @@ def test_bounds_are_in_the_contract(contract: dict[str, Any], subtests: pytest.S
 
 
 BOUNDS_OF_SETTINGS = [
-    ("SearchBody", "query", "Of a longer one the last 8000 characters count, by the setting max_query_chars."),
-    ("SearchBody", "top_k", "At most 100, by the setting max_top_k."),
-    ("MemoryBaseBody", "threshold", "At most 10000, by the setting max_threshold."),
-    ("DocumentsBody", "documents", "At most 200, by the setting max_documents_per_request."),
-    ("CaptureBody", "messages", "At most 1000, by the setting max_messages_per_run."),
+    ("SearchBody", "query", "Of a longer one the last 8000 characters count."),
+    ("SearchBody", "top_k", "At most 100."),
+    ("MemoryBaseBody", "threshold", "At most 10000."),
+    ("DocumentsBody", "documents", "At most 200."),
+    ("CaptureBody", "messages", "At most 1000."),
 ]
 
 

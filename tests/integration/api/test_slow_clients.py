@@ -29,10 +29,15 @@ MOST = 20
 
 
 def settings(folder: Path, **changes: Any) -> Settings:
-    patient = {"header_timeout_seconds": 300.0, "body_timeout_seconds": 300.0, "write_timeout_seconds": 300.0}
-    fixed = {"data_dir": folder, "embedding_model": "fake", "api_key": "the-key-from-the-settings",
-             "max_body_bytes": 400_000, "max_connections_per_address": MOST}  # fmt: skip
-    return Settings(**(fixed | patient | changes))
+    fixed = {"data_dir": folder, "embedding_model": "fake", "api_key": "the-key-from-the-settings"}
+    return Settings(**(fixed | {"max_body_bytes": 400_000} | changes))
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((server, "HEADER_SECONDS"), (bodies, "BODY_SECONDS"), (server, "WRITE_SECONDS")):
+        monkeypatch.setattr(module, name, 300.0)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS_PER_ADDRESS", MOST)
 
 
 @pytest.fixture
@@ -43,16 +48,18 @@ def patient(tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def hurries_headers(tmp_path: Path) -> Iterator[Served]:
+def hurries_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that soon stops waiting for headers, for clients that never send them whole."""
-    with serve_api(settings(tmp_path, header_timeout_seconds=0.3)) as opened:
+    monkeypatch.setattr(server, "HEADER_SECONDS", 0.3)
+    with serve_api(settings(tmp_path)) as opened:
         yield opened
 
 
 @pytest.fixture
-def hurries_bodies(tmp_path: Path) -> Iterator[Served]:
+def hurries_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """The same for bodies."""
-    with serve_api(settings(tmp_path, body_timeout_seconds=0.3)) as opened:
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.3)
+    with serve_api(settings(tmp_path)) as opened:
         yield opened
 
 
@@ -219,10 +226,13 @@ class TestBodies:
 
 class TestAnswers:
     @pytest.mark.slow
-    def test_a_client_that_does_not_read_its_answers_is_disconnected(self, tmp_path: Path) -> None:
+    def test_a_client_that_does_not_read_its_answers_is_disconnected(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(server, "WRITE_SECONDS", 0.3)
         request = b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with (
-            serve_api(settings(tmp_path, write_timeout_seconds=0.3)) as served,
+            serve_api(settings(tmp_path)) as served,
             closing(served.connect(request * 100, receive_buffer=4_096)),
         ):
             wait_until(lambda: len(served.connections) == 1, what="connected")
@@ -240,6 +250,6 @@ class TestFiles:
 
     def test_the_connections_leave_files_for_the_server_itself(self, tmp_path: Path) -> None:
         app = FastAPI()
-        app.state.settings = settings(tmp_path, max_connections=4_096)
+        app.state.settings = settings(tmp_path)
         allowed = server.bounded_protocol(app, files=1_024).bounds.connections
         assert allowed._all.most == 1_024 - server.OWN_FILES

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import Result
+from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, serving_embeddings
 from typer.testing import CliRunner
 
@@ -18,7 +19,6 @@ from memorybase import cli, errors
 from memorybase.embedding import registry, usage
 from memorybase.embedding.source import DEFAULT_MODEL, find_source
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder
 
 ENDPOINT = "openai:some-model"
 
@@ -302,10 +302,10 @@ class TestCompare:
         assert line.split()[-1] == str(tokens)
 
 
-def test_prefixes_of_one_model_win_over_those_of_the_default() -> None:
+def test_prefixes_of_the_command_win_over_those_of_the_settings() -> None:
     from memorybase.cli.models import _with_prompts
 
-    settings = Settings(embedding_query_prompt="q: ", embedding_passage_prompt="p: ")
+    settings = Settings(embedding_prompts={DEFAULT_MODEL: {"query": "q: ", "passage": "p: "}})
     changed = _with_prompts(settings, DEFAULT_MODEL, "query: ", None)
     found = registry.prompts_of(changed, DEFAULT_MODEL)
     assert (found.query, found.passage) == ("query: ", "p: ")

@@ -331,7 +331,7 @@ def test_a_use_of_a_client_that_is_not_valid_is_refused(world: World) -> None:
 def report(world: World, run_id: UUID, *texts: str, session_id: str = "s") -> UUID:
     context = [{"role": "user", "content": text} for text in texts]
     raw = {"node_id": "llm", "index": 0, "status": "succeeded", "outputs": {"text": texts[-1], "context": context}}
-    new = node_executions.new_execution(world.services, world.user_id, raw)
+    new = node_executions.new_execution(world.user_id, raw)
     stored, _ = node_executions.put_execution(world.services, world.user_id, world.flow_id, session_id, run_id, new)
     return stored.id
 

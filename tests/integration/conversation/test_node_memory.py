@@ -43,7 +43,7 @@ def execute(world: World, run_id: UUID, node: str, **changes: Any) -> UUID:
     said = [{"role": "user", "content": f"to {node} in {run_id}"}, {"role": "assistant", "content": "answer"}]
     raw = {"node_id": node_id, "index": int(index or 0), "status": status or "succeeded",
            "outputs": {"text": "answer", "context": said}} | changes  # fmt: skip
-    new = node_executions.new_execution(world.services, world.user_id, raw)
+    new = node_executions.new_execution(world.user_id, raw)
     stored, _ = node_executions.put_execution(world.services, world.user_id, world.flow_id, "s", run_id, new)
     return stored.id
 
@@ -170,7 +170,7 @@ def test_executions_are_replaced_refused_renamed_and_deleted(world: World) -> No
     assert node_executions.get_execution(world.services, world.user_id, same).outputs["text"] == "again"
     assert first(memory(world)) is None
 
-    new = node_executions.new_execution(world.services, world.user_id, {"node_id": "n", "index": 0,
+    new = node_executions.new_execution(world.user_id, {"node_id": "n", "index": 0,
                                         "status": "running", "outputs": {}})  # fmt: skip
     with pytest.raises(RunConflict):
         node_executions.put_execution(world.services, world.user_id, world.flow_id, "other", run_id, new)

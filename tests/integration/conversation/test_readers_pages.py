@@ -55,7 +55,7 @@ def contents(messages: Any) -> list[Any]:
 def put_context(world: World, run_id: UUID) -> None:
     context = [{"role": "user", "content": "to the node"}, {"role": "assistant", "content": "its answer"}]
     raw = {"node_id": "llm", "index": 0, "status": "succeeded", "outputs": {"text": "its answer", "context": context}}
-    execution = node_executions.new_execution(world.services, world.user_id, raw)
+    execution = node_executions.new_execution(world.user_id, raw)
     node_executions.put_execution(world.services, world.user_id, world.flow_id, "chat-7", run_id, execution)
 
 

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from harness.waiting import wait_until
 from harness.world import World
 
+from memorybase import deadlines
 from memorybase.conversation import Record, View
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.history import session_reader
@@ -244,7 +245,7 @@ def test_the_sweeper_replaces_a_lost_notification(world: World) -> None:
     world.queue.away = False
 
     assert world.sweep().summaries == 0  # a worker may still take the notification
-    pass_time(world, world.services.settings.notify_after_seconds + 1)
+    pass_time(world, deadlines.NOTIFY_AFTER_SECONDS + 1)
     assert world.sweep().summaries == 1
     assert work(world) == 1
     assert row(world).to_seq == 2
@@ -597,7 +598,7 @@ def test_a_session_that_keeps_changing_is_not_summarized_all_the_time(
     monkeypatch.setattr(summary_job, "WASTED_WAIT", 1e9)  # so that the attempt was long
     talk(world, 1, 2, 3, 4)
     read(world)
-    pass_time(world, world.services.settings.notify_after_seconds + 1)
+    pass_time(world, deadlines.NOTIFY_AFTER_SECONDS + 1)
 
     def edit(text: str, by: str) -> None:
         edits.edit_message(world.services, world.user_id, message_of(world, text), {"content": by})

@@ -254,7 +254,8 @@ class TestParameters:
     def test_an_audit_with_more_lost_messages_than_a_job_takes_repeats_for_the_rest(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path, job_max_messages=4)
+        monkeypatch.setattr(scheduler, "JOB_MAX_MESSAGES", 4)
+        world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
         base = world.new_base(threshold=1)
         world.say("s", *(f"message {number}" for number in range(10)))
         world.settle()

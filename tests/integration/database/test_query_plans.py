@@ -18,6 +18,7 @@ from memorybase.conversation.history.token_buffer import Conversation, HistoryRe
 from memorybase.database import clock, paging
 from memorybase.database.upsert import core
 from memorybase.import_export import queries
+from memorybase.ingestion import scheduler
 from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
 from memorybase.queries import jobs
 from memorybase.read_models import activity as activity_view
@@ -102,7 +103,7 @@ def test_a_capture_reads_no_more_messages_than_its_threshold(world: World, captu
             assert scans(world, statement, parameters) == [], statement
         else:
             # The planner of a job looks at one job's worth, the trigger at one threshold's.
-            bound = world.services.settings.job_max_messages + 2
+            bound = scheduler.JOB_MAX_MESSAGES + 2
             assert rows_touched(world, statement, parameters) <= bound, statement
 
 

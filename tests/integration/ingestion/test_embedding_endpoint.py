@@ -7,6 +7,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
+from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, failing, serving_embeddings
 from harness.world import World
 
@@ -19,7 +20,6 @@ from memorybase.operations import embedding_usage, exposition
 from memorybase.queries import token_vectors
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import SearchAnswer, search
-from memorybase.testing import FakeEmbedder
 
 MODEL = "openai:some-model"
 
@@ -32,14 +32,14 @@ def endpoint() -> Iterator[EmbeddingEndpoint]:
 
 
 @pytest.fixture
-def remote(world: World, endpoint: EmbeddingEndpoint) -> World:
+def remote(world: World, endpoint: EmbeddingEndpoint, monkeypatch: pytest.MonkeyPatch) -> World:
     """The world with the endpoint's model as its default."""
+    monkeypatch.setattr("memorybase.embedding.endpoint.ATTEMPTS", 1)
+    monkeypatch.setattr("memorybase.embedding.endpoint.PAUSE_SECONDS", 0.001)
     changes = {
         "embedding_model": MODEL,
         "embedding_url": endpoint.url,
         "embedding_key": KEY,
-        "embedding_attempts": 1,
-        "embedding_pause_seconds": 0.001,
         "embedding_token_price": 20.0,
     }
     return restarted(

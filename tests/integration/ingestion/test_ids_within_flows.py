@@ -202,7 +202,7 @@ def test_a_run_that_comes_after_its_executions_is_theirs(world: World) -> None:
     sent = CallerId.of(world.user_id, "run", SENT[1])
     world.say("s", "of another flow", run_id=sent, flow_id=world.new_flow())
     raw = {"node_id": "n", "index": 0, "status": "succeeded", "outputs": {"text": "a"}, "few_shots": []}
-    new = node_executions.new_execution(world.services, world.user_id, raw)
+    new = node_executions.new_execution(world.user_id, raw)
     execution, _ = node_executions.put_execution(world.services, world.user_id, world.flow_id, "s", sent, new)
     run = world.say("s", "here", run_id=sent)
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from harness.acts import edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
-from memorybase import errors
+from memorybase import deadlines, errors
 from memorybase.cli.sweep import sweep_until
 from memorybase.ingestion import recovery, retry, worker
 from memorybase.memory_bases import dead_letters, deletion
@@ -398,8 +398,7 @@ def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(
 def test_a_job_is_left_to_its_lease_in_a_long_database_outage(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
-    settings = world.services.settings
-    impatient = settings.model_copy(update={"job_deadline_seconds": 0.05})
+    monkeypatch.setattr(deadlines, "JOB_SECONDS", 0.05)
     monkeypatch.setattr(retry, "RETRY_SECONDS", 0.01)
 
     def away(*_: object) -> None:
@@ -410,9 +409,8 @@ def test_a_job_is_left_to_its_lease_in_a_long_database_outage(world: World, monk
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database
-    stubborn = dataclasses.replace(world, services=dataclasses.replace(world.services, settings=impatient))
     with pytest.raises(errors.DatabaseUnavailable):
-        stubborn.run(world.queue.enqueued[0])
+        world.run(world.queue.enqueued[0])
     monkeypatch.undo()
     world.vectors.before_upsert = None
     assert not world.locks.held(base, "s")

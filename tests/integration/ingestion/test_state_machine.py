@@ -17,6 +17,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from harness.constants import constants
 from harness.index import assert_index_exact
 from harness.pausing import POINTS, PausableWorkers
 from harness.pgvectors import HookedPgVectors
@@ -49,12 +50,13 @@ pytestmark = pytest.mark.slow
 SESSIONS = ("a", "b", "c")
 ROLES = ("assistant", "assistant", "user", "tool", "long", "poison", "deadly")
 LEASE = 100
-QUICK = {
-    # No renewal falls into an example, so that a frozen worker's lease ends when the machine says so.
-    "lease_seconds": LEASE, "lock_seconds": 80, "lease_renew_seconds": 79,
-    "job_max_messages": 3, "max_lost_workers": 2, "chunk_tokens": 16, "chunk_overlap": 0,
-    "pgvector_index_seconds": 1e-6,
-}  # fmt: skip
+# No renewal falls into an example, so that a frozen worker's lease ends when the machine says so.
+QUICK = {"lease_seconds": LEASE, "chunk_tokens": 16, "chunk_overlap": 0}
+QUICK_CONSTANTS = {
+    "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": 3,
+    "memorybase.ingestion.lost_worker.MAX_LOST_WORKERS": 2,
+    "memorybase.operations.vector_indexes.EVERY": 1e-6,
+}
 # Enough for a test run; --hypothesis-profile=long goes on for as long as one likes.
 BOUNDED = settings(max_examples=20, stateful_step_count=40, derandomize=True, database=None)
 
@@ -660,14 +662,9 @@ class PgVectorProtocol(Protocol):
 
 def in_any_order(machine: Callable[[], Protocol]) -> None:
     long = settings.get_current_profile_name() == "long"
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            settings.default if long else BOUNDED,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    bounded = settings(settings.default if long else BOUNDED, deadline=None, suppress_health_check=list(HealthCheck))
+    with constants(QUICK_CONSTANTS):
+        run_state_machine_as_test(machine, settings=bounded)
 
 
 def test_nothing_is_lost_or_duplicated_in_any_order_of_events(tmp_path: Path) -> None:

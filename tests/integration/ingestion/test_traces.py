@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 import sqlalchemy as sa
+from harness.doubles import AtOnce
 from harness.spans import Recorded, ancestors, recorded_spans
 from harness.statements import recorded as recorded_statements
 from harness.world import World
@@ -17,7 +18,6 @@ from memorybase.ingestion import worker
 from memorybase.models import IngestionJob, SessionProgress
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import search
-from memorybase.testing import AtOnce
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 OTHER_TRACE = "11111111111111111111111111111111"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -17,13 +16,14 @@ from harness.world import WORKER, WorkerKilled, World, build_world
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.ingestion import claim, lease, pipeline, scheduler, worker
+from memorybase.ingestion import claim, lease, lost_worker, pipeline, scheduler, worker
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.worker import JobOutcome
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.queries import cursors
 from memorybase.queries.sessions import CountedMessage
 from memorybase.services import Services
+from memorybase.settings import Settings
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 SESSIONS = [f"session {n}" for n in range(6)]
@@ -243,7 +243,8 @@ def test_a_failure_that_no_message_causes_makes_no_dead_letter(world: World, def
 
 
 def test_a_repair_is_bounded_by_bytes_like_any_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path, job_max_bytes=1_000)
+    monkeypatch.setattr(scheduler, "JOB_MAX_BYTES", 1_000)
+    world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
     base = world.new_base(threshold=1)
     world.say("s", *(f"{number}" * 400 for number in range(5)))
     world.settle()
@@ -388,9 +389,7 @@ def test_dropping_a_lost_claim_keeps_a_newer_claim_on_the_same_job(world: World)
 
 
 def test_leases_are_renewed_together_after_an_unexpected_error(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.services = replace(
-        world.services, settings=world.services.settings.model_copy(update={"lease_renew_seconds": 0.01})
-    )
+    monkeypatch.setattr(Settings, "lease_renew_seconds", 0.01)
     base = ready(world, sessions=["a", "b", "c"])
     claims = [claim.claim_job(world.services, message, WORKER) for message in world.queue.enqueued]
     before = {row.session_id: row.lease_until for row in world.rows(base)}
@@ -465,7 +464,7 @@ class TestWorkerLostInABatch:
                 lost += 1
                 world.pass_time(61)
                 world.locks.expire(base, "deadly")
-        assert lost == world.services.settings.max_lost_workers  # alone
+        assert lost == lost_worker.MAX_LOST_WORKERS  # alone
         (letter,) = world.dead_letters(base)
         assert letter.error_code == "worker_lost"
         world.assert_all_ingested(base)

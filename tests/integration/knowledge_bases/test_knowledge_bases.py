@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.doubles import FakeEmbedders, InMemoryVectors
 from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import build_world, empty_world
@@ -26,7 +27,6 @@ from memorybase.memory_bases import regenerate
 from memorybase.models import Document, Flow, KnowledgeBase, MemoryBase, User
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import parse_chunk_id
 from memorybase.vectors.store import CollectionRef, VectorRecord
@@ -217,6 +217,16 @@ def test_a_metadata_file_is_replaced_atomically_and_removed_with_its_folder(desk
     registry.remove_metadata(desk.services, entry.id)
     registry.remove_metadata(desk.services, entry.id)
     assert list(desk.services.settings.knowledge_dir.iterdir()) == []
+
+
+def test_the_list_restores_a_metadata_file_that_is_lost_or_old(desk: Desk) -> None:
+    desk.create()
+    path = desk.metadata_file(desk.entry().id)
+    written = path.read_text()
+    for spoil in (path.unlink, lambda: path.write_text(written.replace("fake", "former"))):
+        spoil()
+        desk.listed()
+        assert path.read_text() == written
 
 
 def test_a_failed_metadata_write_undoes_nothing(desk: Desk) -> None:

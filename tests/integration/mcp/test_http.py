@@ -13,6 +13,7 @@ from harness.mcp import ERAS
 from harness.rows import each_row
 from harness.served import Served, serve_api
 
+from api import admission
 from memorybase import errors
 from memorybase.auth import api_keys
 from memorybase.search import search
@@ -370,7 +371,9 @@ def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, mon
         return search_for_real(*arguments)
 
     monkeypatch.setattr(search, "search", slow)
-    with serve_api(api_settings.model_copy(update={"search_threads": 1, "admission_seconds": 0.2}), mcp=True) as served:
+    monkeypatch.setattr(admission, "SEARCHES", 1)
+    monkeypatch.setattr(admission, "WAIT_SECONDS", 0.2)
+    with serve_api(api_settings, mcp=True) as served:
         served.api.flow()
         served.api.memory()
         client = served.client()
@@ -386,8 +389,9 @@ def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, mon
 
 
 @pytest.mark.slow
-def test_the_rate_of_a_key_is_limited(api_settings: Settings) -> None:
-    limited = api_settings.model_copy(update={"rate_limit_per_second": 1, "rate_limit_burst": 1})
+def test_the_rate_of_a_key_is_limited(api_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.limits.BURST_SECONDS", 1)
+    limited = api_settings.model_copy(update={"rate_limit_per_second": 1})
     with serve_api(limited, mcp=True, monotonic=lambda: 1_000.0) as served:
         text = post(served, "/mcp/flows/support").json()["result"]["content"][0]["text"]
         answer = post(served)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from harness.doubles import InMemoryVectors
 from harness.world import World
 
 from memorybase import errors
@@ -22,7 +23,6 @@ from memorybase.read_models import memory_bases
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 from memorybase.settings import VectorStoreName
-from memorybase.testing import InMemoryVectors
 from memorybase.vectors.stores import VectorStores
 
 TEXTS = ("wine and cheese", "a long walk", "the hills of Tuscany")

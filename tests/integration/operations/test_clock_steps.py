@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from harness.world import WorkerKilled, World, crash_after
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import deadlines
 from memorybase.auth import api_keys
 from memorybase.database import clock
-from memorybase.memory_bases import regenerate
+from memorybase.memory_bases import deletion, regenerate
 from memorybase.models import (
     Base,
     Chat,
@@ -179,7 +180,7 @@ class TestWork:
             world.say("s", "a")
             world.queue.clear()
         sweep(world)
-        world.pass_time(world.services.settings.notify_after_seconds + 1)
+        world.pass_time(deadlines.NOTIFY_AFTER_SECONDS + 1)
         world.settle()
         world.assert_all_ingested(base)
 
@@ -228,7 +229,7 @@ class TestWork:
         assert len(world.vectors.names()) == 2
         world.vectors.lose(world.ref(base), sorted(world.stored(base)))
         sweep(world)
-        world.pass_time(world.services.settings.retire_seconds + 1)
+        world.pass_time(deletion.RETIRE_SECONDS + 1)
         with world.services.database.transaction() as db:
             checked_at = db.get_one(MemoryBase, base).mismatch_checked_at
             assert checked_at is not None

@@ -184,14 +184,14 @@ FIRES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     ),
     "MemorybaseStoreTooLarge": (
         {
-            'memorybase_store_disk_bytes{server="chroma"}': f"3e9{STEADY}",
-            'memorybase_store_vector_bytes{server="chroma"}': f"1e8{STEADY}",
+            'memorybase_store_disk_bytes{store="chroma"}': f"3e9{STEADY}",
+            'memorybase_store_vector_bytes{store="chroma"}': f"1e8{STEADY}",
         },
         {
-            'memorybase_store_disk_bytes{server="chroma"}': f"3e9{STEADY}",
-            'memorybase_store_vector_bytes{server="chroma"}': f"1e9{STEADY}",
-            'memorybase_store_disk_bytes{server="pgvector"}': f"1e6{STEADY}",
-            'memorybase_store_vector_bytes{server="pgvector"}': f"1{STEADY}",
+            'memorybase_store_disk_bytes{store="chroma"}': f"3e9{STEADY}",
+            'memorybase_store_vector_bytes{store="chroma"}': f"1e9{STEADY}",
+            'memorybase_store_disk_bytes{store="pgvector"}': f"1e6{STEADY}",
+            'memorybase_store_vector_bytes{store="pgvector"}': f"1{STEADY}",
         },
     ),
     "MemorybaseRequestsFail": (

@@ -23,7 +23,7 @@ def test_vectors_take_four_bytes_a_value_in_chroma(world: World) -> None:
     world.say("s", "a", "b", "c")
     compared(world)
     (size,) = store_sizes.measure(world.services)
-    assert (size.server, size.chunks) == ("chroma", 3)
+    assert (size.store, size.chunks) == ("chroma", 3)
     assert size.vector_bytes == 3 * world.embedder.dimension * 4
     assert size.disk_bytes is None  # no folder of the embedded stack
 
@@ -47,7 +47,7 @@ def test_pgvector_says_what_it_takes(pgvector_url: str) -> None:
         store.create_collection("mb-size.pgvector", {"owner": "test"})
         assert store.disk_bytes() > 0
         several = VectorStores({"pgvector": store}, ("pgvector",))
-        assert several.server("pgvector") is store
+        assert several.store("pgvector") is store
     finally:
         store.delete_collection("mb-size.pgvector")
         store.close()

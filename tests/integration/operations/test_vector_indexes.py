@@ -7,12 +7,12 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
+from harness.doubles import InMemoryVectors
 from harness.world import World
 
 from memorybase import errors
 from memorybase.memory_bases.regenerate import regenerate
 from memorybase.operations import vector_indexes
-from memorybase.testing import InMemoryVectors
 from memorybase.vectors.store import EXPECTED_CHUNKS, CollectionRef
 
 

@@ -220,7 +220,7 @@ def test_a_shorter_rule_holds_from_the_next_pass_and_a_longer_one_brings_nothing
 
 def test_many_messages_take_several_passes(world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forgetting, "PAGE", 2)
-    monkeypatch.setitem(vars(world.services.settings), "max_messages_per_run", 1)
+    monkeypatch.setattr("memorybase.messages.MAX_MESSAGES", 1)
     base = world.new_base(threshold=1, retain_days=10)
     for number in range(7):
         world.say(f"s{number}", f"old {number}")

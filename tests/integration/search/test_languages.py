@@ -108,7 +108,7 @@ def test_languages_may_alternate_in_a_session(world: World) -> None:
 def test_hybrid_search_finds_answers_in_each_language(model_cache: Path, tmp_path: Path) -> None:
     """With the default model, which is trained on English."""
     world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
-    settings = Settings(data_dir=tmp_path, model_dir=model_cache, drain_seconds=0.0)
+    settings = Settings(data_dir=tmp_path, model_dir=model_cache)
     embedders: Any = Embedders(settings)
     real = replace(world, services=replace(world.services, settings=settings, embedders=embedders), embedders=embedders)
     base = real.new_base()

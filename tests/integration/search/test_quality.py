@@ -134,7 +134,7 @@ def loaded(model_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The conversations by hand and one of each kind by rule, ingested."""
     folder = tmp_path_factory.mktemp("recall-quality")
     world = build_world(f"sqlite:///{folder / 'memorybase.db'}", folder)
-    settings = Settings(data_dir=folder, model_dir=model_cache, drain_seconds=0.0)
+    settings = Settings(data_dir=folder, model_dir=model_cache)
     model: Any = EachTextOnce(Embedders(settings).get())
     services = replace(world.services, settings=settings, embedders=model)
     real = replace(world, services=services, embedders=model)

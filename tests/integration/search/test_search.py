@@ -18,6 +18,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 from harness import wait_until
+from harness.doubles import FakeEmbedder, FakeEmbedders, InMemoryVectors
 from harness.rows import each_row
 from harness.world import WorkerKilled, World, build_world, crash_after
 
@@ -31,7 +32,6 @@ from memorybase.search.bands import MIN_SCORE
 from memorybase.search.request import SearchRequest
 from memorybase.search.snippets import SNIPPET_CHARS
 from memorybase.sessions import edits
-from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import VectorRecord

@@ -15,6 +15,7 @@ from harness.world import WorkerKilled, World
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.ingestion import lost_worker
 from memorybase.ingestion.advance import WriteResult, advance
 from memorybase.ingestion.claim import claim_job
 from memorybase.ingestion.lease import LeaseKeeper
@@ -76,7 +77,7 @@ def test_a_job_that_ends_its_workers_is_an_event_and_so_is_its_last_message(worl
 
     world.embedder.before_embed = die
     world.locks.away = True
-    for _ in range(world.services.settings.max_lost_workers):
+    for _ in range(lost_worker.MAX_LOST_WORKERS):
         with pytest.raises(WorkerKilled):
             world.drain()
         world.pass_time(61)

@@ -17,7 +17,15 @@ from harness import RedisServer, wait_until
 
 from memorybase.services import JobMessage
 from memorybase.settings import Settings
-from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, QUEUE, SUMMARIZE_TASK, CeleryQueue
+from worker.queue import (
+    CLEAN_NODE_MEMORY_TASK,
+    INGEST_TASK,
+    PAUSE_SECONDS,
+    QUEUE,
+    SUMMARIZE_TASK,
+    TIMEOUT_SECONDS,
+    CeleryQueue,
+)
 
 MakeQueue = Callable[..., CeleryQueue]
 # The longest that enqueue() may take: one timeout of half a second, and a busy machine. Not one for each job.
@@ -40,12 +48,19 @@ def make_job(session_id: str = "s") -> JobMessage:
 
 
 @pytest.fixture
-def make_queue(request: pytest.FixtureRequest) -> Iterator[MakeQueue]:
+def make_queue(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeQueue]:
     with ExitStack() as cleanup:
 
-        def make(url: str, *, now: Callable[[], float] = time.monotonic, **changes: float) -> CeleryQueue:
-            patient = {"enqueue_timeout_seconds": 30.0} if "redis_url" in request.fixturenames else {}
-            queue = CeleryQueue(Settings(redis_url=url, **(patient | changes)), now=now)
+        def make(
+            url: str,
+            *,
+            now: Callable[[], float] = time.monotonic,
+            pause_seconds: float = PAUSE_SECONDS,
+            timeout_seconds: float = 30.0 if "redis_url" in request.fixturenames else TIMEOUT_SECONDS,
+        ) -> CeleryQueue:
+            monkeypatch.setattr("worker.queue.PAUSE_SECONDS", pause_seconds)
+            monkeypatch.setattr("worker.queue.TIMEOUT_SECONDS", timeout_seconds)
+            queue = CeleryQueue(Settings(redis_url=url), now=now)
             cleanup.callback(queue.close)
             return queue
 
@@ -141,14 +156,14 @@ def test_no_jobs_publish_nothing(make_queue: MakeQueue) -> None:
 
 
 def test_a_refused_connection_ends_the_attempt_and_raises_nothing(make_queue: MakeQueue) -> None:
-    queue = make_queue("redis://127.0.0.1:1/0", enqueue_pause_seconds=0)
+    queue = make_queue("redis://127.0.0.1:1/0", pause_seconds=0)
 
     assert queue.enqueue([make_job() for _ in range(50)]) == 0
     assert queue.backlog() is None
 
 
 def test_publishing_resumes_once_redis_is_back(make_queue: MakeQueue, own_redis: RedisServer) -> None:
-    queue = make_queue(own_redis.url, enqueue_pause_seconds=0, enqueue_timeout_seconds=30.0)
+    queue = make_queue(own_redis.url, pause_seconds=0, timeout_seconds=30.0)
     assert queue.enqueue([make_job()]) == 1
     own_redis.stop()  # which flushes the append-only file, as a kill may not
     assert queue.enqueue([make_job(), make_job()]) == 0
@@ -193,7 +208,7 @@ def silent() -> Iterator[Silent]:
 
 
 def test_a_silent_redis_costs_one_timeout_however_many_jobs(make_queue: MakeQueue, silent: Silent) -> None:
-    queue = make_queue(silent.url, enqueue_pause_seconds=0, enqueue_timeout_seconds=0.05)
+    queue = make_queue(silent.url, pause_seconds=0, timeout_seconds=0.05)
     assert queue.enqueue([make_job()]) == 0
     assert silent.new_connections() == 1
 
@@ -205,7 +220,7 @@ def test_a_silent_redis_costs_one_timeout_however_many_jobs(make_queue: MakeQueu
 
 def test_after_a_failure_publishing_pauses(make_queue: MakeQueue, silent: Silent) -> None:
     now = 1_000.0
-    queue = make_queue(silent.url, now=lambda: now, enqueue_pause_seconds=10, enqueue_timeout_seconds=0.05)
+    queue = make_queue(silent.url, now=lambda: now, pause_seconds=10, timeout_seconds=0.05)
     assert queue.enqueue([make_job()]) == 0
     assert silent.new_connections() == 1
 
@@ -220,7 +235,7 @@ def test_after_a_failure_publishing_pauses(make_queue: MakeQueue, silent: Silent
 
 
 def test_many_threads_on_a_silent_redis_wait_for_one_timeout(make_queue: MakeQueue, silent: Silent) -> None:
-    queue = make_queue(silent.url, now=lambda: 0.0, enqueue_timeout_seconds=0.05)
+    queue = make_queue(silent.url, now=lambda: 0.0, timeout_seconds=0.05)
     together = threading.Barrier(20)
 
     def message(_: int) -> int:
@@ -237,7 +252,7 @@ def test_a_slow_redis_is_left_after_the_timeout(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    queue = make_queue(redis_url, now=lambda: now, enqueue_timeout_seconds=30.0)
+    queue = make_queue(redis_url, now=lambda: now, timeout_seconds=30.0)
     publish = queue._publish
 
     def slow(task: str, message: dict[str, Any]) -> None:
@@ -256,7 +271,7 @@ def test_a_slow_redis_is_left_after_the_timeout(
 def test_a_frozen_redis_fails_a_notification_and_takes_the_next_once_it_is_thawed(
     make_queue: MakeQueue, own_redis: RedisServer
 ) -> None:
-    queue = make_queue(own_redis.url, enqueue_pause_seconds=0)
+    queue = make_queue(own_redis.url, pause_seconds=0)
     wait_until(lambda: queue.enqueue([make_job()]) == 1, what="Redis takes notifications")
     own_redis.freeze()
 

@@ -28,7 +28,6 @@ from memorybase.stack.state import DataDir, RunningStack
 
 COMMANDS = (
     "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
-    "keys", "audit", "partition", "rebalance", "reindex", "restore", "sign-in", "evaluate", "tune", "list", "status",
 )  # fmt: skip
 
 
@@ -189,15 +188,16 @@ class TestCommands:
         assert said.startswith("error: 192.0.2.1 is no address of this machine.")
 
     def test_a_misspelt_setting_is_refused_with_the_nearest_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("MEMORYBASE_SWEEP_SECOND", "5")
-        assert "MEMORYBASE_SWEEP_SECOND is not a setting; did you mean MEMORYBASE_SWEEP_SECONDS?" in str(
-            run_main(monkeypatch, "sweep", "--once")
-        )
+        monkeypatch.setenv("MEMORYBASE_LEASE_SECOND", "5")
+        monkeypatch.setenv("MEMORYBASE_SWEEP_SECONDS", "5")
+        said = str(run_main(monkeypatch, "sweep", "--once"))
+        assert "MEMORYBASE_LEASE_SECOND is not a setting; did you mean MEMORYBASE_LEASE_SECONDS?" in said
+        assert "MEMORYBASE_SWEEP_SECONDS is not a setting; unset it" in said
 
     def test_an_invalid_setting_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("MEMORYBASE_SWEEP_SECONDS", "soon")
+        monkeypatch.setenv("MEMORYBASE_LEASE_SECONDS", "soon")
         said = str(run_main(monkeypatch, "sweep", "--once"))
-        assert said.startswith("error: MEMORYBASE_SWEEP_SECONDS: ")
+        assert said.startswith("error: MEMORYBASE_LEASE_SECONDS: ")
         assert "\n" not in said
 
     def test_an_error_is_one_line_with_field_and_limit(self) -> None:
@@ -294,6 +294,16 @@ class TestDoctor:
         monkeypatch.setattr(doctor, "checks_of", lambda _: list(doctor.CHECKS[:1]))
         result = CliRunner().invoke(cli.app, ["doctor", "--data-dir", str(tmp_path)])
         assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "all 1 checks passed")
+
+    def test_it_names_the_settings_that_were_changed_and_no_secret(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        (check,) = [each for each in doctor.CHECKS if each.name == "settings"]
+        context = doctor.DoctorContext(Settings(), "")
+        assert check.run(context).detail == "all have their default"
+        monkeypatch.setenv("MEMORYBASE_IDLE_AFTER", "60")
+        monkeypatch.setenv("MEMORYBASE_API_KEY", "a-secret")
+        monkeypatch.setenv("MEMORYBASE_LEASE_SECONDS", "60")
+        result = check.run(context)
+        assert (result.ok, result.detail) == (True, "not the default: MEMORYBASE_API_KEY, MEMORYBASE_IDLE_AFTER")
 
 
 class TestProgress:

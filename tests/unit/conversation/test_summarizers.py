@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from harness.doubles import FakeEmbedder, FakeEmbedders
 from harness.rows import each_row
 
 from memorybase.conversation import Record
@@ -30,7 +31,6 @@ from memorybase.errors import (
     SummaryRejected,
 )
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder, FakeEmbedders
 
 KEY = "sk-secret"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memorybase.cli.import_file import Format
 from memorybase.importers.recognise import EXPORT, LINES, LOCOMO
 from memorybase.importers.records import Record, Report
-from memorybase.importers.runs import MAX_MESSAGE_BYTES, NOBODY, runs_of
+from memorybase.importers.runs import NOBODY, runs_of
 from memorybase.importers.systems import SYSTEMS
 from memorybase.messages import normalise_all
 
@@ -85,7 +85,7 @@ def read_changed_documents(system: str, data: st.DataObject) -> None:
         assert 0 < len(part.flow) <= 128
         assert part.session_id.strip()
         assert len(part.session_id) <= 128
-        normalise_all(part.messages, user_id=NOBODY, max_messages=1_000, max_message_bytes=MAX_MESSAGE_BYTES)
+        normalise_all(part.messages, user_id=NOBODY)
 
 
 @pytest.mark.slow

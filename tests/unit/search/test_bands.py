@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
-from memorybase.search.bands import BANDS, FAIR, GOOD, STRONG, WEAK, Band, band_of, nothing_fits
+from memorybase.search.bands import BANDS, FAIR, GOOD, STRONG, WEAK, Band, band_of
 
 
 @each_row(
@@ -19,9 +19,3 @@ def test_a_bound_belongs_to_the_band_above_it(score: float, band: Band) -> None:
 def test_bands_cover_every_score_in_order() -> None:
     assert [band.low for band in BANDS] == sorted((band.low for band in BANDS), reverse=True)
     assert BANDS[-1].low == 0
-
-
-def test_nothing_fits_if_every_score_is_weak() -> None:
-    assert nothing_fits([])
-    assert nothing_fits([0.04, 0.01])
-    assert not nothing_fits([0.06, 0.01])

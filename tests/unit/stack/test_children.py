@@ -34,7 +34,7 @@ def test_with_pgvector_no_chroma_is_started_or_asked(tmp_path: Path, monkeypatch
     assert stack.stores == ("redis",)
     for name, value in stack.environment.items():
         monkeypatch.setenv(name, value)
-    assert Settings().vector_servers == ("pgvector",)
+    assert Settings().vector_stores_in_use == ("pgvector",)
 
 
 def test_with_pgvector_a_chroma_that_has_data_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ def test_with_pgvector_a_chroma_that_has_data_is_started(tmp_path: Path, monkeyp
     assert stack.stores == ("redis", "chroma")
     for name, value in stack.environment.items():
         monkeypatch.setenv(name, value)
-    assert Settings().vector_servers == ("pgvector", "chroma")
+    assert Settings().vector_stores_in_use == ("pgvector", "chroma")
 
 
 def test_any_number_of_deaths_has_a_bounded_delay() -> None:

@@ -1,4 +1,4 @@
-"""One server of several that does not answer: calls to it fail at once, until it answers again."""
+"""A vector store that does not answer: calls to it fail at once, until it answers again."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from harness.doubles import InMemoryVectors
 from harness.waiting import wait_until
 
 from memorybase.errors import VectorStoreUnavailable
-from memorybase.testing import InMemoryVectors
 from memorybase.vectors import outages
-from memorybase.vectors.outages import GuardedServer
+from memorybase.vectors.outages import GuardedStore
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 RECORD = VectorRecord("a", np.ones(4, dtype=np.float32), "text", {"session_id": "s"})
@@ -29,76 +29,76 @@ def ref(store: InMemoryVectors) -> CollectionRef:
 
 
 @pytest.fixture
-def east(store: InMemoryVectors, monkeypatch: pytest.MonkeyPatch) -> Iterator[GuardedServer]:
+def guarded(store: InMemoryVectors, monkeypatch: pytest.MonkeyPatch) -> Iterator[GuardedStore]:
     monkeypatch.setattr(outages, "QUIET_SECONDS", 3_600.0)  # however slow the machine is
-    guarded = GuardedServer("chroma-east", store, retry_seconds=0.01)
+    guarded = GuardedStore("chroma", store, retry_seconds=0.01)
     yield guarded
     guarded.close()
 
 
-def write(server: GuardedServer, ref: CollectionRef) -> None:
-    with server.call() as store:
+def write(guarded: GuardedStore, ref: CollectionRef) -> None:
+    with guarded.call() as store:
         store.upsert(ref, [RECORD])
 
 
-def test_a_call_fails_at_once_after_another_found_the_server_away(
-    east: GuardedServer, store: InMemoryVectors, ref: CollectionRef
+def test_a_call_fails_at_once_after_another_found_the_store_away(
+    guarded: GuardedStore, store: InMemoryVectors, ref: CollectionRef
 ) -> None:
-    write(east, ref)
+    write(guarded, ref)
     store.away = True
-    with pytest.raises(VectorStoreUnavailable, match="chroma-east: ") as raised:
-        write(east, ref)
-    assert raised.value.details["server"] == "chroma-east"
+    with pytest.raises(VectorStoreUnavailable, match="chroma: ") as raised:
+        write(guarded, ref)
+    assert raised.value.details["store"] == "chroma"
     reached = store.calls["upsert"]
 
     for _ in range(3):
-        with pytest.raises(VectorStoreUnavailable, match="chroma-east does not answer"):
-            write(east, ref)
+        with pytest.raises(VectorStoreUnavailable, match="chroma does not answer"):
+            write(guarded, ref)
     assert store.calls["upsert"] == reached
 
 
-def test_an_error_of_one_collection_does_not_close_the_server(
-    east: GuardedServer, store: InMemoryVectors, ref: CollectionRef
+def test_an_error_of_one_collection_does_not_close_the_store(
+    guarded: GuardedStore, store: InMemoryVectors, ref: CollectionRef
 ) -> None:
     store.fail_next(VectorStoreUnavailable(status=500), on="upsert")
     with pytest.raises(VectorStoreUnavailable):
-        write(east, ref)
+        write(guarded, ref)
 
-    write(east, ref)
+    write(guarded, ref)
 
 
-def test_a_quiet_server_is_pinged_before_a_call(
-    east: GuardedServer, store: InMemoryVectors, ref: CollectionRef
+def test_a_quiet_store_is_pinged_before_a_call(
+    guarded: GuardedStore, store: InMemoryVectors, ref: CollectionRef
 ) -> None:
     store.away = True
     with pytest.raises(VectorStoreUnavailable):
-        write(east, ref)
+        write(guarded, ref)
 
     assert store.calls["upsert"] == 0
     assert store.calls["ping"] > 0
 
 
-def test_a_server_that_answered_lately_is_not_pinged(
-    east: GuardedServer, store: InMemoryVectors, ref: CollectionRef
+def test_a_store_that_answered_lately_is_not_pinged(
+    guarded: GuardedStore, store: InMemoryVectors, ref: CollectionRef
 ) -> None:
     for _ in range(3):
-        write(east, ref)
+        write(guarded, ref)
 
     assert store.calls["ping"] == 1
 
 
-def test_calls_pass_once_the_server_is_back(east: GuardedServer, store: InMemoryVectors, ref: CollectionRef) -> None:
+def test_calls_pass_once_the_store_is_back(guarded: GuardedStore, store: InMemoryVectors, ref: CollectionRef) -> None:
     store.away = True
     with pytest.raises(VectorStoreUnavailable):
-        write(east, ref)
+        write(guarded, ref)
     store.away = False
 
     def answers() -> bool:
         try:
-            east.require()
+            guarded.require()
         except VectorStoreUnavailable:
             return False
         return True
 
-    wait_until(answers, 30, "the server counts as back")
-    write(east, ref)
+    wait_until(answers, 30, "the store counts as back")
+    write(guarded, ref)

@@ -6,12 +6,12 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from harness.doubles import InMemoryVectors
 
 from memorybase.errors import CollectionMissing, VectorStoreUnavailable
-from memorybase.testing import InMemoryVectors
 from memorybase.vectors import collection_names
 from memorybase.vectors.store import CollectionRef, VectorRecord
-from memorybase.vectors.stores import VectorStores, server_named
+from memorybase.vectors.stores import VectorStores, store_named
 
 VECTOR = np.ones(4, dtype=np.float32)
 
@@ -42,16 +42,6 @@ def test_the_name_says_which_store_has_a_collection() -> None:
     for store in ("chroma", "pgvector"):
         name = collection_names.of_knowledge_base(base, store)  # type: ignore[arg-type]
         assert (collection_names.store_of(name), collection_names.owner(name)) == (store, (None, base))
-
-
-def test_the_name_says_which_server_has_a_collection() -> None:
-    base = uuid4()
-    for server in ("chroma", "chroma-east", "chroma-a-1", "pgvector"):
-        for name, owner in (
-            (collection_names.of_generation(base, 3, server), collection_names.Owner(base, None)),
-            (collection_names.of_knowledge_base(base, server), collection_names.Owner(None, base)),
-        ):
-            assert (collection_names.server_of(name), collection_names.owner(name)) == (server, owner)
     assert collection_names.owner(f"mb-{base}-g3-0a1b2c3d.other") is None
 
 
@@ -95,7 +85,7 @@ def test_collections_of_a_store_without_a_url_are_missing(pgvector: InMemoryVect
     stores.delete_collection(ref.name)
 
 
-def test_the_only_server_is_not_asked_again_while_it_is_away(chroma: InMemoryVectors) -> None:
+def test_the_only_store_is_not_asked_again_while_it_is_away(chroma: InMemoryVectors) -> None:
     stores = VectorStores({"chroma": chroma}, ("chroma",))
     ref = stores.create_collection("base-one", {})
     chroma.away = True
@@ -107,5 +97,5 @@ def test_the_only_server_is_not_asked_again_while_it_is_away(chroma: InMemoryVec
 
 
 def test_one_store_of_several_has_a_name(stores: VectorStores, pgvector: InMemoryVectors) -> None:
-    assert server_named(stores, "pgvector") is pgvector
-    assert server_named(pgvector, "chroma") is pgvector
+    assert store_named(stores, "pgvector") is pgvector
+    assert store_named(pgvector, "chroma") is pgvector

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from harness import wait_until
+from harness.doubles import FakeEmbedder, FakeEmbedders
 
 from memorybase import errors
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder, FakeEmbedders
 from worker import process
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1963,10 +1963,6 @@ class MemoryBaseView(Answer):
     """The embedding model, by name."""
     vector_store: Literal["chroma", "pgvector"] | str
     """Where the vectors of the serving generation are stored."""
-    vector_server: str
-    """The server that has them, by the name of its part in GET /health/ready: one of several Chroma servers, or
-    the same as vector_store.
-    """
     created_at: datetime
     """When it was created."""
     priority: Priority | str | None = None
@@ -2561,9 +2557,7 @@ class RecallBody(TypedDict):
     """
 
     top_k: NotRequired[int | None]
-    """Maximum messages to recall from; by default as many as fit, with the turns around them. At most 100, by the
-    setting max_top_k.
-    """
+    """Maximum messages to recall from; by default as many as fit, with the turns around them. At most 100."""
     share: NotRequired[float]
     """Part of the budget that is reserved for memories; 0: no recall."""
     min_score: NotRequired[float | None]
@@ -2852,7 +2846,7 @@ class RetrievalSetting(TypedDict):
     """How much to answer."""
 
     top_k: NotRequired[int | None]
-    """At most 100, by the setting max_top_k. Default: 4, as in Dify."""
+    """At most 100. Default: 4, as in Dify."""
     score_threshold: NotRequired[float | None]
     """Lowest score; 0 is off."""
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from harness.doubles import FakeEmbedder
 from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.search.corrections.likeness import Likeness
-from memorybase.testing import FakeEmbedder
 
 
 class Narrow(FakeEmbedder):

@@ -1,4 +1,4 @@
-"""Two real Chroma servers, one of them killed or frozen: the memory bases of the other do not notice."""
+"""A real Chroma server that is killed or frozen: the memory bases in pgvector do not notice."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from uuid import UUID
 
 import pytest
 from harness import ChromaServer
+from harness.doubles import AtOnce
 from harness.waiting import wait_until
 from harness.world import WORKER, World
 
 from memorybase import errors
 from memorybase.ingestion import worker
-from memorybase.memory_bases import consistency, orphans, rebalance, reconcile, regenerate
+from memorybase.memory_bases import consistency, orphans, reconcile, regenerate
 from memorybase.operations import health, heartbeats, store_check
-from memorybase.queries import server_loads
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 from memorybase.services import JobMessage
-from memorybase.testing import AtOnce
+from memorybase.settings import VectorStoreName
 from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.collection_names import server_of
+from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.stores import VectorStores
 
 pytestmark = [
@@ -34,20 +34,18 @@ STOPPED: dict[str, Callable[[ChromaServer], object]] = {"killed": ChromaServer.k
 
 
 @pytest.fixture
-def two(world: World, chroma_url: str, own_chroma: ChromaServer) -> Iterator[World]:
-    """`chroma` is the session's server, `chroma-east` this test's own."""
-    urls = {"chroma": chroma_url, "chroma-east": own_chroma.url}
-    vectors = VectorStores({name: ChromaStore(url, timeout_seconds=5.0) for name, url in urls.items()}, tuple(urls))
-    settings = world.services.settings.model_copy(
-        update={"chroma_url": chroma_url, "chroma_urls": {"east": own_chroma.url}}
-    )
+def two(world: World, own_chroma: ChromaServer, pgvector_url: str) -> Iterator[World]:
+    """`chroma` is this test's own server."""
+    chroma, pgvector = ChromaStore(own_chroma.url, timeout_seconds=5.0), PgVectorStore(pgvector_url, pool_size=2)
+    vectors = VectorStores({"chroma": chroma, "pgvector": pgvector}, ("chroma", "pgvector"))
+    settings = world.services.settings.model_copy(update={"chroma_url": own_chroma.url, "pgvector_url": pgvector_url})
     world.services = replace(world.services, vectors=vectors, settings=settings)
     yield world
     vectors.close()
 
 
-def filled(world: World) -> UUID:
-    base = world.new_base(threshold=1, flow_id=world.new_flow())
+def filled(world: World, store: VectorStoreName) -> UUID:
+    base = world.new_base(threshold=1, flow_id=world.new_flow(), vector_store=store)
     say(world, base, *TEXTS)
     world.settle()
     return base
@@ -55,10 +53,6 @@ def filled(world: World) -> UUID:
 
 def say(world: World, base: UUID, *texts: str) -> None:
     world.say("s", *texts, flow_id=world.base(base).flow_id)
-
-
-def server(world: World, base: UUID) -> str:
-    return server_of(world.ref(base).name)
 
 
 def found(world: World, base: UUID) -> set[str]:
@@ -76,11 +70,10 @@ def run_batch(world: World) -> None:
 
 
 @pytest.mark.parametrize("stopped", STOPPED)
-def test_one_server_that_is_stopped_harms_only_its_memory_bases(
+def test_a_store_that_is_stopped_harms_only_its_memory_bases(
     two: World, own_chroma: ChromaServer, stopped: str
 ) -> None:
-    here, there = filled(two), filled(two)
-    assert (server(two, here), server(two, there)) == ("chroma", "chroma-east")
+    here, there = filled(two, "pgvector"), filled(two, "chroma")
     heartbeats.beat(two.services, "worker@1", "worker")
     heartbeats.beat(two.services, "sweeper@1", "sweeper")
     STOPPED[stopped](own_chroma)
@@ -90,24 +83,23 @@ def test_one_server_that_is_stopped_harms_only_its_memory_bases(
     run_batch(two)
 
     assert found(two, here) == {*TEXTS, "one more"}
-    with pytest.raises(errors.VectorStoreUnavailable, match="chroma-east"):
+    with pytest.raises(errors.VectorStoreUnavailable, match="chroma"):
         found(two, there)
     assert [job.outages for job in two.active_jobs(there)] == [1]
-    assert server(two, two.new_base()) == "chroma"
     regenerate.regenerate(two.services, two.user_id, here)
     run_batch(two)
     assert found(two, here) == {*TEXTS, "one more"}
     assert not store_check.check_store(two.services)
-    assert {part.name for part in health.check_parts(two.services) if not part.ok} == {"chroma-east"}
+    assert {part.name for part in health.check_parts(two.services) if not part.ok} == {"chroma"}
     done = {base: reconcile.reconcile_base(two.services, base, repair=True) for base in (here, there)}
     assert [each and each.state for each in done.values()] == ["ok", "unavailable"]
-    assert not [orphan for orphan in orphans.find_orphans_on(two.services, "chroma") if orphan.ours]
+    assert not [orphan for orphan in orphans.find_orphans_in(two.services, "pgvector") if orphan.ours]
 
     if stopped == "killed":
         own_chroma.start()
     else:
         own_chroma.thaw()
-    wait_until(lambda: answers(two, there), 30, "chroma-east counts as back")
+    wait_until(lambda: answers(two, there), 30, "Chroma counts as back")
     two.pass_time(60)
     two.settle()
     assert found(two, there) == {*TEXTS, "one more"}
@@ -119,21 +111,3 @@ def answers(world: World, base: UUID) -> bool:
         return bool(found(world, base))
     except errors.VectorStoreUnavailable:
         return False
-
-
-def test_a_rebalance_moves_vectors_from_one_server_to_another(two: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_loads, "CHUNKS_OF_A_COLLECTION", 1)
-    two.services = replace(
-        two.services, settings=two.services.settings.model_copy(update={"chroma_closed": ["chroma-east"]})
-    )
-    bases = [filled(two) for _ in range(2)]
-    two.services = replace(two.services, settings=two.services.settings.model_copy(update={"chroma_closed": []}))
-    two.embedder.embedded.clear()
-
-    (move,) = rebalance.plan(two.services).moves
-    assert rebalance.move(two.services, move, lambda *_: two.settle()).state == "moved"
-
-    assert two.embedder.embedded == []
-    assert sorted(server(two, base) for base in bases) == ["chroma", "chroma-east"]
-    for base in bases:
-        assert found(two, base) == set(TEXTS)

@@ -375,18 +375,18 @@ class InMemoryHeldLock:
 
     def extend(self) -> bool:
         locks = self._locks
-        locks._check("extend")  # noqa: SLF001  # the two classes are one double
-        with locks._guard:  # noqa: SLF001
-            if locks._token_of(self._key) != self._token:  # noqa: SLF001
+        locks._check("extend")  # the two classes are one double
+        with locks._guard:
+            if locks._token_of(self._key) != self._token:
                 return False
-            locks._held[self._key] = (self._token, locks._clock() + locks._ttl_seconds)  # noqa: SLF001
+            locks._held[self._key] = (self._token, locks._clock() + locks._ttl_seconds)
             return True
 
     def release(self) -> None:
         locks = self._locks
-        with locks._guard:  # noqa: SLF001
-            if not locks.away and locks._token_of(self._key) == self._token:  # noqa: SLF001
-                del locks._held[self._key]  # noqa: SLF001
+        with locks._guard:
+            if not locks.away and locks._token_of(self._key) == self._token:
+                del locks._held[self._key]
 
 
 class InMemoryQueue:
