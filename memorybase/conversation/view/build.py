@@ -205,10 +205,8 @@ def build_view(
     chosen = _with_files(chosen, resolve, notes)
     before = [*(replace(record, kind="predefined") for record in predefined), *chosen]
     shaped = _shaped(before, len(predefined), options, costs)
-    rules = _rules(shaped[: len(predefined)], options, costs, inserts)
     pinned = shaped[: len(predefined)] if options.pin_predefined else []
-    shown = None if summary is None else summary.as_record(options.summary_role, options.summary_prefix)
-    fitted = fit(shaped[len(pinned) :], rules, summary, shown)
+    fitted = fit(shaped[len(pinned) :], _rules(shaped[: len(predefined)], options, costs, summary, inserts))
     notes.removed += fitted.removed
     notes.flags += fitted.flags
     sent = _with_inserts([*pinned, *_prompts_first(fitted.records, prompt_ids)], inserts)
@@ -354,7 +352,13 @@ def _shaped(records: Sequence[Record], leading: int, options: ViewOptions, costs
     return shaped if options.max_images is None else keep_newest_images(shaped, options.max_images)
 
 
-def _rules(predefined: Sequence[Record], options: ViewOptions, costs: _Costs, inserts: Sequence[Record]) -> Rules:
+def _rules(
+    predefined: Sequence[Record],
+    options: ViewOptions,
+    costs: _Costs,
+    summary: Summary | None,
+    inserts: Sequence[Record],
+) -> Rules:
     limits = options.limits
     if limits.max_tokens is not None:
         limits = replace(limits, max_tokens=max(0, limits.max_tokens - options.reserved_tokens))
@@ -372,6 +376,8 @@ def _rules(predefined: Sequence[Record], options: ViewOptions, costs: _Costs, in
         clip_oversized=options.clip_oversized,
         clip_edge=options.clip_edge,
         uncovered_tokens=options.uncovered_tokens,
+        summary=summary,
+        message=None if summary is None else summary.as_record(options.summary_role, options.summary_prefix),
     )
 
 
