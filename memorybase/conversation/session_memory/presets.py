@@ -199,7 +199,7 @@ class SessionLog:
         if stored is None or not self.preset.summary:
             return None
         if not self._reaches(stored):
-            return None if self.tail.complete else stored.summary
+            return None if self.tail.complete else replace(stored.summary, precedes_log=True)
         on_thread = {record.id for record in self.tail.records}.difference(self.log.removed_for(NOT_IN_THREAD))
         return stored.summary if stored.last_message_id in on_thread else None
 

@@ -34,12 +34,15 @@ SUMMARY_TOKENS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A summary of exactly the messages from_seq to to_seq of the view's thread."""
+    """A summary of exactly the messages from_seq to to_seq of the view's thread.
+
+    `precedes_log`: they are older than the records of the view, because the log was not read that far back."""
 
     text: str
     from_seq: int
     to_seq: int
     message_ids: Sequence[str] = ()
+    precedes_log: bool = False
 
     def covers(self, record: Record) -> bool:
         return record.kind == "history" and self.from_seq <= record.seq <= self.to_seq
@@ -166,10 +169,10 @@ def _clip_newest(fitted: Fitted) -> Fitted:
 def _send_summary(fitted: Fitted) -> Fitted:
     """If the limits leave out what the summary covers, send it too, with what fits beside it."""
     rules, summary = fitted.rules, fitted.rules.message
-    if len(fitted.kept) == len(fitted.body):
+    if len(fitted.kept) == len(fitted.body) or rules.summary is None or summary is None:
         return fitted
     fitted = replace(fitted, covered=_covered(fitted.body, rules.summary))
-    if summary is None or fitted.kept.issuperset(fitted.covered):
+    if fitted.kept.issuperset(fitted.covered) and not rules.summary.precedes_log:
         return fitted
     beside = _trimmed(fitted.body, rules, beside=summary)
     if not beside.over:
@@ -184,10 +187,8 @@ def _send_summary(fitted: Fitted) -> Fitted:
     return replace(fitted, summary=clipped, flags=(*fitted.flags, flag))
 
 
-def _covered(body: Sequence[Record], summary: Summary | None) -> frozenset[int]:
+def _covered(body: Sequence[Record], summary: Summary) -> frozenset[int]:
     """The records that the summary replaces; a group that it covers only in part stays whole."""
-    if summary is None:
-        return frozenset()
     groups = (group for group in groups_of(body) if all(summary.covers(body[index]) for index in group))
     return frozenset(index for group in groups for index in group)
 
