@@ -26,7 +26,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import caveats, errors
 from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
-from memorybase.conversation.context_report import ContextReport, Further, Recalled, RecalledFact, Searched, Spent
+from memorybase.conversation.context_report import ContextReport, Recalled, RecalledFact, Searched, Spent
 from memorybase.conversation.history.session_reader import Tail, precedes, tails
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
@@ -75,7 +75,6 @@ RECALL_HEADING = (
 
 TURNS_AROUND = 2  # on either side of a hit; they are added last
 FURTHER_HITS = 0.2  # of the default min_score: of the hits beside one that fits
-FURTHER_TOKENS = 1_000  # the report says what this larger budget would add
 
 Scope = Literal["session", "flow"]
 
@@ -143,8 +142,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
         history = past.view(budget, reserved=_reserved(request, budget) + standing.within(budget).tokens)
         found = _recall(services, user_id, request, end_user_id, history)
     given = _within(past, standing, found, request, budget)
-    more = _within(past, standing, found, request, budget + FURTHER_TOKENS)
-    memory, view = given.memory, _with_report(given, found, budget, _further(given, more), place)
+    memory, view = given.memory, _with_report(given, found, budget, place)
     if memory.expired is not None:
         _request_summary(services, past.key, memory.expired)
     if request.use_memory and request.run_id is not None and request.node_id is not None:
@@ -213,21 +211,7 @@ def _spent(view: View, budget: int) -> Spent:
     )
 
 
-def _further(given: _Given, more: _Given) -> Further:
-    """What the larger budget adds."""
-    before, after = given.memory.view, more.memory.view
-    tokens, more_tokens = _spent(before, 0), _spent(after, 0)
-    shown = {memory.turn.message_id: memory.passages for memory in given.memories}
-    return Further(
-        budget=FURTHER_TOKENS,
-        history_messages=len(set(after.report.kept) - set(before.report.kept)),
-        history_tokens=max(0, more_tokens.history - tokens.history),
-        recall_messages=sum(memory.passages != shown.get(memory.turn.message_id) for memory in more.memories),
-        recall_tokens=max(0, more_tokens.recall - tokens.recall),
-    )
-
-
-def _with_report(given: _Given, found: _Found, budget: int, further: Further, place: _Place) -> View:
+def _with_report(given: _Given, found: _Found, budget: int, place: _Place) -> View:
     view = given.memory.view
     report = {field.name: getattr(view.report, field.name) for field in fields(view.report)}
     recalled = tuple(
@@ -245,7 +229,7 @@ def _with_report(given: _Given, found: _Found, budget: int, further: Further, pl
     report |= {"recalled": recalled, "below_min_score": found.below_min_score}
     report |= {"standing": given.standing.uses(), "facts": facts}
     report |= {"searched": place.searched, "warnings": (*place.warnings, *found.warnings)}
-    return replace(view, report=ContextReport(**report, spent=_spent(view, budget), further=further))
+    return replace(view, report=ContextReport(**report, spent=_spent(view, budget)))
 
 
 def _standing(services: Services, request: ContextRequest, end_user_id: str | None) -> Standing:
@@ -310,7 +294,7 @@ def _checked(services: Services, user_id: UUID, request: ContextRequest) -> _Pla
 
 @dataclass(slots=True)
 class _Past:
-    """A session as it was read, for views within any budget up to the one that it was read for."""
+    """A session as it was read, for views within the budget."""
 
     request: ContextRequest
     key: SummaryKey
@@ -340,7 +324,7 @@ class _Past:
 
 
 def _read(services: Services, request: ContextRequest) -> _Past:
-    """As much of the session as the largest budget needs, and its summary if there is one."""
+    """As much of the session as the budget needs, and its summary if there is one."""
     key = SummaryKey(
         flow_id=request.flow_id,
         session_id=request.session_id,
@@ -352,10 +336,10 @@ def _read(services: Services, request: ContextRequest) -> _Past:
         past = _Past(request, key, stored, [])
         for tail in tails(db, request.flow_id, request.session_id, leaf_id=request.leaf_id, run_id=request.run_id):
             past.tails.append(tail)
-            memory = past.view(request.token_budget + FURTHER_TOKENS)
+            memory = past.view(request.token_budget)
             if memory.unchecked:
                 _check_summary(db, past, tail)
-                memory = past.view(request.token_budget + FURTHER_TOKENS)
+                memory = past.view(request.token_budget)
             if memory.enough:
                 break
     return past

@@ -323,24 +323,6 @@ def test_top_k_bounds_memories_and_without_it_neighboring_turns_are_added(world:
     assert caught.value.field == "top_k"
 
 
-def test_the_report_says_what_a_thousand_more_tokens_would_add(world: World, base: UUID) -> None:
-    many(world)
-    converse(world, "now", *(f"Something else, number {n}. {'x' * 200}" for n in range(60)), end_user_id="eve")
-    request = {"query": "What are my cats called?", "preset": replace(WINDOW, limits=Limits(prune="turn"))}
-
-    small = account(context(world, token_budget=2_000, **request))
-    large = account(context(world, token_budget=3_000, **request))
-
-    assert base
-    assert small.further.budget == 1_000
-    assert small.further.history_messages == len(set(large.kept) - set(small.kept)) > 0
-    assert small.further.history_tokens == large.spent.history - small.spent.history
-    assert small.further.recall_tokens == large.spent.recall - small.spent.recall
-    assert small.further.recall_messages > 0
-    nothing = account(context(world, "unknown")).further
-    assert (nothing.history_messages, nothing.recall_messages) == (0, 0)
-
-
 def test_a_long_message_at_the_edge_of_the_history_is_truncated_if_the_preset_allows_it(world: World) -> None:
     converse(world, "now", "What is in the log?", f"begin {'y ' * 2_000} end", "And now?", "Nothing.")
 
