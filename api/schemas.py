@@ -451,7 +451,7 @@ class ViewAnswer(BaseModel):
 
 
 class ContextAnswer(ViewAnswer):
-    """A view with a report of how the budget was spent and what a larger budget would add."""
+    """A view with a report of how the budget was spent."""
 
     report: ContextReport
 

@@ -14,7 +14,6 @@ from memorybase.conversation.session_memory.presets import PRESETS, SessionPrese
 from memorybase.conversation.standing import StandingOptions
 from memorybase.conversation.summarizers.llm import checked_name
 from memorybase.conversation.view.token_counters import counter_for
-from memorybase.queries import caller_ids
 from memorybase.search.parts import PartWeights
 
 router = keyed_router("context")
@@ -25,16 +24,15 @@ _LIMITS = ("max_turns", "max_messages")
 @router.post("/context")
 def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> ContextAnswer:
     """Build history, summary and recalled memories within the token budget. `degraded` names what is unavailable."""
-    flow_id = ids.flow_id(caller.user_id, body.flow_id)
     leaf = None if body.leaf_id is None else ids.CallerId.of(caller.user_id, "message", body.leaf_id, name="leaf_id")
     run = None if body.run_id is None else ids.CallerId.of(caller.user_id, "run", body.run_id)
     request = ContextRequest(
-        flow_id=flow_id,
+        flow_id=ids.flow_id(caller.user_id, body.flow_id),
         session_id=body.session_id,
         token_budget=body.token_budget,
         query=body.query,
-        leaf_id=caller_ids.resolve(services, flow_id, leaf),
-        run_id=caller_ids.resolve(services, flow_id, run),
+        leaf_id=leaf,
+        run_id=run,
         node_id=body.node_id,
         end_user_id=body.end_user_id,
         use_memory=body.use_memory,

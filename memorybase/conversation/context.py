@@ -1,14 +1,16 @@
 """A whole context in one call: a session's summary, the end user's standing statements, memories recalled from the
 flow's memory bases, and the history.
 
-    1. statements       if the flow or the call wants them: the most useful ones that fit into their share
-    2. history          without what the statements use and the share of the budget that is reserved for memories
-    3. memories         as many passages beyond that history as fit into the share and into what the history leaves;
+    1. snapshot         one transaction reads the session as far back as the budget may need, its summary, statements
+    2. statements       if the flow or the call wants them: the most useful ones that fit into their share
+    3. history          without what the statements use and the share of the budget that is reserved for memories
+    4. memories         as many passages beyond that history as fit into the share and into what the history leaves;
                         only of the session's end user; before them, if asked for, facts that a model derived
-    4. history again    with what the memories leave, the statements, the facts and the memories before it
+    5. history again    with what the memories leave, the statements, the facts and the memories before it
 
-If the vector store or the embedding model is unavailable, memories come from keyword search, and the report says so.
-For messages that the history leaves out, the call requests a summary, which a worker makes later.
+The histories are drafts of one prepared log, and only the last one is rendered. If the vector store or the embedding
+model is unavailable, memories come from keyword search, and the report says so. For messages that the history leaves
+out, the call requests a summary, which a worker makes later.
 """
 
 from __future__ import annotations
@@ -26,21 +28,23 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import caveats, errors
 from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
-from memorybase.conversation.context_report import ContextReport, Further, Recalled, RecalledFact, Searched, Spent
+from memorybase.conversation.context_report import ContextReport, Recalled, RecalledFact, Searched, Spent
 from memorybase.conversation.history.session_reader import Tail, precedes, tails
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
 from memorybase.conversation.session_memory.presets import (
     TOKEN_BUFFER,
     Call,
+    SessionLog,
     SessionMemory,
     SessionPreset,
     StoredSummary,
     session_memory,
 )
-from memorybase.conversation.session_memory.summaries import SummaryKey, is_requested, request_summary, stored_summary
+from memorybase.conversation.session_memory.summaries import SummaryKey, request_summary, stored_summary
 from memorybase.conversation.standing import Standing, StandingOptions, StandingPart
 from memorybase.conversation.summarizers.llm import names
+from memorybase.conversation.view.build import Draft
 from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import ESTIMATE
 from memorybase.facts import queries as fact_queries
@@ -48,8 +52,9 @@ from memorybase.facts import recall as fact_recall
 from memorybase.facts import shown as shown_facts
 from memorybase.facts.recall import MAX_FACTS, FactHit, FactQuery
 from memorybase.facts.shown import ShownFacts
+from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.queries import memory_bases, sessions
+from memorybase.queries import caller_ids, memory_bases, sessions
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
 from memorybase.search import bands, search
@@ -75,7 +80,6 @@ RECALL_HEADING = (
 
 TURNS_AROUND = 2  # on either side of a hit; they are added last
 FURTHER_HITS = 0.2  # of the default min_score: of the hits beside one that fits
-FURTHER_TOKENS = 1_000  # the report says what this larger budget would add
 
 Scope = Literal["session", "flow"]
 
@@ -116,8 +120,8 @@ class ContextRequest:
     session_id: str
     token_budget: int
     query: str | None = None
-    leaf_id: UUID | None = None
-    run_id: UUID | None = None
+    leaf_id: UUID | CallerId | None = None
+    run_id: UUID | CallerId | None = None
     node_id: str | None = None
     end_user_id: str | None = None
     use_memory: bool = True
@@ -128,48 +132,202 @@ class ContextRequest:
     standing: StandingOptions = field(default_factory=StandingOptions)
     counter: TokenCounter = field(default_factory=default_counter)
 
+    @property
+    def share(self) -> int:
+        """The part of the budget that is reserved for memories."""
+        return int(self.token_budget * self.recall.share)
+
 
 def build_context(services: Services, user_id: UUID, request: ContextRequest) -> View:
     """What a model reads on its next turn. Raises NotFound, also for a leaf of another session, InvalidRequest, and
     SessionConflict for another end user."""
-    place = _checked(services, user_id, request)
-    request, end_user_id = place.request, place.end_user_id
-    past = _read(services, request)
-    standing = _standing(services, request, end_user_id)
+    with services.database.reading() as db:
+        place = _checked(db, user_id, request)
+        past = _read(services, db, place)
+        standing = _standing(db, place)
     found = _NOTHING_FOUND
-    budget = request.token_budget
-    searched = place.searched is not None
-    if searched:
-        history = past.view(budget, reserved=_reserved(request, budget) + standing.within(budget).tokens)
-        found = _recall(services, user_id, request, end_user_id, history)
-    given = _within(past, standing, found, request, budget)
-    more = _within(past, standing, found, request, budget + FURTHER_TOKENS)
-    memory, view = given.memory, _with_report(given, found, budget, _further(given, more), place)
-    if memory.expired is not None:
+    if place.searched is not None:
+        history = past.memory(place.request.share + standing.within(request.token_budget).tokens)
+        found = _recall(services, user_id, place, history.draft)
+    given = _given(past, standing, found, place.request)
+    memory, view = given.memory, _with_report(given, found, place)
+    if memory.expired is not None and memory.expired.seq > past.requested_seq:
         _request_summary(services, past.key, memory.expired)
-    if request.use_memory and request.run_id is not None and request.node_id is not None:
+    if request.use_memory and place.run_id is not None and request.node_id is not None:
         record_use(
             services,
             user_id=user_id,
             flow_id=request.flow_id,
-            run_id=request.run_id,
+            run_id=place.run_id,
             node_id=request.node_id,
             view=view,
-            query=request.query if searched else None,
+            query=place.request.query if place.searched is not None else None,
             memory_use_summary=memory.memory_use_summary,
-            origin=ViewOrigin(session_id=request.session_id, end_user_id=end_user_id),
+            origin=ViewOrigin(session_id=request.session_id, end_user_id=place.end_user_id),
         )
     return view
 
 
-def _reserved(request: ContextRequest, budget: int) -> int:
-    """The part of the budget that is reserved for memories."""
-    return int(budget * request.recall.share)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The request with its scope decided and its ids resolved, the session's end user, and where memories and facts are
+    sought. `in_run`: the messages of the current run."""
+
+    request: ContextRequest
+    leaf_id: UUID | None
+    run_id: UUID | None
+    end_user_id: str | None
+    searched: Searched | None
+    warnings: tuple[Caveat, ...]
+    in_run: frozenset[UUID]
+    fact_base_ids: Sequence[UUID]
+
+
+def _checked(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Place:
+    """Where the context is built. Two people's memories must never mix: who is unknown in a flow that knows end users
+    recalls from the own session only, unless the call says otherwise."""
+    check_flow(db, user_id, request.flow_id)
+    for base_id in request.memory_base_ids:
+        base = memory_bases.fetch_base(db, user_id, base_id)
+        if base is None or base.flow_id != request.flow_id:
+            raise not_found("memory base", base_id, field="memory_base_ids")
+    found = sessions.fetch_session(db, request.flow_id, request.session_id)
+    known = found is not None and found.deleted_at is None
+    end_user_id = request.end_user_id
+    if found is not None and known:
+        if end_user_id is not None and end_user_id != found.end_user_id:
+            raise errors.SessionConflict(
+                "The session belongs to another end user or to none", field="end_user_id", value=end_user_id
+            )
+        end_user_id = found.end_user_id
+    scope = request.recall.scope
+    alone = scope is None and end_user_id is None and sessions.has_end_users(db, request.flow_id)
+    if scope is None:
+        scope = "session" if alone else "flow"
+    searches = bool(request.query and request.use_memory and request.recall.share)
+    warnings = [
+        *([] if known else [caveats.UNKNOWN_SESSION]),
+        *([caveats.WITHIN_SESSION] if alone and searches else []),
+        *(caveats.query_cut(request.query or "") if searches else []),
+    ]
+    searched: Searched | None = ("end_user" if end_user_id is not None else scope) if searches else None
+    leaf_id, run_id = (_row_id(db, request.flow_id, given) for given in (request.leaf_id, request.run_id))
+    in_run, fact_base_ids = frozenset[UUID](), request.memory_base_ids
+    if searches and run_id is not None:
+        in_run = frozenset(sessions.ids_of_run(db, run_id))
+    if searches and request.recall.facts and not fact_base_ids:
+        fact_base_ids = fact_queries.bases_of_flow(db, request.flow_id)
+    query = None if request.query is None else cut_query(request.query)
+    request = replace(request, query=query, recall=replace(request.recall, scope=scope))
+    return _Place(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run, fact_base_ids)
+
+
+def _row_id(db: OrmSession, flow_id: UUID, given: UUID | CallerId | None) -> UUID | None:
+    return caller_ids.in_flow(db, flow_id, given) if isinstance(given, CallerId) else given
+
+
+def _standing(db: OrmSession, place: _Place) -> Standing:
+    """The statements that the context may contain; none unless the call wants them, or it leaves that to the flow and
+    the flow does."""
+    request, options = place.request, place.request.standing
+    if options.include is False or not request.use_memory or not options.share:
+        return Standing()
+    if options.include is None and not standing_queries.adds_to_contexts(db, request.flow_id):
+        return Standing()
+    whole_flow = request.recall.scope == "flow"
+    ranked = statements.for_context(
+        db, request.flow_id, request.session_id, place.end_user_id, whole_flow=whole_flow, query=request.query
+    )
+    return Standing(ranked, options.share, request.counter)
+
+
+class _Past:
+    """A session as it was read, for what a model is given of it within the budget."""
+
+    def __init__(self, place: _Place, key: SummaryKey, stored: StoredSummary | None, requested_seq: int) -> None:
+        self.key = key
+        self.stored = stored
+        self.requested_seq = requested_seq
+        self._request = place.request
+        self._call = Call(
+            token_budget=place.request.token_budget,
+            exclude_run_id=None if place.run_id is None else str(place.run_id),
+            counter=place.request.counter,
+        )
+        self._logs: list[SessionLog] = []
+        self._known: dict[tuple[int, int, tuple[str, ...]], SessionMemory] = {}
+
+    def add(self, tail: Tail) -> None:
+        """Go on with a longer tail."""
+        self._logs.append(SessionLog.of(tail, self._request.preset, self._call))
+
+    def trust(self, stored: StoredSummary | None, *flags: str) -> None:
+        """Go on with what is known of the summary now."""
+        self.stored = stored
+        self._call = replace(self._call, flags=flags)
+        self._known.clear()
+
+    def memory(self, reserved: int, *, inserts: Sequence[Record] = (), degraded: tuple[str, ...] = ()) -> SessionMemory:
+        """What the preset shows, from no longer a tail than that needs."""
+        call = replace(self._call, reserved_tokens=reserved, inserts=inserts, degraded=degraded)
+        if not self._request.use_memory:
+            return session_memory(Tail([], complete=True), self._request.preset, call)
+        for number, log in enumerate(self._logs):
+            known = None if inserts else self._known.get((number, reserved, degraded))
+            memory = log.memory(call, self.stored) if known is None else known
+            if not inserts:
+                self._known[number, reserved, degraded] = memory
+            if memory.enough:
+                break
+        return memory
+
+
+def _read(services: Services, db: OrmSession, place: _Place) -> _Past:
+    """As much of the session as the budget needs, and its summary if there is one."""
+    request = place.request
+    key = SummaryKey(
+        flow_id=request.flow_id,
+        session_id=request.session_id,
+        preset=request.preset.summary_of,
+        summarizer=request.summarizer or names(services.settings)[0],
+    )
+    past = _Past(place, key, *(stored_summary(db, key) if request.preset.summary else (None, 0)))
+    for tail in tails(db, request.flow_id, request.session_id, leaf_id=place.leaf_id, run_id=place.run_id):
+        past.add(tail)
+        if tail.complete:
+            break
+        if past.memory(0).unchecked:
+            _check_summary(db, past, tail)
+        if past.memory(0).enough:
+            break
+    return past
+
+
+def _check_summary(db: OrmSession, past: _Past, tail: Tail) -> None:
+    """Find out whether the summary, which ends before the tail, is of the tail's thread; else it is not shown."""
+    stored, key = past.stored, past.key
+    if stored is None:
+        return
+    first, last = UUID(tail.records[0].id), UUID(stored.last_message_id)
+    is_on_thread = precedes(db, key.flow_id, key.session_id, first, last, stored.summary.to_seq)
+    past.trust(
+        replace(stored, on_thread=True) if is_on_thread else None,
+        *((SUMMARY_TOO_OLD,) if is_on_thread is None else ()),
+    )
+
+
+def _request_summary(services: Services, key: SummaryKey, expired: Record) -> None:
+    """Request the summary that the history needs."""
+    try:
+        request_summary(services, key, expired)
+    except (errors.DatabaseUnavailable, errors.ConstraintViolated) as error:
+        # The view is complete without it, and the next read requests it again.
+        log.warning("summary_not_requested", error_code=error.code)
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The parts of a context within some budget."""
+    """The parts of a context."""
 
     memory: SessionMemory
     standing: StandingPart
@@ -177,26 +335,57 @@ class _Given:
     memories: tuple[Memory, ...] = ()
 
 
-def _within(past: _Past, standing: Standing, found: _Found, request: ContextRequest, budget: int) -> _Given:
-    """The session, the statements, the facts and the memories within a budget: facts and memories get their share and
+def _given(past: _Past, standing: Standing, found: _Found, request: ContextRequest) -> _Given:
+    """The session, the statements, the facts and the memories within the budget: facts and memories get their share and
     what the history leaves, the history what the others leave of theirs."""
-    share = 0 if found.packer is None else _reserved(request, budget)
+    budget = request.token_budget
+    share = 0 if found.packer is None else request.share
     facts = found.facts_within(share)
     held = standing.within(budget).tokens
-    memory = past.view(budget, reserved=held + share, degraded=found.degraded)
-    said = standing.within(budget, shown=memory.view.report.kept)
-    recalled = found.within(budget - said.tokens - facts.tokens, memory.view)
+
+    def beside(history: SessionMemory) -> tuple[StandingPart, _Recalled]:
+        said = standing.within(budget, shown=history.draft.report.kept)
+        return said, found.within(budget - said.tokens - facts.tokens, history.draft)
+
+    memory = past.memory(held + share, degraded=found.degraded)
+    said, recalled = beside(memory)
     used = recalled.tokens + facts.tokens
     if used < share or said.tokens < held:
         # More history may show more of the statements, but never fewer: what is reserved now is enough.
         held, share = said.tokens, min(share, used)
-        memory = past.view(budget, reserved=held + share, degraded=found.degraded)
-        said = standing.within(budget, shown=memory.view.report.kept)
-        recalled = found.within(budget - said.tokens - facts.tokens, memory.view)
+        memory = past.memory(held + share, degraded=found.degraded)
+        said, recalled = beside(memory)
     inserts = [record for record in (said.record, facts.record, recalled.record) if record is not None]
     if inserts:
-        memory = past.view(budget, reserved=held + share, inserts=inserts, degraded=found.degraded)
+        memory = past.memory(held + share, inserts=inserts, degraded=found.degraded)
     return _Given(memory, said, facts, recalled.memories)
+
+
+def _with_report(given: _Given, found: _Found, place: _Place) -> View:
+    view = given.memory.view
+    recalled = tuple(
+        Recalled(
+            message_id=str(turn.message_id),
+            score=turn.score,
+            superseded_by=str(turn.superseded_by) if turn.superseded_by else None,
+        )
+        for turn in (each.turn for each in given.memories)
+    )
+    facts = tuple(
+        RecalledFact(fact_id=hit.fact_id, score=hit.score, source_message_ids=tuple(hit.source_message_ids))
+        for hit in given.facts.hits
+    )
+    report = ContextReport(
+        **{field.name: getattr(view.report, field.name) for field in fields(view.report)},
+        recalled=recalled,
+        below_min_score=found.below_min_score,
+        standing=given.standing.uses(),
+        facts=facts,
+        spent=_spent(view, place.request.token_budget),
+        searched=place.searched,
+        warnings=(*place.warnings, *found.warnings),
+    )
+    return replace(view, report=report)
 
 
 def _spent(view: View, budget: int) -> Spent:
@@ -211,180 +400,6 @@ def _spent(view: View, budget: int) -> Spent:
         history=tokens["history"],
         unused=max(0, budget - tokens.total()),
     )
-
-
-def _further(given: _Given, more: _Given) -> Further:
-    """What the larger budget adds."""
-    before, after = given.memory.view, more.memory.view
-    tokens, more_tokens = _spent(before, 0), _spent(after, 0)
-    shown = {memory.turn.message_id: memory.passages for memory in given.memories}
-    return Further(
-        budget=FURTHER_TOKENS,
-        history_messages=len(set(after.report.kept) - set(before.report.kept)),
-        history_tokens=max(0, more_tokens.history - tokens.history),
-        recall_messages=sum(memory.passages != shown.get(memory.turn.message_id) for memory in more.memories),
-        recall_tokens=max(0, more_tokens.recall - tokens.recall),
-    )
-
-
-def _with_report(given: _Given, found: _Found, budget: int, further: Further, place: _Place) -> View:
-    view = given.memory.view
-    report = {field.name: getattr(view.report, field.name) for field in fields(view.report)}
-    recalled = tuple(
-        Recalled(
-            message_id=str(turn.message_id),
-            score=turn.score,
-            superseded_by=str(turn.superseded_by) if turn.superseded_by else None,
-        )
-        for turn in (each.turn for each in given.memories)
-    )
-    facts = tuple(
-        RecalledFact(fact_id=hit.fact_id, score=hit.score, source_message_ids=tuple(hit.source_message_ids))
-        for hit in given.facts.hits
-    )
-    report |= {"recalled": recalled, "below_min_score": found.below_min_score}
-    report |= {"standing": given.standing.uses(), "facts": facts}
-    report |= {"searched": place.searched, "warnings": (*place.warnings, *found.warnings)}
-    return replace(view, report=ContextReport(**report, spent=_spent(view, budget), further=further))
-
-
-def _standing(services: Services, request: ContextRequest, end_user_id: str | None) -> Standing:
-    """The statements that the context may contain; none unless the call wants them, or it leaves that to the flow and
-    the flow does."""
-    include, share = request.standing.include, request.standing.share
-    if include is False or not request.use_memory or not share:
-        return Standing()
-    with services.database.reading() as db:
-        if include is None and not standing_queries.adds_to_contexts(db, request.flow_id):
-            return Standing()
-        ranked = statements.for_context(
-            db, request.flow_id, request.session_id, end_user_id,
-            whole_flow=request.recall.scope == "flow", query=request.query,
-        )  # fmt: skip
-    return Standing(ranked, share, request.counter)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The request with its scope decided, the session's end user, and where memories are sought."""
-
-    request: ContextRequest
-    end_user_id: str | None
-    searched: Searched | None
-    warnings: tuple[Caveat, ...]
-
-
-def _checked(services: Services, user_id: UUID, request: ContextRequest) -> _Place:
-    """Where the context is built. Two people's memories must never mix: who is unknown in a flow that knows end users
-    recalls from the own session only, unless the call says otherwise."""
-    with services.database.reading() as db:
-        check_flow(db, user_id, request.flow_id)
-        for base_id in request.memory_base_ids:
-            base = memory_bases.fetch_base(db, user_id, base_id)
-            if base is None or base.flow_id != request.flow_id:
-                raise not_found("memory base", base_id, field="memory_base_ids")
-        found = sessions.fetch_session(db, request.flow_id, request.session_id)
-        known = found is not None and found.deleted_at is None
-        end_user_id = request.end_user_id
-        if found is not None and known:
-            if end_user_id is not None and end_user_id != found.end_user_id:
-                raise errors.SessionConflict(
-                    "The session belongs to another end user or to none", field="end_user_id", value=end_user_id
-                )
-            end_user_id = found.end_user_id
-        scope = request.recall.scope
-        alone = scope is None and end_user_id is None and sessions.has_end_users(db, request.flow_id)
-        if scope is None:
-            scope = "session" if alone else "flow"
-    searches = bool(request.query and request.use_memory and request.recall.share)
-    warnings = [
-        *([] if known else [caveats.UNKNOWN_SESSION]),
-        *([caveats.WITHIN_SESSION] if alone and searches else []),
-        *(caveats.query_cut(request.query or "") if searches else []),
-    ]
-    searched: Searched | None = ("end_user" if end_user_id is not None else scope) if searches else None
-    query = None if request.query is None else cut_query(request.query)
-    request = replace(request, query=query, recall=replace(request.recall, scope=scope))
-    return _Place(request, end_user_id, searched, tuple(warnings))
-
-
-@dataclass(slots=True)
-class _Past:
-    """A session as it was read, for views within any budget up to the one that it was read for."""
-
-    request: ContextRequest
-    key: SummaryKey
-    stored: StoredSummary | None
-    tails: list[Tail]
-    flags: tuple[str, ...] = ()
-
-    def view(
-        self, budget: int, *, reserved: int = 0, inserts: Sequence[Record] = (), degraded: Sequence[str] = ()
-    ) -> SessionMemory:
-        """The session's view by the preset."""
-        request = self.request
-        call = Call(
-            token_budget=budget,
-            reserved_tokens=reserved,
-            inserts=inserts,
-            exclude_run_id=None if request.run_id is None else str(request.run_id),
-            counter=request.counter,
-            flags=self.flags,
-            degraded=degraded,
-        )
-        for tail in self.tails:
-            memory = session_memory(tail, request.preset, call, stored=self.stored, use_memory=request.use_memory)
-            if memory.enough:
-                break
-        return memory
-
-
-def _read(services: Services, request: ContextRequest) -> _Past:
-    """As much of the session as the largest budget needs, and its summary if there is one."""
-    key = SummaryKey(
-        flow_id=request.flow_id,
-        session_id=request.session_id,
-        preset=request.preset.summary_of,
-        summarizer=request.summarizer or names(services.settings)[0],
-    )
-    with services.database.reading() as db:
-        stored = stored_summary(db, key) if request.preset.summary else None
-        past = _Past(request, key, stored, [])
-        for tail in tails(db, request.flow_id, request.session_id, leaf_id=request.leaf_id, run_id=request.run_id):
-            past.tails.append(tail)
-            memory = past.view(request.token_budget + FURTHER_TOKENS)
-            if memory.unchecked:
-                _check_summary(db, past, tail)
-                memory = past.view(request.token_budget + FURTHER_TOKENS)
-            if memory.enough:
-                break
-    return past
-
-
-def _check_summary(db: OrmSession, past: _Past, tail: Tail) -> None:
-    """Find out whether the summary, which ends before the tail, is of the tail's thread; else it is not shown."""
-    stored, request = past.stored, past.request
-    if stored is None:
-        return
-    is_on_thread = precedes(
-        db, request.flow_id, request.session_id, UUID(tail.records[0].id), UUID(stored.last_message_id),
-        stored.summary.to_seq,
-    )  # fmt: skip
-    past.stored = replace(stored, on_thread=True) if is_on_thread else None
-    if is_on_thread is None:
-        past.flags = (SUMMARY_TOO_OLD,)
-
-
-def _request_summary(services: Services, key: SummaryKey, expired: Record) -> None:
-    """Request the summary that the history needs, unless that was done."""
-    with services.database.reading() as db:
-        if is_requested(db, key, expired):
-            return
-    try:
-        request_summary(services, key, expired)
-    except (errors.DatabaseUnavailable, errors.ConstraintViolated) as error:
-        # The view is complete without it, and the next read requests it again.
-        log.warning("summary_not_requested", error_code=error.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +427,7 @@ class _Found:
         """The facts that fit into half of the share: messages, which are verbatim, get the larger part."""
         return shown_facts.within(self.facts, self.counter, share // 2)
 
-    def within(self, budget: int, history: View) -> _Recalled:
+    def within(self, budget: int, history: Draft) -> _Recalled:
         """The memories that fit into what the history leaves of the budget, without messages that it shows."""
         if self.packer is None:
             return _Recalled()
@@ -432,16 +447,10 @@ class _Found:
 _NOTHING_FOUND = _Found(ESTIMATE)
 
 
-def _recall(
-    services: Services, user_id: UUID, request: ContextRequest, end_user_id: str | None, history: SessionMemory
-) -> _Found:
+def _recall(services: Services, user_id: UUID, place: _Place, history: Draft) -> _Found:
     """Search for what the history does not show."""
-    kept = history.view.report.kept
-    in_run: frozenset[UUID] = frozenset()
-    if request.run_id is not None:
-        with services.database.reading() as db:
-            in_run = frozenset(sessions.ids_of_run(db, request.run_id))
-    query = _search_request(request, end_user_id, in_run | {UUID(message_id) for message_id in kept})
+    request = place.request
+    query = _search_request(place, place.in_run.union(map(UUID, history.report.kept)))
     search_request.check(replace(query, min_score=request.recall.min_score))
     mode, degraded = request.recall.mode, tuple[str, ...]()
     charge_search(services, user_id)
@@ -459,9 +468,9 @@ def _recall(
     if request.recall.top_k is None and not request.recall.min_score:
         around = partial(search.turns_around, services, request.flow_id, hits, query)
     packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
-    facts = _facts(services, request, end_user_id) if request.recall.facts else ()
+    facts = _facts(services, place) if request.recall.facts else ()
     warnings = () if found else tuple(why_nothing(services, replace(query, session_id=None)))
-    return _Found(request.counter, packer, in_run, facts, degraded, len(found) - len(hits), warnings)
+    return _Found(request.counter, packer, place.in_run, facts, degraded, len(found) - len(hits), warnings)
 
 
 def _fitting(found: Sequence[Hit], mode: Mode, min_score: float | None) -> list[Hit]:
@@ -472,17 +481,14 @@ def _fitting(found: Sequence[Hit], mode: Mode, min_score: float | None) -> list[
     return [hit for hit in found if hit.score >= least]
 
 
-def _facts(services: Services, request: ContextRequest, end_user_id: str | None) -> tuple[FactHit, ...]:
+def _facts(services: Services, place: _Place) -> tuple[FactHit, ...]:
     """The facts about the query, of the same sessions as the memories."""
-    base_ids = request.memory_base_ids
-    if not base_ids:
-        with services.database.reading() as db:
-            base_ids = fact_queries.bases_of_flow(db, request.flow_id)
+    request = place.request
     asked = FactQuery(
         query=request.query or "",
-        base_ids=base_ids,
-        session_id=request.session_id if end_user_id is None and request.recall.scope == "session" else None,
-        end_user_id=end_user_id,
+        base_ids=place.fact_base_ids,
+        session_id=request.session_id if place.searched == "session" else None,
+        end_user_id=place.end_user_id,
         since=request.recall.since,
         until=request.recall.until,
         top_k=MAX_FACTS,
@@ -490,14 +496,14 @@ def _facts(services: Services, request: ContextRequest, end_user_id: str | None)
     return tuple(fact_recall.recall(services, asked))
 
 
-def _search_request(request: ContextRequest, end_user_id: str | None, excluded: Collection[UUID]) -> SearchRequest:
-    within_session = end_user_id is None and request.recall.scope == "session"
+def _search_request(place: _Place, excluded: Collection[UUID]) -> SearchRequest:
+    request = place.request
     return SearchRequest(
         query=request.query or "",
         flow_id=request.flow_id,
         top_k=MAX_TOP_K if request.recall.top_k is None else request.recall.top_k,
-        session_id=request.session_id if within_session else None,
-        end_user_id=end_user_id,
+        session_id=request.session_id if place.searched == "session" else None,
+        end_user_id=place.end_user_id,
         neighbors=TURNS_AROUND,
         exclude_message_ids=sorted(excluded)[: search_request.MAX_EXCLUDED],
         memory_base_ids=request.memory_base_ids,

@@ -26,17 +26,6 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Further:
-    """What a budget larger by `budget` tokens would add: messages that are new or longer, and their tokens."""
-
-    budget: int
-    history_messages: int
-    history_tokens: int
-    recall_messages: int
-    recall_tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
     """A recalled memory. `score` is null for a message that is shown because it is beside a better one.
     `superseded_by`: the later message that holds in place of this one."""
@@ -64,15 +53,13 @@ class RecallReport(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextReport(RecallReport):
-    """The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
-    larger one would add. `facts` were derived by a model, best first. `below_min_score`: how many messages the search
-    found and the recall left out, because their score is too low. `searched`: whose messages memories were sought in;
-    null without a search."""
+    """The report of a view, its memories and its standing statements in order, and how its budget was spent. `facts`
+    were derived by a model, best first. `below_min_score`: how many messages the search found and the recall left out,
+    because their score is too low. `searched`: whose messages memories were sought in; null without a search."""
 
     below_min_score: int
     standing: tuple[StandingUse, ...]
     facts: tuple[RecalledFact, ...]
     spent: Spent
-    further: Further
     searched: Searched | None
     warnings: tuple[Caveat, ...]

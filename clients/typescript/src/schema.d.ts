@@ -3299,7 +3299,7 @@ export interface components {
         ConditionName: "lost" | "failed" | "unreachable" | "building" | "working" | "waiting" | "paused" | "ok";
         /**
          * ContextAnswer
-         * @description A view with a report of how the budget was spent and what a larger budget would add.
+         * @description A view with a report of how the budget was spent.
          */
         ContextAnswer: {
             /**
@@ -3471,10 +3471,9 @@ export interface components {
         };
         /**
          * ContextReport
-         * @description The report of a view, its memories and its standing statements in order, how its budget was spent, and what a
-         *     larger one would add. `facts` were derived by a model, best first. `below_min_score`: how many messages the search
-         *     found and the recall left out, because their score is too low. `searched`: whose messages memories were sought in;
-         *     null without a search.
+         * @description The report of a view, its memories and its standing statements in order, and how its budget was spent. `facts`
+         *     were derived by a model, best first. `below_min_score`: how many messages the search found and the recall left out,
+         *     because their score is too low. `searched`: whose messages memories were sought in; null without a search.
          */
         ContextReport: {
             /**
@@ -3554,8 +3553,6 @@ export interface components {
             facts: components["schemas"]["RecalledFact"][];
             /** @description How the budget was spent. */
             spent: components["schemas"]["Spent"];
-            /** @description What a larger budget would add. */
-            further: components["schemas"]["Further"];
             /**
              * Searched
              * @description Whose messages memories were sought in: the end user's, the whole flow's, or the session's own; null without a search.
@@ -5410,37 +5407,6 @@ export interface components {
              * @default 0
              */
             deferred?: number;
-        };
-        /**
-         * Further
-         * @description What a budget larger by `budget` tokens would add: messages that are new or longer, and their tokens.
-         */
-        Further: {
-            /**
-             * Budget
-             * @description Number of additional tokens.
-             */
-            budget: number;
-            /**
-             * History Messages
-             * @description Number of messages of history that would be new or longer.
-             */
-            history_messages: number;
-            /**
-             * History Tokens
-             * @description Tokens of those.
-             */
-            history_tokens: number;
-            /**
-             * Recall Messages
-             * @description Number of memories that would be new or longer.
-             */
-            recall_messages: number;
-            /**
-             * Recall Tokens
-             * @description Tokens of those.
-             */
-            recall_tokens: number;
         };
         /**
          * GivenMemory
@@ -21278,13 +21244,6 @@ export interface operations {
                      *               "history": 21,
                      *               "unused": 979
                      *             },
-                     *             "further": {
-                     *               "budget": 1000,
-                     *               "history_messages": 0,
-                     *               "history_tokens": 0,
-                     *               "recall_messages": 0,
-                     *               "recall_tokens": 0
-                     *             },
                      *             "searched": "end_user",
                      *             "warnings": []
                      *           },
@@ -25385,13 +25344,6 @@ export interface operations {
                      *           "facts": 0,
                      *           "history": 21,
                      *           "unused": 979
-                     *         },
-                     *         "further": {
-                     *           "budget": 1000,
-                     *           "history_messages": 0,
-                     *           "history_tokens": 0,
-                     *           "recall_messages": 0,
-                     *           "recall_tokens": 0
                      *         },
                      *         "searched": "end_user",
                      *         "warnings": []

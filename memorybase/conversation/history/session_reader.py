@@ -218,8 +218,8 @@ def _is_enough(view: View, options: ViewOptions) -> bool:
     if clears or limits.strategy != "drop_oldest" or limits.threshold is not None:
         return False
     if options.uncovered_tokens is not None:  # messages that no summary covers are sent verbatim, however old
-        return SUMMARISED in view.removal_reasons or GAP in view.report.flags
-    return view.is_full
+        return GAP in view.report.flags or any(each.reason == SUMMARISED for each in view.report.removed)
+    return view.report.is_full
 
 
 def _uuid(value: str | None) -> UUID | None:

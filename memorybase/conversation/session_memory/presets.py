@@ -15,9 +15,10 @@ more, the view is flagged `gap`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 from memorybase.conversation.history.session_reader import Tail
 from memorybase.conversation.session_memory.transcript import (
@@ -28,7 +29,17 @@ from memorybase.conversation.session_memory.transcript import (
     session_text,
 )
 from memorybase.conversation.view.budget import GAP, LIMIT, SUMMARISED, SUMMARY_DROPPED, Summary
-from memorybase.conversation.view.build import SUMMARY_PREFIX, Removed, View, ViewOptions, build_view, summary_use
+from memorybase.conversation.view.build import (
+    SUMMARY_PREFIX,
+    Draft,
+    PreparedLog,
+    Removed,
+    Report,
+    View,
+    ViewOptions,
+    prepare,
+    summary_use,
+)
 from memorybase.conversation.view.limits import Limits
 from memorybase.conversation.view.records import Record, Role
 from memorybase.conversation.view.rendering import Align, Format
@@ -103,21 +114,41 @@ class Call:
     degraded: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionMemory:
-    """The view of a session.
+# What is to be read before a view is right: nothing more, older messages, or whether the summary is of this thread.
+NextRead = Literal["nothing", "older", "summary_thread"]
 
+
+@dataclass(frozen=True, kw_only=True)
+class SessionMemory:
+    """What a model is given of a session, rendered when `view` is asked for.
+
+    text                 the view as a transcript, if the preset has its own
+    is_full              the limits leave something out
     expired              the newest record that a summary should cover and none does
     memory_use_summary   what a console shows of session memory
-    enough               older records would not change the view
-    unchecked            they would not, but for whether the summary is of this thread: see StoredSummary.on_thread
     """
 
-    view: View
+    draft: Draft
+    text: str | None = None
+    is_full: bool = False
     expired: Record | None = None
     memory_use_summary: dict[str, Any] | None = None
-    enough: bool = True
-    unchecked: bool = False
+    next_read: NextRead = "nothing"
+
+    @cached_property
+    def view(self) -> View:
+        view = self.draft.view()
+        return view if self.text is None else replace(view, text=self.text)
+
+    @property
+    def enough(self) -> bool:
+        """Whether older records would not change the view."""
+        return self.next_read == "nothing"
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether they would not, if the summary is of this thread: see StoredSummary.on_thread."""
+        return self.next_read == "summary_thread"
 
 
 def session_memory(
@@ -125,45 +156,71 @@ def session_memory(
 ) -> SessionMemory:
     """What a node's model is given; only the call's inserts unless the node uses memory."""
     if not use_memory:
-        return SessionMemory(view=build_view([], _options(preset, call), counter=call.counter, inserts=call.inserts))
-    thread = build_view(
-        tail.records,
-        ViewOptions(
+        log = prepare([], _options(preset, call), counter=call.counter)
+        return SessionMemory(draft=log.draft(inserts=call.inserts))
+    return SessionLog.of(tail, preset, call).memory(call, stored)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLog:
+    """A session as it was read, for calls that differ in what is reserved and inserted."""
+
+    tail: Tail
+    preset: SessionPreset
+    log: PreparedLog
+    thread: Draft | None = None  # without limits, to find pairs in
+
+    @classmethod
+    def of(cls, tail: Tail, preset: SessionPreset, call: Call) -> SessionLog:
+        if preset.pairs is None:
+            options = replace(_options(preset, call), leaf_id=tail.leaf_id)
+            return cls(tail, preset, prepare(tail.records, options, counter=call.counter))
+        options = ViewOptions(
             thread="inferred",
             leaf_id=tail.leaf_id,
             exclude_run_id=call.exclude_run_id,
-            roles=preset.roles if preset.pairs is None else DIALOGUE & (preset.roles or DIALOGUE),
-            answers_only=preset.pairs is not None,
-        ),
-        counter=call.counter,
-        flags=tail.flags,
-    )
-    usable = stored if preset.summary and stored is not None and _passes(thread, tail, stored) else None
-    show = _limited if preset.pairs is None else _paired
-    memory = show(tail, thread, preset, call, None if usable is None else usable.summary)
-    goes_back = tail.complete or not preset.summary or _goes_back(tail, memory, stored)
-    # With branches, the thread may not contain the summary's last message.
-    is_known = stored is None or stored.on_thread or not tail.linked or _oldest_seq(tail) <= stored.summary.to_seq
-    is_full = memory.enough and goes_back
-    is_enough = tail.complete or (is_full and (is_known or not preset.summary))
-    return replace(memory, enough=is_enough, unchecked=is_full and not is_enough)
+            roles=DIALOGUE & (preset.roles or DIALOGUE),
+            answers_only=True,
+        )
+        log = prepare(tail.records, options, counter=call.counter)
+        return cls(tail, preset, log, log.draft(flags=tail.flags))
 
+    def memory(self, call: Call, stored: StoredSummary | None = None) -> SessionMemory:
+        """What a model is given in this call."""
+        summary = self._shown_summary(stored)
+        if self.thread is None:
+            memory = _limited(self, call, summary)
+        else:
+            memory = _paired(self.thread, self.preset, call, summary)
+        return replace(memory, next_read=self._next_read(memory, stored))
 
-def _goes_back(tail: Tail, memory: SessionMemory, stored: StoredSummary | None) -> bool:
-    """Whether the tail reaches back to the summary's end, or to the oldest message shown verbatim."""
-    return (stored is not None and _oldest_seq(tail) <= stored.summary.to_seq) or GAP in memory.view.report.flags
+    def _shown_summary(self, stored: StoredSummary | None) -> Summary | None:
+        """The summary, unless the thread, as far as it was read, does not contain its last message."""
+        if stored is None or not self.preset.summary:
+            return None
+        if not self._reaches(stored):
+            return None if self.tail.complete else replace(stored.summary, precedes_log=True)
+        on_thread = {record.id for record in self.tail.records}.difference(self.log.removed_for(NOT_IN_THREAD))
+        return stored.summary if stored.last_message_id in on_thread else None
 
+    def _next_read(self, memory: SessionMemory, stored: StoredSummary | None) -> NextRead:
+        """The first rule that applies decides."""
+        if self.tail.complete:
+            return "nothing"
+        if not memory.is_full:
+            return "older"
+        if not self.preset.summary or self._reaches(stored):
+            return "nothing"
+        if GAP not in memory.draft.report.flags:
+            return "older"  # messages that no summary covers are shown verbatim, however old
+        if stored is None or stored.on_thread or not self.tail.linked:
+            return "nothing"
+        return "summary_thread"  # there are branches: the thread may not contain the summary's last message
 
-def _passes(thread: View, tail: Tail, stored: StoredSummary) -> bool:
-    """Whether the thread, as far as it was read, contains the summary's last message."""
-    if _oldest_seq(tail) > stored.summary.to_seq:
-        return not tail.complete
-    other_threads = {removed.id for removed in thread.report.removed if removed.reason == NOT_IN_THREAD}
-    return stored.last_message_id in {record.id for record in tail.records} - other_threads
-
-
-def _oldest_seq(tail: Tail) -> int:
-    return tail.records[0].seq if tail.records else 0
+    def _reaches(self, stored: StoredSummary | None) -> bool:
+        """Whether the tail goes back to the end of the summary."""
+        oldest_seq = self.tail.records[0].seq if self.tail.records else 0
+        return stored is not None and oldest_seq <= stored.summary.to_seq
 
 
 def _options(preset: SessionPreset, call: Call) -> ViewOptions:
@@ -182,23 +239,18 @@ def _options(preset: SessionPreset, call: Call) -> ViewOptions:
     )
 
 
-def _limited(tail: Tail, _thread: View, preset: SessionPreset, call: Call, summary: Summary | None) -> SessionMemory:
+def _limited(session: SessionLog, call: Call, summary: Summary | None) -> SessionMemory:
     """The messages that fit the limits."""
-    view = build_view(
-        tail.records,
-        replace(_options(preset, call), leaf_id=tail.leaf_id),
-        counter=call.counter,
+    draft = session.log.draft(
+        reserved_tokens=call.reserved_tokens,
         summary=summary,
         inserts=call.inserts,
-        flags=(*tail.flags, *call.flags),
+        flags=(*session.tail.flags, *call.flags),
         degraded=call.degraded,
     )
-    overflow = view.overflow[: open_question(view.overflow)]  # a question is summarized with its answer
-    return SessionMemory(
-        view=view,
-        expired=overflow[-1] if preset.summary and overflow else None,
-        enough=any(removed.reason in {LIMIT, SUMMARISED} for removed in view.report.removed),
-    )
+    overflow = draft.overflow[: open_question(draft.overflow)]  # a question is summarized with its answer
+    expired = overflow[-1] if session.preset.summary and overflow else None
+    return SessionMemory(draft=draft, is_full=draft.report.is_full, expired=expired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,92 +262,91 @@ class _Window:
     gap: bool
 
 
-def _paired(_tail: Tail, thread: View, preset: SessionPreset, call: Call, summary: Summary | None) -> SessionMemory:
+def _paired(thread: Draft, preset: SessionPreset, call: Call, summary: Summary | None) -> SessionMemory:
     """The latest pairs, the summary, and what lies between the two."""
     pairs, turns = pairs_of(thread.records), _turns(thread.records)
-    window = _window(thread.records, pairs, preset, call, 0 if summary is None else summary.to_seq)
+    window = _window(thread.records, pairs, turns, preset, call.counter, 0 if summary is None else summary.to_seq)
     if not window.earlier:
         summary = None  # everything is in the window
-    view = _pair_view(thread, window, preset, call, summary)
-    if summary is not None and view.report.over_budget:
-        summary, view = None, _pair_view(thread, window, preset, call, None, flags=(SUMMARY_DROPPED,))
-    text = "" if summary is None else summary.text
-    pairs_shown = [pair for pair in window.shown if pair.user.id in view.report.kept]
-    session = session_text(pairs_shown, text, summary_style=preset.summary_style, summary_first=preset.summary_first)
-    recalled = [insert.text for insert in call.inserts]
-    kept = set(view.report.kept)
-    beyond_budget = (record for pair in window.shown for record in turns[pair.user.id] if record.id not in kept)
-    last = max([*window.earlier, *beyond_budget], key=lambda record: record.seq, default=None)
-    is_behind = last is not None and (summary is None or last.seq > summary.to_seq)
+    records = [record for pair in window.shown for record in turns[pair.user.id]]
+    log = prepare(records, _options(preset, call), counter=call.counter)
+    draft = _pair_draft(log, thread, call, summary)
+    if summary is not None and draft.report.over_budget:
+        summary, draft = None, _pair_draft(log, thread, call, None, flags=(SUMMARY_DROPPED,))
+    report = _pair_report(draft, thread, summary)
+    kept = set(report.kept)
+    covered_seq = 0 if summary is None else summary.to_seq
+    is_gap = window.gap or any(record.id not in kept and record.seq > covered_seq for record in records)
+    if is_gap and preset.summary:
+        report = replace(report, flags=tuple(dict.fromkeys([*report.flags, GAP])))
+    shown, text = [pair for pair in window.shown if pair.user.id in kept], "" if summary is None else summary.text
+    session_part = session_text(shown, text, summary_style=preset.summary_style, summary_first=preset.summary_first)
+    left_out = [*window.earlier, *(record for record in records if record.id not in kept)]
+    last = max(left_out, key=lambda record: record.seq, default=None)
     return SessionMemory(
-        view=replace(view, text="\n".join([*recalled, *([session] if session else [])])),
-        expired=last if preset.summary and is_behind else None,
-        memory_use_summary=memory_use_summary(pairs_shown, text),
-        enough=len(pairs) > preset.pair_count,
+        draft=replace(draft, report=report),
+        text="\n".join([*(insert.text for insert in call.inserts), *([session_part] if session_part else [])]),
+        is_full=len(pairs) > preset.pair_count,
+        expired=last if preset.summary and last is not None and last.seq > covered_seq else None,
+        memory_use_summary=memory_use_summary(shown, text),
     )
 
 
 def _window(
-    records: Sequence[Record], pairs: Sequence[Pair], preset: SessionPreset, call: Call, covered_seq: int
+    records: Sequence[Record],
+    pairs: Sequence[Pair],
+    turns: Mapping[str, Sequence[Record]],
+    preset: SessionPreset,
+    counter: TokenCounter,
+    covered_seq: int,
 ) -> _Window:
+    """The latest pairs, and before them those that the summary does not cover, up to `uncovered_tokens`."""
     latest = list(pairs[-preset.pair_count :])
     start = latest[0].user.seq if latest else 0
     earlier = [record for record in records if record.seq < start]
     if not preset.summary:
         return _Window(latest, earlier, gap=False)
     waiting = [pair for pair in pairs if covered_seq < pair.user.seq < start]
-    turns = _turns(records)
     tokens_left = preset.uncovered_tokens
     index = len(waiting)
-    while index and tokens_left >= (cost := sum(map(call.counter.count, turns[waiting[index - 1].user.id]))):
+    while index and tokens_left >= (cost := sum(map(counter.count, turns[waiting[index - 1].user.id]))):
         index -= 1
         tokens_left -= cost
     return _Window([*waiting[index:], *latest], earlier, gap=index > 0)
 
 
-def _pair_view(
-    thread: View,
-    window: _Window,
-    preset: SessionPreset,
-    call: Call,
-    summary: Summary | None,
-    *,
-    flags: Sequence[str] = (),
-) -> View:
+def _pair_draft(
+    window: PreparedLog, thread: Draft, call: Call, summary: Summary | None, flags: Sequence[str] = ()
+) -> Draft:
     """The messages of the window, after the summary."""
-    turns = _turns(thread.records)
-    options = _options(preset, call)
-    inserts = list(call.inserts)
+    inserts, reserved = list(call.inserts), call.reserved_tokens
     if summary is not None:
-        insert = summary.as_record("system", SUMMARY_PREFIX)
-        inserts.insert(0, insert)
-        options = replace(options, reserved_tokens=options.reserved_tokens + call.counter.count(insert))
-    records = [record for pair in window.shown for record in turns[pair.user.id]]
-    view = build_view(
-        records,
-        options,
-        counter=call.counter,
+        inserts.insert(0, summary.as_record("system", SUMMARY_PREFIX))
+        reserved += call.counter.count(inserts[0])
+    return window.draft(
+        reserved_tokens=reserved,
         inserts=inserts,
         flags=(*thread.report.flags, *call.flags, *flags),
         degraded=(*thread.report.degraded, *call.degraded),
     )
+
+
+def _pair_report(draft: Draft, thread: Draft, summary: Summary | None) -> Report:
+    """The report of the window for the whole thread."""
     covered_seq = 0 if summary is None else summary.to_seq
-    kept = set(view.report.kept)
-    gap = window.gap or any(record.id not in kept and record.seq > covered_seq for record in records)
-    reasons = {removed.id: removed.reason for removed in view.report.removed if removed.reason != LIMIT}
+    kept = set(draft.report.kept)
+    reasons = {removed.id: removed.reason for removed in draft.report.removed if removed.reason != LIMIT}
     left_out = tuple(
         Removed(record.id, reasons.get(record.id, SUMMARISED if record.seq <= covered_seq else LIMIT))
         for record in thread.records
         if record.id not in kept
     )
-    report = replace(
-        view.report,
+    return replace(
+        draft.report,
         removed=(*thread.report.removed, *left_out),
         tokens_before=thread.report.tokens_before,
-        flags=tuple(dict.fromkeys([*view.report.flags, *([GAP] if gap and preset.summary else [])])),
-        summary=summary_use(summary, view.records),
+        summary=summary_use(summary, draft.records),
     )
-    return replace(view, report=report)
 
 
 def _turns(records: Sequence[Record]) -> dict[str, list[Record]]:

@@ -65,14 +65,15 @@ class SummaryKey:
     summarizer: str
 
 
-def stored_summary(db: OrmSession, key: SummaryKey) -> StoredSummary | None:
-    """The summary to give a model, if there is one."""
+def stored_summary(db: OrmSession, key: SummaryKey) -> tuple[StoredSummary | None, int]:
+    """The summary to give a model, if there is one, and the seq up to which one is requested."""
     row = _fetch(db, key)
+    requested_seq = 0 if row is None else row.requested_seq
     if row is None or row.text is None or row.last_message_id is None:
-        return None
+        return None, requested_seq
     # A deletion of a covered message finds recorded uses by the summary's own id.
     text = Summary(text=row.text, from_seq=1, to_seq=row.to_seq, message_ids=(str(row.id),))
-    return StoredSummary(text, str(row.last_message_id))
+    return StoredSummary(text, str(row.last_message_id)), requested_seq
 
 
 def request_summary(services: Services, key: SummaryKey, expired: Record, *, rebuild: bool = False) -> None:
@@ -98,12 +99,6 @@ def request_summary(services: Services, key: SummaryKey, expired: Record, *, reb
         }
         if summaries.request(db, values, rebuild=rebuild) and is_known:
             enqueue_after_commit(db, services, [values["id"]])
-
-
-def is_requested(db: OrmSession, key: SummaryKey, expired: Record) -> bool:
-    """Whether a summary up to this record is requested already."""
-    row = _fetch(db, key)
-    return row is not None and row.requested_seq >= expired.seq
 
 
 def get_summary(services: Services, user_id: UUID, key: SummaryKey) -> SummaryView:

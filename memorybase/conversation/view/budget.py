@@ -10,13 +10,13 @@ remaining room, with its longest message truncated, and so does a summary that i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-from memorybase.conversation.view.limits import Limits, Trimmed, Used, trim
+from memorybase.conversation.view.limits import Limits, Used, trim
 from memorybase.conversation.view.records import Record, Role
 from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.conversation.view.truncate import clip, clip_longest
-from memorybase.conversation.view.turns import groups_of, turns_of
+from memorybase.conversation.view.turns import Group, groups_of, turns_of
 
 GAP = "gap"  # messages are left out that no summary covers, although there is one or will be
 CLIPPED = "clipped"
@@ -34,12 +34,15 @@ SUMMARY_TOKENS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A summary of exactly the messages from_seq to to_seq of the view's thread."""
+    """A summary of exactly the messages from_seq to to_seq of the view's thread.
+
+    `precedes_log`: they are older than the records of the view, because the log was not read that far back."""
 
     text: str
     from_seq: int
     to_seq: int
     message_ids: Sequence[str] = ()
+    precedes_log: bool = False
 
     def covers(self, record: Record) -> bool:
         return record.kind == "history" and self.from_seq <= record.seq <= self.to_seq
@@ -57,7 +60,8 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How to fit. `leading`: how many records at the front are predefined; `used`: part of the limits that is gone."""
+    """How to fit. `leading`: how many records at the front are predefined; `used`: part of the limits that is gone;
+    `message`: the summary as it is sent."""
 
     limits: Limits
     used: Used
@@ -67,149 +71,172 @@ class Rules:
     clip_oversized: bool
     clip_edge: bool
     uncovered_tokens: int | None
+    summary: Summary | None = None
+    message: Record | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """What is sent, in order and with the summary; what is removed, and why.
+    """What is sent of the log after some of the steps.
 
-    `overflow` is what the limits leave out and no summary covers: the next summary should cover it."""
+    body       the log; steps truncate records of it
+    kept       the records that are sent, by index
+    over       not even the newest unit fits
+    newest     that unit, by index
+    covered    the records that the summary replaces, by index
+    summary    the summary as a message, if it is sent
+    overflow   what the limits leave out and no summary covers: the next summary should cover it
+    """
 
-    records: list[Record]
-    removed: list[tuple[Record, str]] = field(default_factory=list)
-    overflow: list[Record] = field(default_factory=list)
-    flags: list[str] = field(default_factory=list)
+    rules: Rules
+    body: Sequence[Record]
+    kept: frozenset[int]
     over: bool = False
+    newest: Group = ()
+    covered: frozenset[int] = frozenset()
+    summary: Record | None = None
+    overflow: tuple[Record, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def records(self) -> list[Record]:
+        """What is sent: the summary is behind predefined messages and those that are older than what it covers."""
+        kept = sorted(self.kept)
+        records = [self.body[index] for index in kept]
+        if self.summary is not None:
+            leading, seq = self.rules.leading, self.summary.seq
+            records.insert(sum(index < leading or self.body[index].seq < seq for index in kept), self.summary)
+        return records
+
+    @property
+    def removed(self) -> list[tuple[Record, str]]:
+        """What is not sent, and why."""
+        replaced = frozenset[int]() if self.summary is None else self.covered
+        return [
+            (record, SUMMARISED if index in replaced else LIMIT)
+            for index, record in enumerate(self.body)
+            if index not in self.kept
+        ]
+
+    @property
+    def uncovered(self) -> list[int]:
+        """The records of the history that are neither sent nor covered by the summary, by index."""
+        found = self.kept | self.covered
+        return [index for index in range(self.rules.leading, len(self.body)) if index not in found]
+
+    @property
+    def tokens_left(self) -> int | None:
+        """What is left of the limit; None without one."""
+        rules = self.rules
+        if rules.limits.max_tokens is None:
+            return None
+        sent = sum(rules.cost(self.body[index]) for index in self.kept)
+        return rules.limits.max_tokens - rules.used.tokens - sent - (rules.cost(self.summary) if self.summary else 0)
+
+    def with_records(self, indices: Sequence[int], records: Sequence[Record]) -> Fitted:
+        """With these records truncated."""
+        changed = dict(zip(indices, records, strict=True))
+        return replace(self, body=[changed.get(index, record) for index, record in enumerate(self.body)])
 
 
-def fit(records: Sequence[Record], rules: Rules, summary: Summary | None, shown: Record | None) -> Fitted:
-    """Choose the records to send. `shown` is the summary as a message."""
-    body = list(records)
-    base = _trim(body, rules)
-    fitted = Fitted(body, over=base.over)
-    if base.over and rules.clip_oversized and (clipped := _clipped(body, base, rules)):
-        body, base = clipped, _trim(clipped, rules)
-        fitted = Fitted(body, over=base.over, flags=[CLIPPED])
-    if len(base.kept) == len(body):
-        return fitted
-    covered = _covered(body, summary)
-    uncovered = [index for index in range(rules.leading, len(body)) if index not in covered]
-    kept = set(base.kept)
-    if kept.issuperset(covered):
-        shown = None  # it would repeat what is sent
-    if shown is not None:
-        kept, shown, flags = _beside_summary(body, base, rules, shown)
-        fitted.flags += flags
-    fitted.overflow = [body[index] for index in uncovered if index not in kept]
-    if rules.uncovered_tokens is not None:
-        kept |= _uncovered_verbatim(body, [index for index in uncovered if index not in kept], kept, rules, shown)
-    edge = _edge(body, kept, rules, shown) if rules.clip_edge else {}
-    if edge:
-        body = [edge.get(index, record) for index, record in enumerate(body)]
-        kept |= edge.keys()
-        fitted.flags.append(CLIPPED)
-    if (shown is not None or rules.uncovered_tokens is not None) and not kept.issuperset(uncovered):
-        fitted.flags.append(GAP)
-    fitted.removed = [
-        (record, SUMMARISED if shown is not None and index in covered else LIMIT)
-        for index, record in enumerate(body)
-        if index not in kept
-    ]
-    fitted.records = _with_summary(body, sorted(kept), rules.leading, shown)
+def fit(records: Sequence[Record], rules: Rules) -> Fitted:
+    """Choose the records to send: the limits choose first, and each further step adds to what fits so far."""
+    fitted = _trimmed(records, rules)
+    for step in (_clip_newest, _send_summary, _send_uncovered, _fill_edge, _flag_gap):
+        fitted = step(fitted)
     return fitted
 
 
-def _covered(body: Sequence[Record], summary: Summary | None) -> set[int]:
-    """The indices that the summary replaces; a group that it covers only in part stays whole."""
-    if summary is None:
-        return set()
-    groups = (group for group in groups_of(body) if all(summary.covers(body[index]) for index in group))
-    return {index for group in groups for index in group}
+def _trimmed(body: Sequence[Record], rules: Rules, *, beside: Record | None = None) -> Fitted:
+    """What the limits allow beside the summary."""
+    used = Used(rules.used.messages, rules.used.tokens + (rules.cost(beside) if beside else 0))
+    chosen = trim(body, [rules.cost(record) for record in body], rules.limits, leading=rules.leading, used=used)
+    return Fitted(rules=rules, body=body, kept=frozenset(chosen.kept), over=chosen.over, newest=chosen.newest)
 
 
-def _trim(body: Sequence[Record], rules: Rules, *, also_used: int = 0) -> Trimmed:
-    costs = [rules.cost(record) for record in body]
-    used = Used(rules.used.messages, rules.used.tokens + also_used)
-    return trim(body, costs, rules.limits, leading=rules.leading, used=used)
-
-
-def _clipped(body: list[Record], base: Trimmed, rules: Rules) -> list[Record] | None:
-    """The records with the newest unit truncated to fit; None if that is impossible."""
-    if rules.limits.max_tokens is None:
-        return None
+def _clip_newest(fitted: Fitted) -> Fitted:
+    """If not even the newest unit fits, truncate it."""
+    rules = fitted.rules
+    if not (fitted.over and rules.clip_oversized) or rules.limits.max_tokens is None:
+        return fitted
     left = rules.limits.max_tokens - rules.used.tokens
-    cut = clip_longest([body[index] for index in base.newest], rules.counter, left)
+    cut = clip_longest([fitted.body[index] for index in fitted.newest], rules.counter, left)
     if cut is None:
-        return None
-    by_index = dict(zip(base.newest, cut, strict=True))
-    return [by_index.get(index, record) for index, record in enumerate(body)]
+        return fitted
+    return replace(_trimmed(fitted.with_records(fitted.newest, cut).body, rules), flags=(CLIPPED,))
 
 
-def _beside_summary(
-    body: Sequence[Record], base: Trimmed, rules: Rules, shown: Record
-) -> tuple[set[int], Record | None, list[str]]:
-    """What fits beside the summary, the summary as it is sent, and flags. The newest unit comes first: the summary is
-    truncated to what that unit leaves, or dropped."""
-    beside = _trim(body, rules, also_used=rules.cost(shown))
+def _send_summary(fitted: Fitted) -> Fitted:
+    """If the limits leave out what the summary covers, send it too, with what fits beside it."""
+    rules, summary = fitted.rules, fitted.rules.message
+    if len(fitted.kept) == len(fitted.body) or rules.summary is None or summary is None:
+        return fitted
+    fitted = replace(fitted, covered=_covered(fitted.body, rules.summary))
+    if fitted.kept.issuperset(fitted.covered) and not rules.summary.precedes_log:
+        return fitted
+    beside = _trimmed(fitted.body, rules, beside=summary)
     if not beside.over:
-        return set(beside.kept), shown, []
-    limits = rules.limits
-    if not rules.clip_edge or limits.max_tokens is None:
-        return set(base.kept), None, [SUMMARY_DROPPED]
-    kept = set(beside.kept)  # never more than with a budget that holds the summary
-    left = limits.max_tokens - _spent(body, kept, rules, None)
-    clipped = clip(shown, rules.counter, left) if left >= SUMMARY_TOKENS else None
-    return kept, clipped, [SUMMARY_DROPPED if clipped is None else SUMMARY_CLIPPED]
+        return replace(fitted, kept=beside.kept, summary=summary)
+    if not rules.clip_edge or rules.limits.max_tokens is None:
+        return replace(fitted, flags=(*fitted.flags, SUMMARY_DROPPED))
+    # The newest unit comes first: the summary gets what is left. Never more is kept than with a budget that holds both.
+    fitted = replace(fitted, kept=beside.kept)
+    left = fitted.tokens_left or 0
+    clipped = clip(summary, rules.counter, left) if left >= SUMMARY_TOKENS else None
+    flag = SUMMARY_DROPPED if clipped is None else SUMMARY_CLIPPED
+    return replace(fitted, summary=clipped, flags=(*fitted.flags, flag))
 
 
-def _uncovered_verbatim(
-    body: Sequence[Record], missing: Sequence[int], kept: set[int], rules: Rules, shown: Record | None
-) -> set[int]:
-    """The newest missing records, in whole units, up to `uncovered_tokens`."""
-    tokens = rules.uncovered_tokens or 0
-    if rules.limits.max_tokens is not None:
-        tokens = max(0, min(tokens, rules.limits.max_tokens - _spent(body, kept, rules, shown)))
-    candidates = [body[index] for index in missing]
+def _covered(body: Sequence[Record], summary: Summary) -> frozenset[int]:
+    """The records that the summary replaces; a group that it covers only in part stays whole."""
+    groups = (group for group in groups_of(body) if all(summary.covers(body[index]) for index in group))
+    return frozenset(index for group in groups for index in group)
+
+
+def _send_uncovered(fitted: Fitted) -> Fitted:
+    """Of what is left out and not covered, send the newest units too, up to `uncovered_tokens`."""
+    rules, missing = fitted.rules, fitted.uncovered
+    records = [fitted.body[index] for index in missing]
+    fitted = replace(fitted, overflow=tuple(records))
+    if rules.uncovered_tokens is None or not missing:
+        return fitted
+    left = fitted.tokens_left
+    tokens = rules.uncovered_tokens if left is None else max(0, min(rules.uncovered_tokens, left))
     limits = Limits(max_tokens=tokens, prune=rules.limits.prune)
-    return {missing[index] for index in trim(candidates, [rules.cost(record) for record in candidates], limits).kept}
+    chosen = trim(records, [rules.cost(record) for record in records], limits)
+    return replace(fitted, kept=fitted.kept.union(missing[index] for index in chosen.kept))
 
 
-def _spent(body: Sequence[Record], kept: set[int], rules: Rules, shown: Record | None) -> int:
-    return rules.used.tokens + sum(rules.cost(body[index]) for index in kept) + (rules.cost(shown) if shown else 0)
+def _fill_edge(fitted: Fitted) -> Fitted:
+    """Fill the tokens that are left with the unit before the oldest one that is sent, its longest message truncated."""
+    unit, left = _unit_at_edge(fitted), fitted.tokens_left
+    if not unit or left is None or left < EDGE_TOKENS:
+        return fitted
+    cut = clip_longest([fitted.body[index] for index in unit], fitted.rules.counter, left)
+    if cut is None:
+        return fitted
+    flags = (*fitted.flags, CLIPPED)
+    return replace(fitted.with_records(unit, cut), kept=fitted.kept.union(unit), flags=flags)
 
 
-def _edge(body: Sequence[Record], kept: set[int], rules: Rules, shown: Record | None) -> dict[int, Record]:
-    """The unit before the oldest one that is kept, with its longest message truncated to fit, by index. Empty if that
-    is not allowed or too little would remain."""
-    limits = rules.limits
-    oldest = min((index for index in kept if index >= rules.leading), default=None)
-    if oldest is None or limits.max_tokens is None or limits.strategy != "drop_oldest" or limits.prune == "message":
-        return {}
-    before = body[rules.leading : oldest]
+def _unit_at_edge(fitted: Fitted) -> list[int]:
+    """The unit before the oldest one that is sent, if it may be truncated and only lacks tokens."""
+    rules, limits, leading = fitted.rules, fitted.rules.limits, fitted.rules.leading
+    history = [index for index in fitted.kept if index >= leading]
+    if not history or not rules.clip_edge or limits.strategy != "drop_oldest" or limits.prune == "message":
+        return []
+    before = fitted.body[leading : min(history)]
     groups = groups_of(before)
     turns = turns_of(before, groups) if limits.prune == "turn" else [[group] for group in groups]
-    unit = [rules.leading + index for group in turns[-1] for index in group] if turns else []
-    if not unit or not _only_lacks_tokens(body, kept, unit, rules):
-        return {}
-    left = limits.max_tokens - _spent(body, kept, rules, shown)
-    cut = clip_longest([body[index] for index in unit], rules.counter, left) if left >= EDGE_TOKENS else None
-    return {} if cut is None else dict(zip(unit, cut, strict=True))
+    unit = [leading + index for group in turns[-1] for index in group] if turns else []
+    messages = rules.used.messages + len(fitted.kept) + len(unit)
+    turns_sent = sum(fitted.body[index].role == "user" for index in history)
+    lacks_messages = limits.max_messages is not None and messages > limits.max_messages
+    lacks_turns = limits.max_turns is not None and turns_sent >= limits.max_turns
+    return [] if lacks_messages or lacks_turns else unit
 
 
-def _only_lacks_tokens(body: Sequence[Record], kept: set[int], unit: Sequence[int], rules: Rules) -> bool:
-    """Whether only tokens keep the unit out."""
-    limits = rules.limits
-    messages = rules.used.messages + len(kept) + len(unit)
-    turns = sum(body[index].role == "user" for index in kept if index >= rules.leading)
-    return (limits.max_messages is None or messages <= limits.max_messages) and (
-        limits.max_turns is None or turns < limits.max_turns
-    )
-
-
-def _with_summary(body: Sequence[Record], kept: Sequence[int], leading: int, shown: Record | None) -> list[Record]:
-    """The records with the summary after predefined messages and messages older than those it covers."""
-    records = [body[index] for index in kept]
-    if shown is None:
-        return records
-    before = sum(index < leading or body[index].seq < shown.seq for index in kept)
-    return [*records[:before], shown, *records[before:]]
+def _flag_gap(fitted: Fitted) -> Fitted:
+    """Whether messages are missing although there is a summary or will be one."""
+    has_summaries = fitted.summary is not None or fitted.rules.uncovered_tokens is not None
+    return replace(fitted, flags=(*fitted.flags, GAP)) if has_summaries and fitted.uncovered else fitted

@@ -2,7 +2,8 @@
 
     log -> thread -> filters -> clearing -> images -> trim -> summary -> rendering
 
-Each step is a module of this package. This one calls them in order and reports what each did.
+Each step is a module of this package. This one calls them in order and reports what each did: `prepare` the steps that
+do not depend on limits, `PreparedLog.draft` the others, `Draft.view` renders, and `build_view` is all three.
 """
 
 from __future__ import annotations
@@ -118,6 +119,11 @@ class Report:
     replaced_parts: int = 0
     summary: SummaryUse | None = None
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the limits left something out: then whole units older than that would be left out too."""
+        return any(removed.reason in {LIMIT, SUMMARISED} for removed in self.removed)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
@@ -134,15 +140,6 @@ class View:
     records: tuple[Record, ...] = ()
     overflow: tuple[Record, ...] = ()
 
-    @property
-    def removal_reasons(self) -> set[str]:
-        return {removed.reason for removed in self.report.removed}
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the limits left something out: then whole units older than that would be left out too."""
-        return not self.removal_reasons.isdisjoint({LIMIT, SUMMARISED})
-
     def as_dict(self) -> dict[str, Any]:
         """messages, sources, text and report as JSON."""
         return {
@@ -153,9 +150,32 @@ class View:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A view before it is rendered: its records are chosen, aligned and counted."""
+
+    options: ViewOptions
+    records: tuple[Record, ...]
+    sources: tuple[Source, ...]
+    report: Report
+    overflow: tuple[Record, ...]
+
+    def view(self) -> View:
+        options = self.options
+        render = to_langchain if options.format == "langchain" else to_openai
+        return View(
+            messages=[render(record) for record in self.records],
+            sources=self.sources,
+            text=history_text(self.records, options.prefixes, faithful=options.faithful_text),
+            report=self.report,
+            records=self.records,
+            overflow=self.overflow,
+        )
+
+
 @dataclass(slots=True)
 class _Notes:
-    """Collects the parts of the report."""
+    """Collects the parts of the report that do not depend on limits."""
 
     removed: list[tuple[Record, str]] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
@@ -198,41 +218,90 @@ def build_view(
     degraded: Iterable[str] = (),
 ) -> View:
     """The view of a log. `inserts`, such as recalled memories, go before the first message of the history."""
-    options = options or ViewOptions()
-    notes = _Notes(flags=list(flags), degraded=list(degraded))
-    costs = _Costs(counter)
-    chosen, prompt_ids = _with_each_prompt_once(_chosen(records, options, notes), notes)
-    chosen = _with_files(chosen, resolve, notes)
-    before = [*(replace(record, kind="predefined") for record in predefined), *chosen]
-    shaped = _shaped(before, len(predefined), options, costs)
-    rules = _rules(shaped[: len(predefined)], options, costs, inserts)
-    pinned = shaped[: len(predefined)] if options.pin_predefined else []
-    shown = None if summary is None else summary.as_record(options.summary_role, options.summary_prefix)
-    fitted = fit(shaped[len(pinned) :], rules, summary, shown)
-    notes.removed += fitted.removed
-    notes.flags += fitted.flags
-    sent = _with_inserts([*pinned, *_prompts_first(fitted.records, prompt_ids)], inserts)
-    aligned = align(sent, options.align)
-    notes.removed += aligned.removed
-    unaligned = {id(record) for record, _ in aligned.removed}
-    sent = [record for record in sent if id(record) not in unaligned]
-    unshaped: dict[str, list[Record]] = defaultdict(list)  # a message with tool results is several records
-    for record in chosen:
-        unshaped[record.id].append(record)
-    return _rendered(
-        aligned.records,
-        options,
-        costs,
-        notes,
-        kept=_kept(sent),
-        tokens_before=costs.total(before),
-        over=fitted.over,
-        inserted=costs.total(inserts),
-        overflow=tuple(
-            each for one in dict.fromkeys(record.id for record in fitted.overflow) for each in unshaped[one]
-        ),
-        summary=summary_use(summary, sent),
-    )
+    log = prepare(records, options or ViewOptions(), counter=counter, predefined=predefined, resolve=resolve)
+    return log.draft(summary=summary, inserts=inserts, flags=flags, degraded=degraded).view()
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedLog:
+    """A log after the steps that do not depend on limits, for drafts with different reserved tokens and inserts."""
+
+    options: ViewOptions
+    predefined: list[Record]
+    history: list[Record]  # cleared, and with fewer images
+    stored: list[Record]  # the same messages before that
+    repeated_prompts: set[str]
+    tokens_before: int
+    notes: _Notes
+    costs: _Costs
+
+    def draft(
+        self,
+        *,
+        reserved_tokens: int | None = None,
+        summary: Summary | None = None,
+        inserts: Sequence[Record] = (),
+        flags: Iterable[str] = (),
+        degraded: Iterable[str] = (),
+    ) -> Draft:
+        """What is sent; by default with the reserved tokens of the options."""
+        options = self.options
+        if reserved_tokens is not None:
+            options = replace(options, reserved_tokens=reserved_tokens)
+        pinned = self.predefined if options.pin_predefined else []
+        log = self.history if options.pin_predefined else [*self.predefined, *self.history]
+        fitted = fit(log, _rules(self.predefined, options, self.costs, summary, inserts))
+        sent = _with_inserts([*pinned, *_prompts_first(fitted.records, self.repeated_prompts)], inserts)
+        aligned = align(sent, options.align)
+        unaligned = {id(record) for record, _ in aligned.removed}
+        sent = [record for record in sent if id(record) not in unaligned]
+        sources = tuple(
+            Source(record.kind, message_ids(record), self.costs.of(record), record.score) for record in aligned.records
+        )
+        tokens_after = sum(source.tokens for source in sources)
+        budget = options.limits.max_tokens
+        spent = tokens_after + max(0, options.reserved_tokens - self.costs.total(inserts))
+        removed = (*self.notes.removed, *fitted.removed, *aligned.removed)
+        report = Report(
+            kept=_kept(sent),
+            removed=tuple(Removed(record.id, reason) for record, reason in removed),
+            tokens_before=self.tokens_before,
+            tokens_after=tokens_after,
+            budget=budget,
+            over_budget=fitted.over or (budget is not None and spent > budget),
+            counter=self.costs.counter.name,
+            flags=tuple(dict.fromkeys([*flags, *self.notes.flags, *fitted.flags])),
+            degraded=tuple(dict.fromkeys([*degraded, *self.notes.degraded])),
+            replaced_parts=self.notes.replaced_parts,
+            summary=summary_use(summary, sent),
+        )
+        return Draft(options, tuple(aligned.records), sources, report, self._as_stored(fitted.overflow))
+
+    def removed_for(self, reason: str) -> set[str]:
+        """The ids of the messages that were removed for this reason so far."""
+        return {record.id for record, why in self.notes.removed if why == reason}
+
+    def _as_stored(self, shaped: Iterable[Record]) -> tuple[Record, ...]:
+        """The messages of these records as they were before clearing; one with tool results is several records."""
+        ids = {record.id for record in shaped}
+        return tuple(record for record in self.stored if record.id in ids)
+
+
+def prepare(
+    records: Sequence[Record],
+    options: ViewOptions,
+    *,
+    counter: TokenCounter,
+    predefined: Sequence[Record] = (),
+    resolve: FileResolver = remote_images,
+) -> PreparedLog:
+    """The thread of a log, filtered, with old tool results cleared and images replaced."""
+    notes, costs, leading = _Notes(), _Costs(counter), len(predefined)
+    chosen, prompts = _with_each_prompt_once(_chosen(records, options, notes), notes)
+    stored = _with_files(chosen, resolve, notes)
+    before = [*(replace(record, kind="predefined") for record in predefined), *stored]
+    shaped = _shaped(before, leading, options, costs)
+    return PreparedLog(options, shaped[:leading], shaped[leading:], stored, prompts, costs.total(before), notes, costs)
 
 
 def _kept(sent: Sequence[Record]) -> tuple[str, ...]:
@@ -354,7 +423,13 @@ def _shaped(records: Sequence[Record], leading: int, options: ViewOptions, costs
     return shaped if options.max_images is None else keep_newest_images(shaped, options.max_images)
 
 
-def _rules(predefined: Sequence[Record], options: ViewOptions, costs: _Costs, inserts: Sequence[Record]) -> Rules:
+def _rules(
+    predefined: Sequence[Record],
+    options: ViewOptions,
+    costs: _Costs,
+    summary: Summary | None,
+    inserts: Sequence[Record],
+) -> Rules:
     limits = options.limits
     if limits.max_tokens is not None:
         limits = replace(limits, max_tokens=max(0, limits.max_tokens - options.reserved_tokens))
@@ -372,50 +447,11 @@ def _rules(predefined: Sequence[Record], options: ViewOptions, costs: _Costs, in
         clip_oversized=options.clip_oversized,
         clip_edge=options.clip_edge,
         uncovered_tokens=options.uncovered_tokens,
+        summary=summary,
+        message=None if summary is None else summary.as_record(options.summary_role, options.summary_prefix),
     )
 
 
 def _with_inserts(records: Sequence[Record], inserts: Sequence[Record]) -> list[Record]:
     index = next((index for index, record in enumerate(records) if record.kind == "history"), len(records))
     return [*records[:index], *inserts, *records[index:]]
-
-
-def _rendered(
-    records: Sequence[Record],
-    options: ViewOptions,
-    costs: _Costs,
-    notes: _Notes,
-    *,
-    kept: tuple[str, ...],
-    tokens_before: int,
-    over: bool,
-    inserted: int,
-    overflow: tuple[Record, ...],
-    summary: SummaryUse | None,
-) -> View:
-    sources = tuple(Source(record.kind, message_ids(record), costs.of(record), record.score) for record in records)
-    tokens_after = sum(source.tokens for source in sources)
-    budget = options.limits.max_tokens
-    spent = tokens_after + max(0, options.reserved_tokens - inserted)
-    report = Report(
-        kept=kept,
-        removed=tuple(Removed(record.id, reason) for record, reason in notes.removed),
-        tokens_before=tokens_before,
-        tokens_after=tokens_after,
-        budget=budget,
-        over_budget=over or (budget is not None and spent > budget),
-        counter=costs.counter.name,
-        flags=tuple(dict.fromkeys(notes.flags)),
-        degraded=tuple(dict.fromkeys(notes.degraded)),
-        replaced_parts=notes.replaced_parts,
-        summary=summary,
-    )
-    render = to_langchain if options.format == "langchain" else to_openai
-    return View(
-        messages=[render(record) for record in records],
-        sources=sources,
-        text=history_text(records, options.prefixes, faithful=options.faithful_text),
-        report=report,
-        records=tuple(records),
-        overflow=overflow,
-    )

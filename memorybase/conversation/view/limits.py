@@ -8,8 +8,9 @@ small for the newest unit, or for that question, only `min_messages` are kept an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from memorybase.conversation.view.records import Record
@@ -97,48 +98,46 @@ class Trimmed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unit:
-    members: Group
-    messages: int
-    tokens: int
-    turns: int
-
-
-@dataclass(slots=True)
-class _Room:
-    """The rest of the limits; None is no limit."""
-
-    messages: int | None
-    tokens: int | None
-    turns: int | None
-
-    def fits(self, unit: _Unit) -> bool:
-        return (
-            (self.messages is None or unit.messages <= self.messages)
-            and (self.tokens is None or unit.tokens <= self.tokens)
-            and (self.turns is None or unit.turns <= self.turns)
-        )
-
-    def without(self, used: Used) -> _Room:
-        room = _Room(self.messages, self.tokens, self.turns)
-        room.use(_Unit((), used.messages, used.tokens, 0))
-        return room
-
-    def use(self, unit: _Unit) -> None:
-        if self.messages is not None:
-            self.messages -= unit.messages
-        if self.tokens is not None:
-            self.tokens -= unit.tokens
-        if self.turns is not None:
-            self.turns -= unit.turns
-
-
-@dataclass(frozen=True, slots=True)
 class Used:
-    """The part of the limits that is used before any record is chosen: by pinned messages or a summary."""
+    """A part of the limits."""
 
     messages: int = 0
     tokens: int = 0
+    turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(Used):
+    """Records that are kept or left out together, by index."""
+
+    members: Group = ()
+    is_question: bool = False  # the open one
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """The rest of the limits; None is no limit."""
+
+    messages: int | None = None
+    tokens: int | None = None
+    turns: int | None = None
+
+    def fits(self, used: Used) -> bool:
+        return (
+            (self.messages is None or used.messages <= self.messages)
+            and (self.tokens is None or used.tokens <= self.tokens)
+            and (self.turns is None or used.turns <= self.turns)
+        )
+
+    def without(self, used: Used) -> _Room:
+        return _Room(
+            None if self.messages is None else self.messages - used.messages,
+            None if self.tokens is None else self.tokens - used.tokens,
+            None if self.turns is None else self.turns - used.turns,
+        )
+
+    def half(self) -> _Room:
+        return _Room(*(None if rest is None else rest // 2 for rest in (self.messages, self.tokens, self.turns)))
 
 
 NOTHING_USED = Used()
@@ -152,25 +151,23 @@ def trim(
     leading: int = 0,
     used: Used = NOTHING_USED,
 ) -> Trimmed:
-    """The records that fit into what `used` leaves of the limits. The first `leading` records are predefined messages,
-    which drop_middle protects. A question that fits the limits alone is kept even if `used` leaves no room for it."""
+    """The records that fit into what `used`, such as a summary, leaves of the limits. The first `leading` records are
+    predefined messages, which drop_middle protects. A question that fits the limits alone is kept even if `used` leaves
+    no room for it."""
     if limits.prune == "message":
         return _pop_from_front(tokens, limits)
-    window = _window(records, tokens, limits, leading)
-    units, question = _units(window, records, tokens, limits.prune, leading)
+    units = _units(_window(records, tokens, limits, leading), records, tokens, limits.prune, leading)
     total = _Room(limits.max_messages, limits.max_tokens, limits.max_turns)
     room = total.without(used)
     if room.fits(_sum(units)):
         return Trimmed(_indices(units))
-    required = _required(units, question, limits.min_messages)
+    required = _required(units, limits.min_messages)
     if not room.fits(_sum([units[index] for index in sorted(required.indices)])):
         over = total.messages != 0 and total.turns != 0  # a limit of 0 asks for nothing
         kept = [units[index] for index in sorted(required.floor | required.alone(units, total))]
         return Trimmed(_indices(kept), over, units[required.anchor].members if required.anchor is not None else ())
     head = _head(units, room, _keep_first(limits, leading), required) if limits.strategy == "drop_middle" else 0
-    for unit in units[:head]:
-        room.use(unit)
-    tail = _newest(units, head, room, required)
+    tail = _newest(units, head, room.without(_sum(units[:head])), required)
     return Trimmed(_indices([*units[:head], *(units[index] for index in tail)]))
 
 
@@ -185,12 +182,12 @@ class _Required:
     def indices(self) -> frozenset[int]:
         return self.floor if self.anchor is None else self.floor | {self.anchor}
 
-    def alone(self, units: Sequence[_Unit], total: _Room) -> set[int]:
+    def alone(self, units: Sequence[Unit], total: _Room) -> set[int]:
         """The anchor, if it fits into the limits alone."""
         return set() if self.anchor is None or not total.fits(units[self.anchor]) else {self.anchor}
 
 
-def _required(units: Sequence[_Unit], question: int | None, min_messages: int) -> _Required:
+def _required(units: Sequence[Unit], min_messages: int) -> _Required:
     floor: set[int] = set()
     count = 0
     for index in range(len(units) - 1, -1, -1):
@@ -198,38 +195,34 @@ def _required(units: Sequence[_Unit], question: int | None, min_messages: int) -
             break
         floor.add(index)
         count += units[index].messages
-    anchor = question if question is not None else len(units) - 1
-    return _Required(frozenset(floor), anchor if units else None)
+    newest = len(units) - 1 if units else None
+    anchor = next((index for index, unit in enumerate(units) if unit.is_question), newest)
+    return _Required(frozenset(floor), anchor)
 
 
-def _newest(units: Sequence[_Unit], start: int, room: _Room, required: _Required) -> list[int]:
+def _newest(units: Sequence[Unit], start: int, room: _Room, required: _Required) -> list[int]:
     """Indices from `start` on: required units, then the newest until one does not fit. No unit is skipped."""
     kept = {index for index in required.indices if index >= start}
-    for index in kept:
-        room.use(units[index])
+    room = room.without(_sum([units[index] for index in kept]))
     for index in range(len(units) - 1, start - 1, -1):
         if index in kept:
             continue
         if not room.fits(units[index]):
             break
-        room.use(units[index])
+        room = room.without(units[index])
         kept.add(index)
     return sorted(kept)
 
 
-def _head(units: Sequence[_Unit], room: _Room, keep_first: int, required: _Required) -> int:
+def _head(units: Sequence[Unit], room: _Room, keep_first: int, required: _Required) -> int:
     """How many leading units drop_middle keeps: at most half of each limit, and room is left for the required ones."""
-    half = _Room(*(None if limit is None else limit // 2 for limit in (room.messages, room.tokens, room.turns)))
-    rest = _Room(room.messages, room.tokens, room.turns)
-    for index in required.indices:
-        rest.use(units[index])
+    half, rest = room.half(), room.without(_sum([units[index] for index in required.indices]))
     messages = 0
     for index, unit in enumerate(units):
         messages += unit.messages
         if messages > keep_first or index in required.indices or not (half.fits(unit) and rest.fits(unit)):
             return index
-        half.use(unit)
-        rest.use(unit)
+        half, rest = half.without(unit), rest.without(unit)
     return len(units)
 
 
@@ -239,30 +232,37 @@ def _keep_first(limits: Limits, leading: int) -> int:
 
 def _units(
     window: Sequence[int], records: Sequence[Record], tokens: Sequence[int], prune: Prune, leading: int
-) -> tuple[list[_Unit], int | None]:
-    """The window as units, and the index of the unit with the open question."""
-    split = next((number for number, index in enumerate(window) if index >= leading), len(window))
-    units: list[_Unit] = []
-    question: int | None = None
-    for part, is_history in ((window[:split], False), (window[split:], True)):
-        in_part = [records[index] for index in part]
-        opened = open_question(in_part) if is_history else None
-        groups = groups_of(in_part)
-        turns = turns_of(in_part, groups) if prune == "turn" else [[group] for group in groups]
-        for turn in turns:
-            is_open = opened is not None and turn[0][0] >= opened
-            for members in turn if is_open else [tuple(index for group in turn for index in group)]:
-                if members[0] == opened:
-                    question = len(units)
-                indices = tuple(part[member] for member in members)
-                units.append(
-                    _Unit(indices, len(indices), sum(tokens[index] for index in indices), turns=0 if is_open else 1)
-                )
-    return units, question
+) -> list[Unit]:
+    """The window as units: those of the predefined messages, then those of the history."""
+    predefined = [index for index in window if index < leading]
+    history = [index for index in window if index >= leading]
+    question = open_question([records[index] for index in history])
+    return [
+        *_units_of(predefined, records, tokens, prune, None),
+        *_units_of(history, records, tokens, prune, question),
+    ]
+
+
+def _units_of(
+    part: Sequence[int], records: Sequence[Record], tokens: Sequence[int], prune: Prune, question: int | None
+) -> Iterator[Unit]:
+    """Turns or groups. The turn with the open question counts as none, and each of its groups is a unit."""
+    in_part = [records[index] for index in part]
+    groups = groups_of(in_part)
+    for turn in turns_of(in_part, groups) if prune == "turn" else [[group] for group in groups]:
+        is_open = question is not None and turn[0][0] >= question
+        for members in turn if is_open else [tuple(chain.from_iterable(turn))]:
+            yield Unit(
+                members=tuple(part[member] for member in members),
+                messages=len(members),
+                tokens=sum(tokens[part[member]] for member in members),
+                turns=0 if is_open else 1,
+                is_question=members[0] == question,
+            )
 
 
 def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, leading: int) -> Sequence[int]:
-    """What a threshold leaves: this replays the log write by write and cuts whenever it reaches the trigger."""
+    """The records that are left after earlier cuts, or after those of a threshold, which are replayed."""
     if limits.cuts:
         return [
             index
@@ -271,28 +271,54 @@ def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, le
         ]
     if limits.threshold is None:
         return range(len(records))
-    units, _ = _units(range(len(records)), records, tokens, "group", leading)
-    threshold = limits.threshold
-    head_room = _Room(threshold.target, None, None)
-    head: list[_Unit] | None = [] if limits.strategy == "drop_oldest" else None
-    tail: deque[_Unit] = deque()
-    count = 0
+    replay = Replay(limits.threshold, _keep_first(limits, leading) if limits.strategy == "drop_middle" else None)
+    units = _units(range(len(records)), records, tokens, "group", leading)
     for index, unit in enumerate(units):
-        tail.append(unit)
-        count += unit.messages
-        if count < threshold.trigger or not _is_written(units, index, records):
-            continue
-        if head is None:
-            required = _required(list(tail), None, 0)
-            size = _head(list(tail), head_room, _keep_first(limits, leading), required)
-            head = [tail.popleft() for _ in range(size)]
-        least = min(1, threshold.target)  # a unit larger than the target stays whole, but a target of 0 keeps none
-        while len(tail) > least and count > threshold.target:
-            count -= tail.popleft().messages
-    return _indices([*(head or ()), *tail])
+        replay.write(unit)
+        if _is_written(units, index, records):
+            replay.cut()
+    return _indices(replay.left)
 
 
-def _is_written(units: Sequence[_Unit], index: int, records: Sequence[Record]) -> bool:
+class Replay:
+    """Replays a log write by write, and cuts it as a threshold did each time that it was reached."""
+
+    def __init__(self, threshold: TrimThreshold, keep_first: int | None) -> None:
+        """`keep_first`: messages that the first cut keeps at the start for all later ones; None: no cut keeps any."""
+        self._threshold = threshold
+        self._keep_first = keep_first
+        self._first: list[Unit] = []
+        self._newest: deque[Unit] = deque()
+        self._messages = 0
+
+    @property
+    def left(self) -> list[Unit]:
+        """What no cut has left out, in order."""
+        return [*self._first, *self._newest]
+
+    def write(self, unit: Unit) -> None:
+        self._newest.append(unit)
+        self._messages += unit.messages
+
+    def cut(self) -> None:
+        """At the trigger, leave out the oldest units until only the target is left. The newest one stays whole even if
+        it alone is larger, but for a target of 0."""
+        if self._messages < self._threshold.trigger:
+            return
+        self._set_first_apart()
+        least = min(1, self._threshold.target)
+        while len(self._newest) > least and self._messages > self._threshold.target:
+            self._messages -= self._newest.popleft().messages
+
+    def _set_first_apart(self) -> None:
+        if self._keep_first is None:
+            return
+        units = list(self._newest)
+        size = _head(units, _Room(self._threshold.target), self._keep_first, _Required(frozenset(), len(units) - 1))
+        self._first, self._newest, self._keep_first = units[:size], deque(units[size:]), None
+
+
+def _is_written(units: Sequence[Unit], index: int, records: Sequence[Record]) -> bool:
     """Whether a write ends with this unit: the messages of a run are one write, which a question does not end."""
     here = records[units[index].members[-1]]
     if here.run_id is None:
@@ -312,16 +338,15 @@ def _pop_from_front(tokens: Sequence[int], limits: Limits) -> Trimmed:
     return Trimmed(list(range(start, len(tokens))), over=limits.max_tokens is not None and total > limits.max_tokens)
 
 
-def _sum(units: Sequence[_Unit]) -> _Unit:
-    return _Unit(
-        (),
+def _sum(units: Sequence[Unit]) -> Used:
+    return Used(
         sum(unit.messages for unit in units),
         sum(unit.tokens for unit in units),
         sum(unit.turns for unit in units),
     )
 
 
-def _indices(units: Sequence[_Unit]) -> list[int]:
+def _indices(units: Sequence[Unit]) -> list[int]:
     return sorted(index for unit in units for index in unit.members)
 
 

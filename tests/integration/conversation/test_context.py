@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+import sqlalchemy as sa
 from harness.world import World
 
 from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, WITHIN_SESSION
@@ -16,6 +17,7 @@ from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
 from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.conversation.view.build import Draft
 from memorybase.conversation.view.truncate import MARK
 from memorybase.errors import InvalidRequest, NotFound, SessionConflict, VectorStoreUnavailable
 
@@ -323,22 +325,27 @@ def test_top_k_bounds_memories_and_without_it_neighboring_turns_are_added(world:
     assert caught.value.field == "top_k"
 
 
-def test_the_report_says_what_a_thousand_more_tokens_would_add(world: World, base: UUID) -> None:
-    many(world)
-    converse(world, "now", *(f"Something else, number {n}. {'x' * 200}" for n in range(60)), end_user_id="eve")
-    request = {"query": "What are my cats called?", "preset": replace(WINDOW, limits=Limits(prune="turn"))}
+def test_a_context_is_read_in_one_snapshot_and_rendered_once(
+    world: World, base: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    converse(world, "now", *(f"Something else, number {n}. {'x' * 200}" for n in range(100)), end_user_id="eve")
+    context(world)  # requests the summary
+    begun, rendered, render = list[sa.Connection](), list[Draft](), Draft.view
 
-    small = account(context(world, token_budget=2_000, **request))
-    large = account(context(world, token_budget=3_000, **request))
+    def counted(draft: Draft) -> View:
+        rendered.append(draft)
+        return render(draft)
+
+    monkeypatch.setattr(Draft, "view", counted)
+    sa.event.listen(world.services.database.engine, "begin", begun.append)
+
+    alone = context(world)
+    transactions = len(begun)
+    both = context(world, query="What is my cat called?")
 
     assert base
-    assert small.further.budget == 1_000
-    assert small.further.history_messages == len(set(large.kept) - set(small.kept)) > 0
-    assert small.further.history_tokens == large.spent.history - small.spent.history
-    assert small.further.recall_tokens == large.spent.recall - small.spent.recall
-    assert small.further.recall_messages > 0
-    nothing = account(context(world, "unknown")).further
-    assert (nothing.history_messages, nothing.recall_messages) == (0, 0)
+    assert (set(kinds(alone)), set(kinds(both))) == ({"history"}, {"history", "recall"})
+    assert (transactions, len(rendered)) == (1, 2)
 
 
 def test_a_long_message_at_the_edge_of_the_history_is_truncated_if_the_preset_allows_it(world: World) -> None:

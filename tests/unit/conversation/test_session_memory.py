@@ -260,6 +260,17 @@ def test_a_tail_is_enough_once_nothing_older_can_be_shown() -> None:
     assert (known.enough, known.unchecked) == (True, False)
 
 
+@each_row("preset", [TOKEN_BUFFER, FLOWX_5, replace(WINDOW, summary=True)])
+def test_a_summary_that_ends_before_the_tail_is_shown(preset: SessionPreset) -> None:
+    preset = replace(preset, uncovered_tokens=0)
+    memory = shown(turns(20, first=11), preset, stored=summary_of(3), complete=False, token_budget=60)
+
+    assert memory.view.report.summary is not None
+    assert (memory.view.report.summary.to_seq, memory.view.report.summary.overlap) == (6, 0)
+    assert GAP in memory.view.report.flags
+    assert "of 1-3" in memory.view.text
+
+
 # Limits
 
 

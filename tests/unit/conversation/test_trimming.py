@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import Cut, Limits, Record, TrimThreshold
-from memorybase.conversation.view.limits import Trimmed, Used, trim
+from memorybase.conversation.view.limits import Replay, Trimmed, Unit, Used, trim
 from memorybase.conversation.view.turns import groups_of, open_question
 from memorybase.errors import InvalidRequest
 
@@ -139,6 +139,25 @@ def test_a_threshold_that_drops_the_middle_keeps_the_first() -> None:
     assert kept(numbered(8), limits)[0] == "m1 m2 m6 m7 m8"
     assert kept(numbered(10), limits)[0] == "m1 m2 m6 m7 m8 m9 m10"
     assert kept(numbered(11), limits)[0] == "m1 m2 m9 m10 m11"
+
+
+def test_a_replay_cuts_only_at_its_trigger_and_keeps_what_its_first_cut_kept_at_the_start() -> None:
+    def replayed(threshold: TrimThreshold, keep_first: int | None, units: list[Unit]) -> list[list[int]]:
+        replay, left = Replay(threshold, keep_first), []
+        for unit in units:
+            replay.write(unit)
+            replay.cut()
+            left.append([index for unit in replay.left for index in unit.members])
+        return left
+
+    singles = [Unit(members=(index,), messages=1) for index in range(1, 8)]
+    large = [Unit(members=(1,), messages=1), Unit(members=(2, 3, 4), messages=3)]
+
+    threshold = TrimThreshold(trigger=5, target=3)
+    assert replayed(threshold, None, singles)[3:] == [[1, 2, 3, 4], [3, 4, 5], [3, 4, 5, 6], [5, 6, 7]]
+    assert replayed(threshold, 1, singles)[3:] == [[1, 2, 3, 4], [1, 4, 5], [1, 4, 5, 6], [1, 6, 7]]
+    assert replayed(TrimThreshold(trigger=4, target=2), None, large) == [[1], [2, 3, 4]]
+    assert replayed(TrimThreshold(trigger=4, target=0), None, large) == [[1], []]
 
 
 def test_a_threshold_never_cuts_a_group_larger_than_its_target() -> None:

@@ -423,7 +423,7 @@ class ChatsView(Answer):
 
 
 class ContextAnswer(Answer):
-    """A view with a report of how the budget was spent and what a larger budget would add."""
+    """A view with a report of how the budget was spent."""
 
     messages: list[dict[str, Any]]
     """Messages that can go to a model unchanged."""
@@ -469,10 +469,10 @@ class ContextConfig(TypedDict):
 
 
 class ContextReport(Answer):
-    """The report of a view, its memories and its standing statements in order, how its budget was spent, and what
-    a larger one would add. `facts` were derived by a model, best first. `below_min_score`: how many messages
-    the search found and the recall left out, because their score is too low. `searched`: whose messages
-    memories were sought in; null without a search.
+    """The report of a view, its memories and its standing statements in order, and how its budget was spent.
+    `facts` were derived by a model, best first. `below_min_score`: how many messages the search found and the
+    recall left out, because their score is too low. `searched`: whose messages memories were sought in; null
+    without a search.
     """
 
     kept: list[str]
@@ -507,8 +507,6 @@ class ContextReport(Answer):
     """The facts in the view that a model derived, best first."""
     spent: Spent
     """How the budget was spent."""
-    further: Further
-    """What a larger budget would add."""
     searched: Literal["end_user", "session", "flow"] | str | None = None
     """Whose messages memories were sought in: the end user's, the whole flow's, or the session's own; null without
     a search.
@@ -1215,21 +1213,6 @@ class FunctionCall(TypedDict):
     """Always `function`."""
     function: CalledFunction | Mapping[str, Any]
     """What is called."""
-
-
-class Further(Answer):
-    """What a budget larger by `budget` tokens would add: messages that are new or longer, and their tokens."""
-
-    budget: int
-    """Number of additional tokens."""
-    history_messages: int
-    """Number of messages of history that would be new or longer."""
-    history_tokens: int
-    """Tokens of those."""
-    recall_messages: int
-    """Number of memories that would be new or longer."""
-    recall_tokens: int
-    """Tokens of those."""
 
 
 class GivenMemory(Answer):

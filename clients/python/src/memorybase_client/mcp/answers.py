@@ -59,16 +59,6 @@ class Spent(BaseModel):
     unused: int
 
 
-class Further(BaseModel):
-    """What a budget larger by `budget` tokens would add."""
-
-    budget: int
-    history_messages: int
-    history_tokens: int
-    recall_messages: int
-    recall_tokens: int
-
-
 class ContextReport(BaseModel):
     """How the budget was spent. `degraded` names what was unavailable: the context may lack something of it."""
 
@@ -80,7 +70,6 @@ class ContextReport(BaseModel):
     warnings: list[str]
     below_min_score: int = 0
     spent: Spent
-    further: Further
 
 
 class BuiltContext(BaseModel):
