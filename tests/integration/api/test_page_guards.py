@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from harness.api import Api, open_api, settings_in
+from harness.constants import constants
 from harness.facts import add_fact
 from harness.hooks import FAILED, deliver
 from harness.rows import each_row
@@ -166,7 +167,8 @@ class Browser:
 
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[Api]:
-    with open_api(settings_in(tmp_path).model_copy(update={"rate_limit_per_second": 0})) as opened:
+    settings = settings_in(tmp_path).model_copy(update={"rate_limit_per_second": 0})
+    with constants({"memorybase.messages.MAX_MESSAGE_BYTES": 50_000}), open_api(settings) as opened:
         app = opened.client.app
         assert isinstance(app, FastAPI)
         without = list(app.router.routes)
