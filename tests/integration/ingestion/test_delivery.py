@@ -185,11 +185,11 @@ def test_a_job_that_meets_a_missing_collection_shows_the_mismatch_at_once(world:
 
 
 def test_an_idle_session_is_ingested_by_the_idle_rule(world: World) -> None:
-    base = world.new_base(threshold=100, idle_after=60)
+    base = world.new_base(threshold=100, idle_after=3_600)
     world.say("s", *texts(2))
-    world.pass_time(59)
+    world.pass_time(3_000)
     assert world.sweep().idle == 0
-    world.pass_time(2)
+    world.pass_time(700)
     assert world.sweep().idle == 1
     world.drain()
     world.assert_all_ingested(base)
