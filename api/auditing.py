@@ -24,9 +24,17 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 # Operations that need the scope read although their method is not GET. What they store is no change of a caller's.
 READS = frozenset(
-    {"get_history", "view_chat", "search_memory_base", "search_flow", "search_knowledge_base", "retrieve_knowledge",
-     "build_context", "search_facts"}
-)  # fmt: skip
+    {
+        "get_history",
+        "view_chat",
+        "search_memory_base",
+        "search_flow",
+        "search_knowledge_base",
+        "retrieve_knowledge",
+        "build_context",
+        "search_facts",
+    }
+)
 # GETs that hand out everything at once.
 EXPORTS = frozenset({"export_lines", "export_chats", "export_labels", "export_audit_entries"})
 # What runtimes send all the time. Their bodies are not parsed twice: the domain states the ids.

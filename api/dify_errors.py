@@ -79,6 +79,9 @@ def _text(error: errors.MemorybaseError) -> str:
     field, value, limit = (body.get(name) for name in ("field", "value", "limit"))
     if field is not None and field not in text:
         text = f"{field}: {text}"
-    more = [f"{name} {each}" for name, each in (("got", value), ("limit", limit))
-            if each is not None and str(each) not in text]  # fmt: skip
+    more = [
+        f"{name} {each}"
+        for name, each in (("got", value), ("limit", limit))
+        if each is not None and str(each) not in text
+    ]
     return f"{text} ({', '.join(more)})" if more else text

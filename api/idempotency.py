@@ -51,9 +51,7 @@ OPERATIONS = {
 }
 # Fields of answers that are stored nowhere else in clear, or whose text a deletion must find. Their routes complete or
 # refuse a replay.
-LEFT_OUT = {
-    "create_key": "secret", "rotate_key": "secret", "create_webhook": "secret", "summarize_chat": "summary"
-}  # fmt: skip
+LEFT_OUT = {"create_key": "secret", "rotate_key": "secret", "create_webhook": "secret", "summarize_chat": "summary"}
 
 log = get_logger(__name__)
 

@@ -30,9 +30,7 @@ class JobActionBody(Body):
 
     @model_validator(mode="after")
     def _names_some(self) -> Self:
-        fields = (
-            self.ids, self.memory_base_id, self.flow_id, self.session_id, self.error_code, self.since, self.until
-        )  # fmt: skip
+        fields = (self.ids, self.memory_base_id, self.flow_id, self.session_id, self.error_code, self.since, self.until)
         if self.action is JobAction.CANCEL and all(value is None for value in fields):
             raise ValueError("ids, memory_base_id, flow_id, session_id, error_code, since or until must be given")
         return self

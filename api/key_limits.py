@@ -371,8 +371,12 @@ RULES: dict[str, Rule] = {
     "delete_standing_statement": Rule([standing_statement], []),
     "get_history": Rule(
         [_OF_BODY],
-        [session("body"), known_row("message", "leaf_id"), known_row("run", "run_id"),
-         known_row("node_execution", "execution_id")],
+        [
+            session("body"),
+            known_row("message", "leaf_id"),
+            known_row("run", "run_id"),
+            known_row("node_execution", "execution_id"),
+        ],
     ),
     "put_node_execution": Rule([_OF_BODY]),
     "get_node_execution": Rule([_OF_QUERY], [row("node_execution")]),
@@ -440,7 +444,7 @@ RULES: dict[str, Rule] = {
     ),
     "export_lines": Rule([_OF_QUERY, _BASE_FILTER], [end_user("query")]),
     "import_lines": REFUSED,
-}  # fmt: skip
+}
 
 
 def checks_of(operation: str, limits: KeyLimits) -> list[Check]:

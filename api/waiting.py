@@ -81,9 +81,14 @@ def watched_by(request: Request) -> Watched:
 
 
 async def until(
-    request: Request, polls: SharedPolls[Key, Result], key: Key, first: Result | None,
-    ended: Callable[[Result | None], bool], *, seconds: float,
-) -> Result | None:  # fmt: skip
+    request: Request,
+    polls: SharedPolls[Key, Result],
+    key: Key,
+    first: Result | None,
+    ended: Callable[[Result | None], bool],
+    *,
+    seconds: float,
+) -> Result | None:
     """Wait until what is stored has ended, the time is over, the caller disconnects or the server stops; what was seen
     last, or None if it is gone. `first` is what was seen before. Takes no thread. Raises Overloaded."""
     result = first

@@ -68,8 +68,11 @@ def append_executions(place: Place, process: int, count: int) -> None:
     for number in range(count):
         context = [{"role": "user", "content": f"question {number}"}, {"role": "assistant", "content": "answer"}]
         raw: dict[str, Any] = {
-            "node_id": NODE, "index": 0, "status": "succeeded", "outputs": {"text": "answer", "context": context}
-        }  # fmt: skip
+            "node_id": NODE,
+            "index": 0,
+            "status": "succeeded",
+            "outputs": {"text": "answer", "context": context},
+        }
         run_id = uuid5(place.flow_id, name_of(process, number))
         name = name_of(process, number)
         new = node_executions.new_execution(

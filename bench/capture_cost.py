@@ -160,9 +160,13 @@ class Benchmark:
         """What a worker would have written of the job."""
         with self._services.database.reading() as db:
             messages = sessions.fetch_range(
-                db, flow_id=claim.flow_id, session_id=claim.session_id, capture=claim.capture,
-                from_seq=claim.from_seq, to_seq=claim.to_seq,
-            )  # fmt: skip
+                db,
+                flow_id=claim.flow_id,
+                session_id=claim.session_id,
+                capture=claim.capture,
+                from_seq=claim.from_seq,
+                to_seq=claim.to_seq,
+            )
         held = [ledger.HeldMessage(message.id, message.version, 1) for message in messages]
         return WriteResult(held=held), messages[-1].id
 

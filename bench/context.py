@@ -73,9 +73,13 @@ def context(
     """The response, and the conversation's ids of the messages that it quotes."""
     name = conversation.name
     answer = loaded.client.build_context(
-        flow_id=name, session_id=f"{name}:asking", end_user_id=name, token_budget=budget, query=question,
+        flow_id=name,
+        session_id=f"{name}:asking",
+        end_user_id=name,
+        token_budget=budget,
+        query=question,
         recall={} if fitting else {"min_score": 0},
-    )  # fmt: skip
+    )
     ids = [id_ for source in answer.sources for id_ in source.message_ids]
     return answer, [loaded.own_id(conversation, id_) for id_ in ids]
 

@@ -89,8 +89,11 @@ def measure(loaded: Loaded, corpus: Corpus, *, show: bool) -> dict[str, Any]:
                 hits = {hit.message_id: loaded.own_id(conversation, str(hit.message_id)) for hit in answer.results}
                 each.add(question, list(hits.values()), answer.took_ms, times)
                 took[corrections] = answer.took_ms
-            found = [(hits.get(hit.corrected_by.message_id), hits[hit.message_id], hit.corrected_by)
-                     for hit in answer.results if hit.corrected_by]  # fmt: skip
+            found = [
+                (hits.get(hit.corrected_by.message_id), hits[hit.message_id], hit.corrected_by)
+                for hit in answer.results
+                if hit.corrected_by
+            ]
             if found:
                 longer.append(took[True] - took[False])
             for newer, older, correction in found:
@@ -143,8 +146,11 @@ def measure_changes(loaded: Loaded, name: str, pairs: Sequence[changes.Pair], *,
         took.append(answer.took_ms)
         hits = [(loaded.own_id(conversation, str(hit.message_id)).partition(":")[2], hit) for hit in answer.results]
         names = {str(hit.message_id): name for name, hit in hits}
-        marks = {(name, names.get(str(hit.corrected_by.message_id))) for name, hit in hits
-                 if hit.corrected_by and hit.corrected_by.kind != "denial"}  # fmt: skip
+        marks = {
+            (name, names.get(str(hit.corrected_by.message_id)))
+            for name, hit in hits
+            if hit.corrected_by and hit.corrected_by.kind != "denial"
+        }
         marked = ("earlier", "later") in marks
         order = [name for name, _ in hits if name in {"earlier", "later"}]
         others += len(marks - {("earlier", "later")})

@@ -85,9 +85,10 @@ def main() -> None:
     with ExitStack() as open_:
         url = open_.enter_context(serving(model(options.answer_seconds)))
         distilling = {
-            "MEMORYBASE_DISTILLER": "openai", "MEMORYBASE_SUMMARIZER_URL": f"{url}/v1",
+            "MEMORYBASE_DISTILLER": "openai",
+            "MEMORYBASE_SUMMARIZER_URL": f"{url}/v1",
             "MEMORYBASE_DISTILLER_DAILY_TOKENS": "1000000000",
-        }  # fmt: skip
+        }
         clients = [open_.enter_context(stack(shared | more)).client for more in ({}, distilling)]
         off, on = (Side(new_base(client, "said", threshold=RUN)) for client in clients)
         on.base.client.set_distillation(on.base.id, enabled=True)

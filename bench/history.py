@@ -61,10 +61,13 @@ def fill(
     for turn in range(size // 2):
         question_id, answer_id = first if turn == 0 else uuid4(), uuid4()
         parent_id = str(parent) if linked and parent else None
-        capture(conversation, [
-            {"id": str(question_id), "role": "user", "content": TEXT, "parent_message_id": parent_id},
-            {"id": str(answer_id), "role": "assistant", "content": TEXT * 2},
-        ])  # fmt: skip
+        capture(
+            conversation,
+            [
+                {"id": str(question_id), "role": "user", "content": TEXT, "parent_message_id": parent_id},
+                {"id": str(answer_id), "role": "assistant", "content": TEXT * 2},
+            ],
+        )
         parent = answer_id
     return first, parent
 

@@ -241,8 +241,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     report: dict[str, Any] = {
-        "machine": machine(), "servers": versions(), "dimension": DIMENSION, "chunks": options.chunks,
-    }  # fmt: skip
+        "machine": machine(),
+        "servers": versions(),
+        "dimension": DIMENSION,
+        "chunks": options.chunks,
+    }
     print(json.dumps(report), flush=True)
     for store, measure, sizes in (
         ("pgvector", lambda bases: in_pgvector(bases, options.chunks), options.bases),

@@ -39,8 +39,14 @@ def main() -> None:
         axes.set_yticks(range(len(rows)), rows)
         for row, values in enumerate(cosines):
             best = int(values.argmax())
-            axes.text(best, row, f"{values[best]:.2f}", ha="center", va="center",
-                      color="white" if values[best] > 0.55 else "black")  # fmt: skip
+            axes.text(
+                best,
+                row,
+                f"{values[best]:.2f}",
+                ha="center",
+                va="center",
+                color="white" if values[best] > 0.55 else "black",
+            )
         axes.set_xlabel("tokens of the message")
         axes.set_ylabel("tokens of the question")
         figure.savefig(chosen.plot, dpi=110)

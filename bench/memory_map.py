@@ -59,17 +59,21 @@ def fill(services: Services, user_id: UUID, messages: int, sessions: int) -> UUI
     for run in range(messages // RUN):
         topic = int(random.integers(TOPICS))
         said = [
-            {"role": ("user", "assistant")[each % 2], "content": f"topic{topic} word{topic} message {run} {each}",
-             "timestamp": (start + timedelta(minutes=run)).isoformat()}
+            {
+                "role": ("user", "assistant")[each % 2],
+                "content": f"topic{topic} word{topic} message {run} {each}",
+                "timestamp": (start + timedelta(minutes=run)).isoformat(),
+            }
             for each in range(RUN)
-        ]  # fmt: skip
+        ]
         new = [normalise(each, user_id=user_id, where="messages[0]") for each in said]
         request = CaptureRequest(session_id=f"session-{run % sessions}", messages=new)
         capture.capture(services, user_id, flow_id, request)
     base_id = manage.create_memory_base(
-        services, user_id,
+        services,
+        user_id,
         NewMemoryBase(name="memory", flow_id=flow_id, threshold=10_000, capture=Capture.ALL, start="beginning"),
-    )  # fmt: skip
+    )
     _ingest(services, base_id, flow_id, random)
     return base_id
 
@@ -84,18 +88,39 @@ def _ingest(services: Services, base_id: UUID, flow_id: UUID, random: np.random.
         ).all()
         db.execute(sa.delete(SessionProgress).where(SessionProgress.memory_base_id == base_id))
         rows = {name: uuid4() for name, _, _ in names}
-        db.execute(sa.insert(SessionProgress), [
-            {"id": rows[name], "memory_base_id": base_id, "generation": generation.generation, "flow_id": flow_id,
-             "session_id": name, "cursor_seq": last, "target_seq": last, "total_processed": count}
-            for name, count, last in names
-        ])  # fmt: skip
+        db.execute(
+            sa.insert(SessionProgress),
+            [
+                {
+                    "id": rows[name],
+                    "memory_base_id": base_id,
+                    "generation": generation.generation,
+                    "flow_id": flow_id,
+                    "session_id": name,
+                    "cursor_seq": last,
+                    "target_seq": last,
+                    "total_processed": count,
+                }
+                for name, count, last in names
+            ],
+        )
         found = db.execute(sa.select(Message.id, Message.session_id, Message.content)).all()
         now = datetime.now(UTC)
-        db.execute(sa.insert(LedgerEntry), [
-            {"progress_id": rows[name], "message_id": id_, "memory_base_id": base_id,
-             "generation": generation.generation, "version": 1, "chunks": 1, "ingested_at": now}
-            for id_, name, _ in found
-        ])  # fmt: skip
+        db.execute(
+            sa.insert(LedgerEntry),
+            [
+                {
+                    "progress_id": rows[name],
+                    "message_id": id_,
+                    "memory_base_id": base_id,
+                    "generation": generation.generation,
+                    "version": 1,
+                    "chunks": 1,
+                    "ingested_at": now,
+                }
+                for id_, name, _ in found
+            ],
+        )
     middles = random.standard_normal((TOPICS, generation.dimension)).astype(np.float32)
     ref = CollectionRef(generation.collection_name, generation.collection_id)
 
@@ -103,10 +128,13 @@ def _ingest(services: Services, base_id: UUID, flow_id: UUID, random: np.random.
         return _unit(middles[_topic(content)], random)
 
     for start in range(0, len(found), 1_000):
-        services.vectors.upsert(ref, [
-            VectorRecord(chunk_id(base_id, id_, 1, 0), near(content), "", {"session_id": name})
-            for id_, name, content in found[start : start + 1_000]
-        ])  # fmt: skip
+        services.vectors.upsert(
+            ref,
+            [
+                VectorRecord(chunk_id(base_id, id_, 1, 0), near(content), "", {"session_id": name})
+                for id_, name, content in found[start : start + 1_000]
+            ],
+        )
 
 
 def _topic(content: str) -> int:

@@ -99,12 +99,23 @@ class Filler:
         first_position = self.random.randrange(2**62)
         state = self.random.random()
         cursor = 2 * RUNS if state > 0.02 else 2 * (RUNS - 1)
-        yield Session, {
-            "id": uuid4(), "flow_id": flow_id, "session_id": session_id,
-            "end_user_id": f"person-{number // SESSIONS_OF_A_PERSON}", "first_position": first_position,
-            "last_seq": 2 * RUNS, "documents": 2 * RUNS, "terms": 20, "keyword_language": "english",
-            "created_at": last - timedelta(minutes=RUNS), "last_captured_at": last, "metadata": {},
-        }  # fmt: skip
+        yield (
+            Session,
+            {
+                "id": uuid4(),
+                "flow_id": flow_id,
+                "session_id": session_id,
+                "end_user_id": f"person-{number // SESSIONS_OF_A_PERSON}",
+                "first_position": first_position,
+                "last_seq": 2 * RUNS,
+                "documents": 2 * RUNS,
+                "terms": 20,
+                "keyword_language": "english",
+                "created_at": last - timedelta(minutes=RUNS),
+                "last_captured_at": last,
+                "metadata": {},
+            },
+        )
         message_ids: list[UUID] = []
         for turn in range(RUNS):
             run_id, at = uuid4(), last - timedelta(minutes=RUNS - 1 - turn)
@@ -123,35 +134,87 @@ class Filler:
                     yield Posting, {"term": term_key(flow_id, term), "position": first_position + seq, "times": 1}
         for base_id in base_ids:
             progress_id = uuid4()
-            yield SessionProgress, {
-                "id": progress_id, "memory_base_id": base_id, "generation": 1, "flow_id": flow_id,
-                "session_id": session_id, "cursor_seq": cursor, "target_seq": cursor if state > 0.01 else 2 * RUNS,
-                "total_processed": cursor, "total_chunks": cursor, "last_sync_at": last,
-            }  # fmt: skip
+            yield (
+                SessionProgress,
+                {
+                    "id": progress_id,
+                    "memory_base_id": base_id,
+                    "generation": 1,
+                    "flow_id": flow_id,
+                    "session_id": session_id,
+                    "cursor_seq": cursor,
+                    "target_seq": cursor if state > 0.01 else 2 * RUNS,
+                    "total_processed": cursor,
+                    "total_chunks": cursor,
+                    "last_sync_at": last,
+                },
+            )
             for message_id in message_ids[:cursor]:
-                yield LedgerEntry, {
-                    "progress_id": progress_id, "message_id": message_id, "memory_base_id": base_id, "generation": 1,
-                    "version": 1, "chunks": 1, "ingested_at": last + timedelta(seconds=4),
-                }  # fmt: skip
+                yield (
+                    LedgerEntry,
+                    {
+                        "progress_id": progress_id,
+                        "message_id": message_id,
+                        "memory_base_id": base_id,
+                        "generation": 1,
+                        "version": 1,
+                        "chunks": 1,
+                        "ingested_at": last + timedelta(seconds=4),
+                    },
+                )
             if state > 0.995:
-                yield DeadLetter, {
-                    "id": uuid4(), "memory_base_id": base_id, "generation": 1, "progress_id": progress_id,
-                    "message_id": message_ids[-1], "version": 1, "state": "dead", "error_code": "text_rejected",
-                    "error": "no valid vector", "attempts": 1, "created_at": last, "updated_at": last,
-                }  # fmt: skip
+                yield (
+                    DeadLetter,
+                    {
+                        "id": uuid4(),
+                        "memory_base_id": base_id,
+                        "generation": 1,
+                        "progress_id": progress_id,
+                        "message_id": message_ids[-1],
+                        "version": 1,
+                        "state": "dead",
+                        "error_code": "text_rejected",
+                        "error": "no valid vector",
+                        "attempts": 1,
+                        "created_at": last,
+                        "updated_at": last,
+                    },
+                )
 
 
 def _message(
-    message_id: UUID, flow_id: UUID, session_id: str, run_id: UUID, seq: int, first: int, role: str,
-    words: list[str], at: datetime,
-) -> Row:  # fmt: skip
+    message_id: UUID,
+    flow_id: UUID,
+    session_id: str,
+    run_id: UUID,
+    seq: int,
+    first: int,
+    role: str,
+    words: list[str],
+    at: datetime,
+) -> Row:
     text = f"Tell me about the {' and the '.join(words)}, please, before the end of the week."
     return {
-        "id": message_id, "flow_id": flow_id, "session_id": session_id, "run_id": run_id, "seq": seq,
-        "position": first + seq, "role": role, "is_output": role == "assistant", "is_dialogue": True, "content": text,
-        "files": [], "metadata": {}, "status": "completed", "version": 1, "text_bytes": len(text), "terms": len(words),
-        "fingerprint": b"", "timestamp": at, "captured_at": at,
-    }  # fmt: skip
+        "id": message_id,
+        "flow_id": flow_id,
+        "session_id": session_id,
+        "run_id": run_id,
+        "seq": seq,
+        "position": first + seq,
+        "role": role,
+        "is_output": role == "assistant",
+        "is_dialogue": True,
+        "content": text,
+        "files": [],
+        "metadata": {},
+        "status": "completed",
+        "version": 1,
+        "text_bytes": len(text),
+        "terms": len(words),
+        "fingerprint": b"",
+        "timestamp": at,
+        "captured_at": at,
+    }
 
 
 def pages(services: Services, user_id: UUID, memories: int) -> dict[str, Callable[[str | None], Page[Any]]]:
@@ -170,22 +233,30 @@ def pages(services: Services, user_id: UUID, memories: int) -> dict[str, Callabl
     flow_id = sessions.list_flows(services, user_id, PageRequest(size=1)).items[0].id
     since = datetime.now(UTC) - timedelta(days=1)
     filters: dict[str, Row] = {
-        "all": {}, "a flow": {"flow_id": flow_id}, "a person": {"end_user_id": "person-3"}, "a day": {"since": since},
-        "a frequent word": {"text": FREQUENT}, "a rare word": {"text": RARE}, "two words": {"text": "berth crane"},
-        "no such word": {"text": "zzzzzz"}, "part of an id": {"text": "customer-9999"},
+        "all": {},
+        "a flow": {"flow_id": flow_id},
+        "a person": {"end_user_id": "person-3"},
+        "a day": {"since": since},
+        "a frequent word": {"text": FREQUENT},
+        "a rare word": {"text": RARE},
+        "two words": {"text": "berth crane"},
+        "no such word": {"text": "zzzzzz"},
+        "part of an id": {"text": "customer-9999"},
         **{state: {"state": state} for state in SearchState},
         "a flow that waits": {"flow_id": flow_id, "state": SearchState.WAITING},
-    }  # fmt: skip
+    }
     found = {f"sessions: {name}": of_sessions(**wanted) for name, wanted in filters.items()}
     found |= {"sessions: oldest first": of_sessions(order="created")}
     found |= {f"runs: {name}": of_runs(**wanted) for name, wanted in filters.items()}
     found |= {
-        "people: last seen": of_people(), "people: most sessions": of_people(order="sessions"),
-        "people: part of an id": of_people(text="person-77"), "people: of a flow": of_people(flow_id=flow_id),
+        "people: last seen": of_people(),
+        "people: most sessions": of_people(order="sessions"),
+        "people: part of an id": of_people(text="person-77"),
+        "people: of a flow": of_people(flow_id=flow_id),
         "memories": lambda cursor: memory_bases.list_memory_bases(
             services, user_id, PageRequest(size=min(memories, 200), cursor=cursor)
         ),
-    }  # fmt: skip
+    }
     return found
 
 

@@ -107,8 +107,11 @@ def environment(features: list[str], endpoint: str, sampled: float) -> dict[str,
     """The settings of a stack with these features and without the others."""
     chosen = {"MEMORYBASE_AUDIT": str("audit" in features).lower(), "MEMORYBASE_RATE_LIMIT_PER_SECOND": "0"}
     if "traces" in features:
-        chosen |= {"MEMORYBASE_TRACES_ENDPOINT": endpoint, "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
-                   "OTEL_TRACES_SAMPLER_ARG": str(sampled)}  # fmt: skip
+        chosen |= {
+            "MEMORYBASE_TRACES_ENDPOINT": endpoint,
+            "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
+            "OTEL_TRACES_SAMPLER_ARG": str(sampled),
+        }
     return chosen | (QUOTAS if "quotas" in features else {})
 
 
@@ -185,9 +188,11 @@ def main() -> None:
             side.fill(random.Random(2))
         said = iter(range(10**9))
         report["capture"] = pairs_of(
-            sides, "captured", lambda base: base.capture(f"s{next(said) // 40}", [sentence(rng) for _ in range(RUN)]),
+            sides,
+            "captured",
+            lambda base: base.capture(f"s{next(said) // 40}", [sentence(rng) for _ in range(RUN)]),
             options,
-        )  # fmt: skip
+        )
         report["search"] = pairs_of(
             sides, "searched", lambda base: base.search(" ".join(rng.choices(WORDS, k=4))), options
         )

@@ -103,8 +103,9 @@ def measure_naive(corpus: Corpus, embedders: Embedders) -> dict[str, list[Judged
     for conversation in corpus.conversations:
         messages = list(conversation.messages)
         searches: dict[str, naive.PlainBm25 | naive.PlainVectors] = {
-            "plain BM25": naive.PlainBm25(messages), "plain vectors": naive.PlainVectors(messages, embedders.get())
-        }  # fmt: skip
+            "plain BM25": naive.PlainBm25(messages),
+            "plain vectors": naive.PlainVectors(messages, embedders.get()),
+        }
         for question in conversation.questions:
             for name, search in searches.items() if question.evidence else ():
                 judged[name].append(judge(question.category, search.ranked(question.text), question.evidence))

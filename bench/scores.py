@@ -42,16 +42,54 @@ MIN_SCORES = (0.0, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3)
 FILL_SEED = 1_000  # no other benchmark uses conversations by rule from this seed on
 SHORTEST_WORD = 5  # letters
 TALK = (
-    "hi", "hello", "Hey there!", "Good morning", "thanks", "Thank you very much!", "ok", "yes", "no", "bye", "nice",
-    "How are you?", "What's up?", "test", "lol", "hmm", "great", "go on", "Please continue.", "Sure, sounds good.",
-    "Ok, let's start.", "Can you help me?", "Who are you?", "Tell me a joke.", "What is the capital of France?",
-    "What time is it in Tokyo?", "Translate good night into Spanish.", "Write a haiku about autumn leaves.",
-    "How far is the moon?", "Who won the world cup in 1998?",
-)  # fmt: skip
+    "hi",
+    "hello",
+    "Hey there!",
+    "Good morning",
+    "thanks",
+    "Thank you very much!",
+    "ok",
+    "yes",
+    "no",
+    "bye",
+    "nice",
+    "How are you?",
+    "What's up?",
+    "test",
+    "lol",
+    "hmm",
+    "great",
+    "go on",
+    "Please continue.",
+    "Sure, sounds good.",
+    "Ok, let's start.",
+    "Can you help me?",
+    "Who are you?",
+    "Tell me a joke.",
+    "What is the capital of France?",
+    "What time is it in Tokyo?",
+    "Translate good night into Spanish.",
+    "Write a haiku about autumn leaves.",
+    "How far is the moon?",
+    "Who won the world cup in 1998?",
+)
 WORDS = (
-    "zeppelin", "quasar", "umbrella", "parliament", "cactus", "volcano", "accordion", "penguin", "glacier", "mustard",
-    "trombone", "submarine", "harpsichord", "marzipan", "falcon",
-)  # fmt: skip
+    "zeppelin",
+    "quasar",
+    "umbrella",
+    "parliament",
+    "cactus",
+    "volcano",
+    "accordion",
+    "penguin",
+    "glacier",
+    "mustard",
+    "trombone",
+    "submarine",
+    "harpsichord",
+    "marzipan",
+    "falcon",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +267,11 @@ def right_by_score(name: str, answered: Sequence[Scored]) -> dict[str, Any]:
         if band.results:
             print(f"  {band.low:.1f} to {band.high:.1f}: {band.right / band.results:.2f} of {band.results} right")
     best = best_scores(answered)
-    return {"bands": [asdict(band) for band in bands(answered)], "calibration_error": error,
-            "best": None if best is None else asdict(best)}  # fmt: skip
+    return {
+        "bands": [asdict(band) for band in bands(answered)],
+        "calibration_error": error,
+        "best": None if best is None else asdict(best),
+    }
 
 
 def measure(loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace) -> dict[str, Any]:

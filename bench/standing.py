@@ -126,10 +126,14 @@ def measure_contexts(
             for label, each in measured.items():
                 began = time.perf_counter()
                 answer = loaded.client.build_context(
-                    flow_id=name, session_id=f"{name}:asking", end_user_id=name, token_budget=budget,
-                    query=question.text, recall={"mode": mode, "min_score": 0},
+                    flow_id=name,
+                    session_id=f"{name}:asking",
+                    end_user_id=name,
+                    token_budget=budget,
+                    query=question.text,
+                    recall={"mode": mode, "min_score": 0},
                     standing={"include": label == "with", "share": share},
-                )  # fmt: skip
+                )
                 each.took_ms.append((time.perf_counter() - began) * 1_000)
                 each.tokens.append(answer.report.spent.standing)
                 ids = {loaded.own_id(conversation, id_) for source in answer.sources for id_ in source.message_ids}

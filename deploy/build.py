@@ -73,9 +73,14 @@ def run_backend(hook: str, source: Path, target: Path, environment: dict[str, st
     target.mkdir()
     code = f"import setuptools.build_meta as backend, sys; backend.{hook}(sys.argv[1])"
     done = subprocess.run(
-        [sys.executable, "-c", code, str(target)], cwd=source, env=environment, check=False, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [sys.executable, "-c", code, str(target)],
+        cwd=source,
+        env=environment,
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     if done.returncode:
         sys.exit(done.stdout)
 
@@ -96,12 +101,27 @@ def normalize(sdist: Path, target: Path, epoch: int) -> None:
 # Of each project, what its MANIFEST.in and pyproject.toml name.
 PROJECTS = {
     ROOT: (
-        "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "constraints.txt",
-        "requirements-slim.txt", "Dockerfile", ".dockerignore", "docker-compose.yml", "docker-compose.pgvector.yml",
-        "deploy", "memorybase", "worker", "api", "migrations", "clients/python/src",
+        "pyproject.toml",
+        "MANIFEST.in",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "constraints.txt",
+        "requirements-slim.txt",
+        "Dockerfile",
+        ".dockerignore",
+        "docker-compose.yml",
+        "docker-compose.pgvector.yml",
+        "deploy",
+        "memorybase",
+        "worker",
+        "api",
+        "migrations",
+        "clients/python/src",
     ),
     ROOT / "clients" / "python": ("pyproject.toml", "README.md", "LICENSE", "src"),
-}  # fmt: skip
+}
 
 if __name__ == "__main__":
     main()

@@ -46,9 +46,14 @@ _LANGCHAIN_EXTRA = ("additional_kwargs", "response_metadata", "usage_metadata", 
 _OPENAI_ROLES = {**{role: role for role in ROLES}, "developer": "system"}
 _LANGFLOW_ROLES = {"user": "user", "human": "user", "machine": "assistant", "ai": "assistant", "system": "system"}
 _LANGCHAIN_ROLES = {
-    "human": "user", "HumanMessageChunk": "user", "ai": "assistant", "AIMessageChunk": "assistant",
-    "system": "system", "developer": "system", "tool": "tool",
-}  # fmt: skip
+    "human": "user",
+    "HumanMessageChunk": "user",
+    "ai": "assistant",
+    "AIMessageChunk": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+}
 _LANGCHAIN_STATUSES = {"success": "completed", "error": "failed"}
 
 

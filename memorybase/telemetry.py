@@ -24,10 +24,25 @@ Logger = structlog.stdlib.BoundLogger
 
 ERROR_LINE_CHARS = 300
 # Fields that would hold message text or a secret. No code logs them; a mistake must not reach a disk.
-WITHHELD_FIELDS = frozenset({
-    "api_key", "args", "authorization", "body", "content", "document", "kwargs", "messages", "password", "query",
-    "secret", "snippet", "text", "texts", "token",
-})  # fmt: skip
+WITHHELD_FIELDS = frozenset(
+    {
+        "api_key",
+        "args",
+        "authorization",
+        "body",
+        "content",
+        "document",
+        "kwargs",
+        "messages",
+        "password",
+        "query",
+        "secret",
+        "snippet",
+        "text",
+        "texts",
+        "token",
+    }
+)
 WITHHELD = "[withheld]"
 # Libraries that log every request or statement at INFO, or a task's arguments at DEBUG.
 CHATTY = ("alembic", "celery.pool", "chromadb", "httpcore", "httpx", "kombu", "mcp", "sentence_transformers", "urllib3")

@@ -241,9 +241,14 @@ def _start(name: str, kind: Kind, parent: Span | None, attributes: Attributes, s
 
     context = Context() if parent is None else set_span_in_context(parent, Context())
     return _Process.tracer.start_span(
-        name, context, SpanKind[kind.upper()], _named(attributes), start_time=since,
-        record_exception=False, set_status_on_exception=False,
-    )  # fmt: skip
+        name,
+        context,
+        SpanKind[kind.upper()],
+        _named(attributes),
+        start_time=since,
+        record_exception=False,
+        set_status_on_exception=False,
+    )
 
 
 def _named(attributes: Attributes) -> dict[str, str | int | list[str]]:

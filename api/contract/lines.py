@@ -142,11 +142,15 @@ _EVERY_SUMMARY: dict[str, Schema] = {
 }
 
 _LINES: dict[str, tuple[str, str, dict[str, Schema]]] = {
-    "ExportStart": ("export", "The first line of an export.", {
-        "format": said("Version of the format.", _COUNT),
-        "memorybase": said("Version of the server.", TEXT),
-        "exported_at": said("When the export began.", _TIME),
-    }),
+    "ExportStart": (
+        "export",
+        "The first line of an export.",
+        {
+            "format": said("Version of the format.", _COUNT),
+            "memorybase": said("Version of the server.", TEXT),
+            "exported_at": said("When the export began.", _TIME),
+        },
+    ),
     "FlowLine": ("flow", "A flow.", _EVERY_FLOW),
     "SessionLine": ("session", "A session.", _EVERY_SESSION),
     "RunLine": ("run", "A run.", {**_SESSION, **_IDS, **_CREATED}),
@@ -157,7 +161,7 @@ _LINES: dict[str, tuple[str, str, dict[str, Schema]]] = {
     "SummaryLine": ("summary", "A summary of a session. An import ignores it.", _EVERY_SUMMARY),
     "NodeExecutionLine": ("node_execution", "A node execution.", _EXECUTION),
     "MemoryUseLine": ("memory_use", "What a model received.", _USE),
-}  # fmt: skip
+}
 
 
 # Lines of earlier exports lack these, and are imported.
@@ -190,10 +194,21 @@ SCHEMAS: dict[str, Schema] = {
         "The last line of an export. Without it, the export is incomplete.",
         {
             "type": said("What the line is.", {"const": "end"}),
-            **{kind: said(f"Number of lines of {kind.replace('_', ' ')}.", _COUNT) for kind in (
-                "flows", "sessions", "runs", "messages", "summaries", "node_executions", "memory_uses",
-                "chat_memories", "chats", "chat_messages",
-            )},
+            **{
+                kind: said(f"Number of lines of {kind.replace('_', ' ')}.", _COUNT)
+                for kind in (
+                    "flows",
+                    "sessions",
+                    "runs",
+                    "messages",
+                    "summaries",
+                    "node_executions",
+                    "memory_uses",
+                    "chat_memories",
+                    "chats",
+                    "chat_messages",
+                )
+            },
         },
         "type",
     ),
@@ -206,10 +221,11 @@ SCHEMAS: dict[str, Schema] = {
             ),
             "data": said("The job, for `job` and `end`; else empty.", {"anyOf": [ref("JobView"), ref("NoData")]}),
         },
-        "event", "data",
+        "event",
+        "data",
     ),
     "NoData": {"description": "Always `{}`.", "type": "object", "properties": {}, "additionalProperties": False},
-}  # fmt: skip
+}
 
 LINES_OF_EXPORT: dict[str, Any] = {
     "content": text_of(JSON_LINES, "ExportLine", "JSON lines: one ExportLine on each."),

@@ -217,4 +217,4 @@ SCHEMAS: dict[str, Schema] = {
         "type",
         "content",
     ),
-}  # fmt: skip
+}

@@ -27,14 +27,18 @@ _SCHEMAS: dict[str, Schema] = {
             "content": said("Text, content parts, or null beside tool calls.", CONTENT),
             "timestamp": said("When it was written.", _TIME),
         },
-        "message_id", "run_id", "seq", "role", "sender_name", "content", "timestamp",
+        "message_id",
+        "run_id",
+        "seq",
+        "role",
+        "sender_name",
+        "content",
+        "timestamp",
     ),
     "ScoreParts": opened(
         "How a score was computed. In mode `dense` it has only the cosine and the chunk.",
         {
-            "signals": said(
-                "Each signal, by its name.", {"type": "object", "additionalProperties": ref("SignalPart")}
-            ),
+            "signals": said("Each signal, by its name.", {"type": "object", "additionalProperties": ref("SignalPart")}),
             "bias": said("Added to the sum of the shares.", _NUMBER),
             "weights": said("`default`, or `tuned` for the memory base's own.", TEXT),
             "weight_set": said("The name of the set of weights.", TEXT),
@@ -50,7 +54,8 @@ _SCHEMAS: dict[str, Schema] = {
     "SignalPart": opened(
         "A signal in a score.",
         {"value": said("The value of the signal.", _NUMBER), "share": said("Its weight times the value.", _NUMBER)},
-        "value", "share",
+        "value",
+        "share",
     ),
     "MemoryUseSummary": opened(
         "What session memory showed.",
@@ -73,7 +78,8 @@ _SCHEMAS: dict[str, Schema] = {
             "id": said("The UUID of the flow.", _UUID),
             "external_id": said("The id that the caller chose; null if that is a UUID.", nullable(TEXT)),
         },
-        "id", "external_id",
+        "id",
+        "external_id",
     ),
     # What callers send is JSON of Protocol Buffers: null for any field, unknown fields, 64 bits as a number or as text.
     "TracesExport": opened(
@@ -84,9 +90,7 @@ _SCHEMAS: dict[str, Schema] = {
         "Spans of one resource.",
         {"scopeSpans": said("Spans, by the instrumentation that made them.", nullable(array(ref("ScopeSpans"))))},
     ),
-    "ScopeSpans": opened(
-        "Spans of one instrumentation.", {"spans": said("The spans.", nullable(array(ref("Span"))))}
-    ),
+    "ScopeSpans": opened("Spans of one instrumentation.", {"spans": said("The spans.", nullable(array(ref("Span"))))}),
     "Span": opened(
         "A span. Its other fields are ignored.",
         {
@@ -138,12 +142,14 @@ _SCHEMAS: dict[str, Schema] = {
     "ActionError": opened(
         "Why an action was not done with a message.",
         {"code": said("The error's code.", TEXT), "message": said("For people; may change.", TEXT)},
-        "code", "message",
+        "code",
+        "message",
     ),
     "InvalidField": opened(
         "An invalid field of a request.",
         {"field": said("Where in the request.", TEXT), "message": said("For people; may change.", TEXT)},
-        "field", "message",
+        "field",
+        "message",
     ),
     "ErrorDetails": opened(
         "More about an error, by its code.",
@@ -166,7 +172,7 @@ _SCHEMAS: dict[str, Schema] = {
             "scope": said("`forbidden`: the scope that the key lacks.", TEXT),
         },
     ),
-}  # fmt: skip
+}
 
 SCHEMAS: dict[str, Schema] = {**messages.SCHEMAS, **lines.SCHEMAS, **_SCHEMAS}
 

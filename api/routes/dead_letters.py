@@ -56,10 +56,15 @@ def act_on_dead_letters(body: DeadLetterActionBody, services: ServicesDep, calle
     regenerated.
     """
     wanted = DeadLetterFilter(
-        body.ids, body.memory_base_id, body.cause, body.alike,
+        body.ids,
+        body.memory_base_id,
+        body.cause,
+        body.alike,
         None if body.flow_id is None else ids.flow_id(caller.user_id, body.flow_id),
-        body.session_id, body.since, body.until,
-    )  # fmt: skip
+        body.session_id,
+        body.since,
+        body.until,
+    )
     return dead_letters.act_on_dead_letters(
         services, caller.user_id, body.action, wanted, limit=body.limit, dry_run=body.dry_run
     )

@@ -49,9 +49,14 @@ def act_on_jobs(body: JobActionBody, services: ServicesDep, caller: Writer) -> J
     call while `remaining` is not 0.
     """
     wanted = JobFilter(
-        body.ids, body.memory_base_id, None if body.flow_id is None else ids.flow_id(caller.user_id, body.flow_id),
-        body.session_id, body.error_code, body.since, body.until,
-    )  # fmt: skip
+        body.ids,
+        body.memory_base_id,
+        None if body.flow_id is None else ids.flow_id(caller.user_id, body.flow_id),
+        body.session_id,
+        body.error_code,
+        body.since,
+        body.until,
+    )
     return job_actions.act_on_jobs(
         services, caller.user_id, body.action, wanted, limit=body.limit, dry_run=body.dry_run
     )

@@ -99,5 +99,6 @@ def _shown(key: ApiKey) -> KeyAnswer:
     quotas = KeyQuotas(**asdict(Quotas.of(key.quotas)))
     return KeyAnswer(
         **{name: getattr(key, name) for name in KeyAnswer.model_fields if name not in ("scopes", "quotas")},
-        scopes=scopes_of(key), quotas=quotas,
-    )  # fmt: skip
+        scopes=scopes_of(key),
+        quotas=quotas,
+    )

@@ -20,20 +20,51 @@ from memorybase.settings import Settings
 
 # Pages and parts that show no text of a conversation: counts, states, settings, names of flows and memory bases; and
 # redirects. Every other one leaves an entry, so a new page is recorded until it is listed here.
-WITHOUT_CONTENT = frozenset({
-    "/home/parts", "/home/problems", "/alert", "/components", "/first-minute",
-    "/first-minute/steps", "/memories", "/memories/list", "/memories/{memory_base_id}/status",
-    "/memories/{memory_base_id}/store", "/memories/{memory_id}/map/state",
-    "/settings", "/settings/health", "/settings/health/parts", "/settings/keys", "/settings/knowledge",
-    "/settings/audit", "/settings/retention", "/settings/retention/due", "/settings/retention/receipts",
-    "/settings/webhooks", "/settings/webhooks/{webhook_id}", "/settings/webhooks/{webhook_id}/tests/{delivery_id}",
-    "/settings/usage",
-    "/memories/{memory_base_id}/jobs", "/memories/{memory_base_id}/search", "/search", "/flows/{flow_id}/sessions",
-    "/flows/{flow_id}/runs", "/flows/{flow_id}/runs/{run_id}",
-})  # fmt: skip
+WITHOUT_CONTENT = frozenset(
+    {
+        "/home/parts",
+        "/home/problems",
+        "/alert",
+        "/components",
+        "/first-minute",
+        "/first-minute/steps",
+        "/memories",
+        "/memories/list",
+        "/memories/{memory_base_id}/status",
+        "/memories/{memory_base_id}/store",
+        "/memories/{memory_id}/map/state",
+        "/settings",
+        "/settings/health",
+        "/settings/health/parts",
+        "/settings/keys",
+        "/settings/knowledge",
+        "/settings/audit",
+        "/settings/retention",
+        "/settings/retention/due",
+        "/settings/retention/receipts",
+        "/settings/webhooks",
+        "/settings/webhooks/{webhook_id}",
+        "/settings/webhooks/{webhook_id}/tests/{delivery_id}",
+        "/settings/usage",
+        "/memories/{memory_base_id}/jobs",
+        "/memories/{memory_base_id}/search",
+        "/search",
+        "/flows/{flow_id}/sessions",
+        "/flows/{flow_id}/runs",
+        "/flows/{flow_id}/runs/{run_id}",
+    }
+)
 # Names in addresses and forms that are ids, besides those that end like one.
-_IDS = {"flow": "flow_id", "message": "message_id", "run": "run_id", "session": "session_id", "memory": "memory_id",
-        "s": "session_ids", "person": "end_user_id", "batch": "batch_id"}  # fmt: skip
+_IDS = {
+    "flow": "flow_id",
+    "message": "message_id",
+    "run": "run_id",
+    "session": "session_id",
+    "memory": "memory_id",
+    "s": "session_ids",
+    "person": "end_user_id",
+    "batch": "batch_id",
+}
 _REFUSAL = b"This page must be opened through the proxy that signs people in."
 
 

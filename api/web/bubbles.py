@@ -19,12 +19,30 @@ SHOWN_CHARS = 1_500  # of a text; the rest is folded
 NAME_CHARS = 200
 TEXT_TYPES = {"text", "input_text", "output_text"}
 KINDS = {
-    "image": "Image", "image_url": "Image", "input_image": "Image", "audio": "Audio", "input_audio": "Audio",
-    "video": "Video", "video_url": "Video", "document": "Document", "file": "File", "input_file": "File",
-}  # fmt: skip
+    "image": "Image",
+    "image_url": "Image",
+    "input_image": "Image",
+    "audio": "Audio",
+    "input_audio": "Audio",
+    "video": "Video",
+    "video_url": "Video",
+    "document": "Document",
+    "file": "File",
+    "input_file": "File",
+}
 _NAMES = ("file_name", "filename", "name", "title")
-_REFERENCES = ("url", "remote_url", "image_url", "file_url", "video_url", "upload_file_id", "tool_file_id", "file_id",
-             "file_ref", "id")  # fmt: skip
+_REFERENCES = (
+    "url",
+    "remote_url",
+    "image_url",
+    "file_url",
+    "video_url",
+    "upload_file_id",
+    "tool_file_id",
+    "file_id",
+    "file_ref",
+    "id",
+)
 _SIZES = ("file_size", "size")
 
 

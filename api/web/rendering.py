@@ -74,14 +74,27 @@ def _environment() -> Environment:
         extensions=["jinja2.ext.do"],
     )
     environment.filters |= {
-        "number": number, "plural": plural, "duration": duration, "when": when, "score": score,
-        "truncate_text": truncate, "clock": clock, "day": day, "marked": marked, "excerpt": excerpt,
-        "speaker": speaker, "markdown": to_html,
-    }  # fmt: skip
+        "number": number,
+        "plural": plural,
+        "duration": duration,
+        "when": when,
+        "score": score,
+        "truncate_text": truncate,
+        "clock": clock,
+        "day": day,
+        "marked": marked,
+        "excerpt": excerpt,
+        "speaker": speaker,
+        "markdown": to_html,
+    }
     environment.globals |= {
-        "PLACES": PLACES, "version": __version__, "address": address, "UNDO_SECONDS": UNDO_SECONDS,
-        "title_of": title_of, "FOUND_BEFORE": FOUND_BEFORE,
-    }  # fmt: skip
+        "PLACES": PLACES,
+        "version": __version__,
+        "address": address,
+        "UNDO_SECONDS": UNDO_SECONDS,
+        "title_of": title_of,
+        "FOUND_BEFORE": FOUND_BEFORE,
+    }
     return environment
 
 

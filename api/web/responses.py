@@ -41,6 +41,12 @@ def done(request: Request, path: str, notice: str, *, undo: str = "") -> Respons
         response = RedirectResponse(address, 303)
     if notice:
         value = quote(json.dumps({"text": notice, "undo": undo}))
-        response.set_cookie(NOTICE_COOKIE, value, max_age=60, path=request.scope.get("root_path") or "/",
-                            samesite="lax", secure=request.url.scheme == "https")  # fmt: skip
+        response.set_cookie(
+            NOTICE_COOKIE,
+            value,
+            max_age=60,
+            path=request.scope.get("root_path") or "/",
+            samesite="lax",
+            secure=request.url.scheme == "https",
+        )
     return response

@@ -44,8 +44,9 @@ def plot(report: Mapping[str, Any], file: Path) -> None:
     left.legend(fontsize=8)
     found = waits(report)
     for shift, (index, label) in ((-0.2, (0, "p50")), (0.2, (1, "p95"))):
-        bars = right.barh([number + shift for number in range(len(found))], [p[index] for p in found.values()], 0.4,
-                          label=label)  # fmt: skip
+        bars = right.barh(
+            [number + shift for number in range(len(found))], [p[index] for p in found.values()], 0.4, label=label
+        )
         right.bar_label(bars, fmt="%.0f", fontsize=8)
     right.set_yticks(range(len(found)), list(found))
     right.invert_yaxis()

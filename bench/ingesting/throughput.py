@@ -68,9 +68,15 @@ def _record(base: UUID, session_id: str, seq: int, text: str, vector: NDArray[np
     """A record as large as a worker's: a key less is a row less in Chroma's database."""
     message = uuid4()
     metadata: dict[str, str | int | float | bool] = {
-        "message_id": str(message), "session_id": session_id, "run_id": str(uuid4()), "end_user_id": "", "role": "user",
-        "seq": seq, "timestamp": time.time(), "chunk_index": 0,
-    }  # fmt: skip
+        "message_id": str(message),
+        "session_id": session_id,
+        "run_id": str(uuid4()),
+        "end_user_id": "",
+        "role": "user",
+        "seq": seq,
+        "timestamp": time.time(),
+        "chunk_index": 0,
+    }
     return VectorRecord(chunk_id(base, message, 1, 0), vector, text, metadata)
 
 

@@ -24,9 +24,17 @@ class _Pair:
 
 
 _NAMES = (
-    ("Agnes", "Bruno"), ("Cleo", "Daniel"), ("Edith", "Farid"), ("Greta", "Hamid"), ("Ingrid", "Jonas"),
-    ("Keiko", "Liam"), ("Maren", "Nikhil"), ("Oona", "Pavel"), ("Rosalind", "Samir"), ("Tamsin", "Ugo"),
-)  # fmt: skip
+    ("Agnes", "Bruno"),
+    ("Cleo", "Daniel"),
+    ("Edith", "Farid"),
+    ("Greta", "Hamid"),
+    ("Ingrid", "Jonas"),
+    ("Keiko", "Liam"),
+    ("Maren", "Nikhil"),
+    ("Oona", "Pavel"),
+    ("Rosalind", "Samir"),
+    ("Tamsin", "Ugo"),
+)
 
 # category | what the other one asks | answers, with a place for a value | what is asked later | values
 _PAIRS_TEXT = """
@@ -122,43 +130,111 @@ temporal | When did you move here, actually? | {}, in the snow./{}. There were s
 """
 
 _HELLOS = (
-    "Hi {other}, are you there?", "Morning, {other}!", "{other}, quick question.", "Evening! How was the day?",
-    "Hello stranger.", "Still awake, {other}?", "You won't believe what happened on the stairs.",
-    "I've been meaning to write since breakfast.", "Hey {other}, have you got five minutes?", "Is it raining at yours?",
-    "{other}! Finally a quiet moment.", "Are you back?", "I'm on the bus, so forgive the typing.", "There you are.",
-)  # fmt: skip
+    "Hi {other}, are you there?",
+    "Morning, {other}!",
+    "{other}, quick question.",
+    "Evening! How was the day?",
+    "Hello stranger.",
+    "Still awake, {other}?",
+    "You won't believe what happened on the stairs.",
+    "I've been meaning to write since breakfast.",
+    "Hey {other}, have you got five minutes?",
+    "Is it raining at yours?",
+    "{other}! Finally a quiet moment.",
+    "Are you back?",
+    "I'm on the bus, so forgive the typing.",
+    "There you are.",
+)
 _REPLIES = (
-    "Here, with tea.", "Hi {other}, go on.", "For you always.", "Just about.", "I'm all ears, {other}.",
-    "Depends what it is!", "Yes, but the soup is on.", "Hello you.", "What's up?", "Ha, {other}, same here.",
-    "Only if it's nothing to do with spreadsheets.", "I was just thinking of you.", "Barely. Go ahead.",
-)  # fmt: skip
+    "Here, with tea.",
+    "Hi {other}, go on.",
+    "For you always.",
+    "Just about.",
+    "I'm all ears, {other}.",
+    "Depends what it is!",
+    "Yes, but the soup is on.",
+    "Hello you.",
+    "What's up?",
+    "Ha, {other}, same here.",
+    "Only if it's nothing to do with spreadsheets.",
+    "I was just thinking of you.",
+    "Barely. Go ahead.",
+)
 _REACTIONS = (
-    "No way.", "I envy you.", "That sounds about right.", "Oh dear.", "Lovely!", "You're joking, {other}.",
-    "I'd have guessed something else.", "Good for you.", "That's so like you.", "Tell me everything on Sunday.",
-    "My mother would have fainted.", "I'll write that down, you know my head.", "Well, it could be worse.",
-    "Honestly, {other}, I'm impressed.", "Ah, I remember you saying you might.", "And nobody complained?",
-    "That made me laugh out loud on the tram.", "I need a photo of that.", "Brave.", "Then I owe you a coffee.",
-)  # fmt: skip
+    "No way.",
+    "I envy you.",
+    "That sounds about right.",
+    "Oh dear.",
+    "Lovely!",
+    "You're joking, {other}.",
+    "I'd have guessed something else.",
+    "Good for you.",
+    "That's so like you.",
+    "Tell me everything on Sunday.",
+    "My mother would have fainted.",
+    "I'll write that down, you know my head.",
+    "Well, it could be worse.",
+    "Honestly, {other}, I'm impressed.",
+    "Ah, I remember you saying you might.",
+    "And nobody complained?",
+    "That made me laugh out loud on the tram.",
+    "I need a photo of that.",
+    "Brave.",
+    "Then I owe you a coffee.",
+)
 _ABOUT = (
-    "the neighbour's dog", "the new bakery", "the play at the school", "our old flat", "that boat in the harbour",
-    "the allotment", "my cousin's wedding", "the night train", "the film club", "the evening class", "the car",
-    "the builders opposite", "the choir", "your telescope idea", "the fair", "the swimming pool", "my boss",
-    "the dentist's waiting room", "the cat from number nine", "the mountain hut", "the parcel office", "the roof",
-)  # fmt: skip
+    "the neighbour's dog",
+    "the new bakery",
+    "the play at the school",
+    "our old flat",
+    "that boat in the harbour",
+    "the allotment",
+    "my cousin's wedding",
+    "the night train",
+    "the film club",
+    "the evening class",
+    "the car",
+    "the builders opposite",
+    "the choir",
+    "your telescope idea",
+    "the fair",
+    "the swimming pool",
+    "my boss",
+    "the dentist's waiting room",
+    "the cat from number nine",
+    "the mountain hut",
+    "the parcel office",
+    "the roof",
+)
 _REMARKS = (
-    "I keep thinking about {about}, no idea why.", "Somebody told me a story about {about} and I forgot half of it.",
-    "Don't get me started on {about}.", "I walked past and there was a whole crowd because of {about}.",
-    "We talked about {about} at lunch, you'd have hated it.", "I dreamt of {about} again.",
+    "I keep thinking about {about}, no idea why.",
+    "Somebody told me a story about {about} and I forgot half of it.",
+    "Don't get me started on {about}.",
+    "I walked past and there was a whole crowd because of {about}.",
+    "We talked about {about} at lunch, you'd have hated it.",
+    "I dreamt of {about} again.",
     "There's a letter in the paper about {about}, four paragraphs, very angry.",
-    "My aunt rang for an hour, mostly about {about}.", "If I hear one more word about {about}, I'll emigrate.",
-    "You were right about {about}, by the way.", "I nearly sent you a picture of {about}.",
-    "They're collecting signatures, something to do with {about}.", "I had to explain {about} to my grandmother.",
-)  # fmt: skip
+    "My aunt rang for an hour, mostly about {about}.",
+    "If I hear one more word about {about}, I'll emigrate.",
+    "You were right about {about}, by the way.",
+    "I nearly sent you a picture of {about}.",
+    "They're collecting signatures, something to do with {about}.",
+    "I had to explain {about} to my grandmother.",
+)
 _GOODBYES = (
-    "Right, the potatoes are boiling over.", "Have to run, {other}.", "Sleep well!", "Bye for now.",
-    "The doorbell. Talk soon!", "Kiss the little ones from me.", "I'm falling asleep, {other}.", "Until Sunday, then.",
-    "My stop, bye!", "Off to walk it all off.", "Write to me when you know more.", "Take care, {other}.",
-)  # fmt: skip
+    "Right, the potatoes are boiling over.",
+    "Have to run, {other}.",
+    "Sleep well!",
+    "Bye for now.",
+    "The doorbell. Talk soon!",
+    "Kiss the little ones from me.",
+    "I'm falling asleep, {other}.",
+    "Until Sunday, then.",
+    "My stop, bye!",
+    "Off to walk it all off.",
+    "Write to me when you know more.",
+    "Take care, {other}.",
+)
 _SESSIONS = 25
 _TURNS = 12  # of a session
 _PAIRS_A_SESSION = 3

@@ -18,10 +18,17 @@ from scaling.rows import TABLES, Batch
 
 PAGE = 100_000  # postings in one call
 # A row of COPY's binary format with three numbers.
-_COPIED = np.dtype([
-    ("fields", ">i2"), ("l1", ">i4"), ("term", ">i8"), ("l2", ">i4"), ("position", ">i8"), ("l3", ">i4"),
-    ("times", ">i2"),
-])  # fmt: skip
+_COPIED = np.dtype(
+    [
+        ("fields", ">i2"),
+        ("l1", ">i4"),
+        ("term", ">i8"),
+        ("l2", ">i4"),
+        ("position", ">i8"),
+        ("l3", ">i4"),
+        ("times", ">i2"),
+    ]
+)
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _END = b"\xff\xff"
 

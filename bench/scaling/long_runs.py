@@ -125,9 +125,11 @@ def _work(stage: Stage) -> None:
     queue = stage.services.queue
     assert isinstance(queue, InMemoryQueue)
     while True:
-        handled = queue.drain(lambda job: worker.run_jobs(
-            stage.services, job, owner="bench", may_continue=lambda: True, new_thread=AtOnce
-        ))  # fmt: skip
+        handled = queue.drain(
+            lambda job: worker.run_jobs(
+                stage.services, job, owner="bench", may_continue=lambda: True, new_thread=AtOnce
+            )
+        )
         report = sweeper.sweep(stage.services)
         built = vector_indexes.build_indexes(stage.services)
         if not handled and not report.notified and not report.planned and not built:

@@ -121,9 +121,11 @@ def _captures_and_jobs(meter: Meter, asked: Asker, calls: int) -> None:
                     asked.capture(session_id)
             captured = stage.server_seconds()
             with meter.call("job of ten messages"):
-                queue.drain(lambda job: worker.run_jobs(
-                    stage.services, job, owner="bench", may_continue=lambda: False, new_thread=AtOnce
-                ))  # fmt: skip
+                queue.drain(
+                    lambda job: worker.run_jobs(
+                        stage.services, job, owner="bench", may_continue=lambda: False, new_thread=AtOnce
+                    )
+                )
             meter.servers["capture"] = meter.servers.get("capture", 0.0) + captured - before
             meter.servers["job of ten messages"] = (
                 meter.servers.get("job of ten messages", 0.0) + stage.server_seconds() - captured

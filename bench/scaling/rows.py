@@ -117,9 +117,15 @@ class RowMaker:
         started = self._now - timedelta(seconds=float(rng.random()) * DAYS * 86_400)
         step = min(60.0, (self._now - started).total_seconds() / (length + 1))
         state = _Session(
-            session_id, person, started, timedelta(seconds=step), int(rng.integers(2**62)), self._uuid(), self._uuid(),
+            session_id,
+            person,
+            started,
+            timedelta(seconds=step),
+            int(rng.integers(2**62)),
+            self._uuid(),
+            self._uuid(),
             cursor=length - 2 if waits and length > 2 else length,
-        )  # fmt: skip
+        )
         topic, long = int(rng.integers(TOPICS)), bool(rng.random() < LONG_SHARE)
         for first in range(0, length, PIECE):
             made = turns(self._vocabulary, rng, min(PIECE, length - first), topic, long=long)
@@ -128,11 +134,22 @@ class RowMaker:
             if piece is not batch:
                 yield piece
         batch.add(
-            Session, id=state.id, flow_id=target.flow_id, session_id=session_id, end_user_id=person,
-            first_position=state.first_position, last_seq=length, documents=state.documents, terms=state.terms,
-            passed_seq=length if state.cursor == length else 0, keyword_language="detect", created_at=started,
-            last_captured_at=state.at(length), deleted_at=None, metadata={},
-        )  # fmt: skip
+            Session,
+            id=state.id,
+            flow_id=target.flow_id,
+            session_id=session_id,
+            end_user_id=person,
+            first_position=state.first_position,
+            last_seq=length,
+            documents=state.documents,
+            terms=state.terms,
+            passed_seq=length if state.cursor == length else 0,
+            keyword_language="detect",
+            created_at=started,
+            last_captured_at=state.at(length),
+            deleted_at=None,
+            metadata={},
+        )
         for name in sorted(state.names):
             batch.add(Speaker, flow_id=target.flow_id, name=name, session_uuid=state.id)
         self._progress(batch, state)
@@ -140,31 +157,75 @@ class RowMaker:
     def _progress(self, batch: Batch, state: _Session) -> None:
         target, synced = self._target, state.at(state.cursor) + timedelta(seconds=4)
         batch.add(
-            SessionProgress, id=state.progress_id, memory_base_id=target.base_id, generation=1,
-            flow_id=target.flow_id, session_id=state.session_id, start_seq=0, cursor_id=state.cursor_id,
-            cursor_seq=state.cursor, target_seq=state.cursor, build_seq=0, total_processed=state.cursor,
-            total_chunks=state.chunks, last_sync_at=synced, epoch=-(-state.cursor // JOB_MESSAGES), dirty=0, repaired=0,
-        )  # fmt: skip
+            SessionProgress,
+            id=state.progress_id,
+            memory_base_id=target.base_id,
+            generation=1,
+            flow_id=target.flow_id,
+            session_id=state.session_id,
+            start_seq=0,
+            cursor_id=state.cursor_id,
+            cursor_seq=state.cursor,
+            target_seq=state.cursor,
+            build_seq=0,
+            total_processed=state.cursor,
+            total_chunks=state.chunks,
+            last_sync_at=synced,
+            epoch=-(-state.cursor // JOB_MESSAGES),
+            dirty=0,
+            repaired=0,
+        )
         for first in range(0, state.cursor, JOB_MESSAGES):
             last = min(first + JOB_MESSAGES, state.cursor)
             at = state.at(last)
             batch.add(
-                IngestionJob, id=self._uuid(), memory_base_id=target.base_id, progress_id=state.progress_id,
-                session_id=state.session_id, kind="ingest", state="done", generation=1, from_seq=first, to_seq=last,
-                embedder=target.embedder.identity, chunker=target.chunker.identity, audit=False, total=last - first,
-                processed=last - first, epoch=1, attempts=1, outages=0, lost_workers=0, embedding_started=True,
-                batched=False, run_alone=False, available_at=at, virtual_time=0, notify_count=1, notified_at=at,
-                notify_at=at, created_at=at, started_at=at, embedding_at=at, embedded_at=at, written_at=at,
+                IngestionJob,
+                id=self._uuid(),
+                memory_base_id=target.base_id,
+                progress_id=state.progress_id,
+                session_id=state.session_id,
+                kind="ingest",
+                state="done",
+                generation=1,
+                from_seq=first,
+                to_seq=last,
+                embedder=target.embedder.identity,
+                chunker=target.chunker.identity,
+                audit=False,
+                total=last - first,
+                processed=last - first,
+                epoch=1,
+                attempts=1,
+                outages=0,
+                lost_workers=0,
+                embedding_started=True,
+                batched=False,
+                run_alone=False,
+                available_at=at,
+                virtual_time=0,
+                notify_count=1,
+                notified_at=at,
+                notify_at=at,
+                created_at=at,
+                started_at=at,
+                embedding_at=at,
+                embedded_at=at,
+                written_at=at,
                 finished_at=at + timedelta(seconds=4),
-            )  # fmt: skip
+            )
 
     def _messages(self, batch: Batch, state: _Session, first: int, made: list[Turn]) -> None:
         pieces: list[tuple[UUID, int, list[chunking.Chunk]]] = []
         for seq, turn in enumerate(made, first + 1):
             if seq % 2:
                 state.run_id = self._uuid()
-                batch.add(Run, id=state.run_id, flow_id=self._target.flow_id, session_id=state.session_id,
-                          created_at=state.at(seq))  # fmt: skip
+                batch.add(
+                    Run,
+                    id=state.run_id,
+                    flow_id=self._target.flow_id,
+                    session_id=state.session_id,
+                    created_at=state.at(seq),
+                )
             message_id = self._uuid()
             self._message(batch, state, seq, turn, message_id)
             if seq <= state.cursor:
@@ -177,12 +238,30 @@ class RowMaker:
         document = self._analyzer.document(turn.text)
         position, at = state.first_position + seq, state.at(seq)
         batch.add(
-            Message, id=message_id, flow_id=self._target.flow_id, session_id=state.session_id, run_id=state.run_id,
-            seq=seq, position=position, role=turn.role, is_output=turn.role == "assistant", is_dialogue=True,
-            content=turn.text, sender_name=turn.sender_name, files=[], metadata={}, status="completed", version=1,
-            text_bytes=text_bytes(turn.text), **index.columns(document), fingerprint=message_fingerprint(self._probe),
-            timestamp=at, captured_at=at, muted=False, pinned=False,
-        )  # fmt: skip
+            Message,
+            id=message_id,
+            flow_id=self._target.flow_id,
+            session_id=state.session_id,
+            run_id=state.run_id,
+            seq=seq,
+            position=position,
+            role=turn.role,
+            is_output=turn.role == "assistant",
+            is_dialogue=True,
+            content=turn.text,
+            sender_name=turn.sender_name,
+            files=[],
+            metadata={},
+            status="completed",
+            version=1,
+            text_bytes=text_bytes(turn.text),
+            **index.columns(document),
+            fingerprint=message_fingerprint(self._probe),
+            timestamp=at,
+            captured_at=at,
+            muted=False,
+            pinned=False,
+        )
         state.names |= name_words(turn.sender_name) if turn.sender_name not in state.senders else set()
         state.senders.add(turn.sender_name)
         state.documents += bool(document.counts)
@@ -194,9 +273,13 @@ class RowMaker:
             batch.postings.append((keys[term], position, times))
 
     def _hold(
-        self, batch: Batch, state: _Session, first: int, made: list[Turn],
+        self,
+        batch: Batch,
+        state: _Session,
+        first: int,
+        made: list[Turn],
         pieces: list[tuple[UUID, int, list[chunking.Chunk]]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """What a job writes of these messages: vectors, ledger and token vectors."""
         target, flat = self._target, [(*piece[:2], chunk) for piece in pieces for chunk in piece[2]]
         texts = [chunk.text for _, _, chunk in flat]
@@ -204,21 +287,36 @@ class RowMaker:
         vectors, tokens = target.embedder.embed_with_tokens(texts, firsts)
         for number, (message_id, seq, chunk) in enumerate(flat):
             metadata: dict[str, str | int | float | bool] = {
-                "message_id": str(message_id), "session_id": state.session_id, "run_id": str(message_id),
-                "end_user_id": state.person, "role": made[seq - first - 1].role, "seq": seq,
-                "timestamp": state.at(seq).timestamp(), "chunk_index": chunk.index,
-            }  # fmt: skip
+                "message_id": str(message_id),
+                "session_id": state.session_id,
+                "run_id": str(message_id),
+                "end_user_id": state.person,
+                "role": made[seq - first - 1].role,
+                "seq": seq,
+                "timestamp": state.at(seq).timestamp(),
+                "chunk_index": chunk.index,
+            }
             key = chunk_id(target.base_id, message_id, 1, chunk.index)
             batch.records.append(VectorRecord(key, vectors[number], chunk.text, metadata))
         held = {"progress_id": state.progress_id, "memory_base_id": target.base_id, "generation": 1, "version": 1}
         packed = {flat[number][0]: vectors_of for number, vectors_of in tokens.items()}
         for message_id, seq, chunks in pieces:
             state.chunks += len(chunks)
-            batch.add(LedgerEntry, **held, message_id=message_id, chunks=len(chunks),
-                      ingested_at=state.at(seq) + timedelta(seconds=4))  # fmt: skip
+            batch.add(
+                LedgerEntry,
+                **held,
+                message_id=message_id,
+                chunks=len(chunks),
+                ingested_at=state.at(seq) + timedelta(seconds=4),
+            )
             if message_id in packed:
-                batch.add(TokenVectors, **held, message_id=message_id, position=state.first_position + seq,
-                          vectors=packed[message_id])  # fmt: skip
+                batch.add(
+                    TokenVectors,
+                    **held,
+                    message_id=message_id,
+                    position=state.first_position + seq,
+                    vectors=packed[message_id],
+                )
 
     def _uuid(self) -> UUID:
         return UUID(bytes=self._rng.bytes(16), version=4)

@@ -169,10 +169,14 @@ def _started(
         chroma_url = chroma.url
     migrate.upgrade(url)
     settings = Settings(
-        data_dir=directory, database_url=url, chroma_url=chroma_url, api_key=KEY,
-        vector_store="pgvector" if not chroma_url else "chroma", rate_limit_per_second=0,
+        data_dir=directory,
+        database_url=url,
+        chroma_url=chroma_url,
+        api_key=KEY,
+        vector_store="pgvector" if not chroma_url else "chroma",
+        rate_limit_per_second=0,
         pgvector_index_memory_mb=max(256, size.messages * 2 // 1_000),  # so that the graph fits
-    )  # fmt: skip
+    )
     vocabulary = Vocabulary()
     embedders = make(settings, vocabulary)
     built = wiring.build(settings, role="api")

@@ -57,9 +57,7 @@ def processes(stage: Stage) -> dict[str, Figures]:
 
 def folder_bytes(folder: Path) -> int:
     """The bytes of all files below it."""
-    return sum(
-        (Path(where) / name).lstat().st_size for where, _, names in os.walk(folder) for name in names
-    )  # fmt: skip
+    return sum((Path(where) / name).lstat().st_size for where, _, names in os.walk(folder) for name in names)
 
 
 def _memory(found: list[psutil.Process]) -> float:

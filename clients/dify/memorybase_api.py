@@ -64,9 +64,13 @@ class Memory:
     ) -> list[Json]:
         """The best messages of one end user. A flow of which nothing was stored yet has none."""
         body = {
-            "flow_id": flow, "query": query, "top_k": top_k, "end_user_id": end_user,
-            "min_score": min_score, "fold_alike": True,
-        }  # fmt: skip
+            "flow_id": flow,
+            "query": query,
+            "top_k": top_k,
+            "end_user_id": end_user,
+            "min_score": min_score,
+            "fold_alike": True,
+        }
         if session is not None:
             body["session_id"] = session
         try:

@@ -291,9 +291,12 @@ class MemorybaseRecall(Component):
 
     def _body(self, place: Place, query: str) -> Json:
         body: Json = {
-            "flow_id": place.flow, "query": query, "top_k": int(self.top_k or DEFAULT_TOP_K),
-            "min_score": float(self.min_score or 0), "fold_alike": True,
-        }  # fmt: skip
+            "flow_id": place.flow,
+            "query": query,
+            "top_k": int(self.top_k or DEFAULT_TOP_K),
+            "min_score": float(self.min_score or 0),
+            "fold_alike": True,
+        }
         if place.end_user and self.scope != OF_FLOW:
             body["end_user_id"] = place.end_user
         if self.scope == OF_SESSION or (self.scope != OF_FLOW and not place.end_user):
@@ -352,9 +355,13 @@ def given_body(place: Place, recalled: Recalled, text: str) -> Json:
 
 def memory_from(hit: Json) -> Json:
     return {
-        "text": hit["snippet"], "who": hit.get("sender_name") or hit["role"], "time": hit["timestamp"],
-        "score": hit["score"], "session_id": hit["session_id"], "message_id": hit["message_id"],
-    }  # fmt: skip
+        "text": hit["snippet"],
+        "who": hit.get("sender_name") or hit["role"],
+        "time": hit["timestamp"],
+        "score": hit["score"],
+        "session_id": hit["session_id"],
+        "message_id": hit["message_id"],
+    }
 
 
 def prompt_text(recalled: Recalled) -> str:

@@ -32,10 +32,22 @@ IDS_CHOSEN = {"capture_run": "with_run_id", "post_chat_messages": "with_message_
 
 # In answers these stay plain JSON: they go to a model, or back to the server, unchanged.
 PLAIN = frozenset(
-    {"CalledFunction", "ExecutionOutputs", "FunctionCall", "LangChainCall", "LangChainData", "LangChainDump",
-     "LangChainMessage", "LangChainViewMessage", "LangflowMessage", "OpenAIMessage", "OpenAIViewMessage", "OtherPart",
-     "TextPart"}
-)  # fmt: skip
+    {
+        "CalledFunction",
+        "ExecutionOutputs",
+        "FunctionCall",
+        "LangChainCall",
+        "LangChainData",
+        "LangChainDump",
+        "LangChainMessage",
+        "LangChainViewMessage",
+        "LangflowMessage",
+        "OpenAIMessage",
+        "OpenAIViewMessage",
+        "OtherPart",
+        "TextPart",
+    }
+)
 
 PAGE_FIELDS = {"items", "total", "page", "size", "next_cursor", "total_capped"}
 SCALARS = {"integer": "int", "number": "float", "boolean": "bool", "null": "None"}
@@ -484,14 +496,31 @@ def operations_source(contract: Contract) -> str:
 
 # From async to sync, whole words.
 WORDS = {
-    "async def": "def", "async with": "with", "async for": "for", "await ": "", "AsyncIterator": "Iterator",
-    "AsyncGenerator": "Generator", "asynccontextmanager": "contextmanager", "Awaitable": "Awaitable",
-    "__aenter__": "__enter__", "__aexit__": "__exit__", "__aiter__": "__iter__", "__anext__": "__next__",
-    "aclose": "close", "aread": "read", "aiter_bytes": "iter_bytes", "AsyncListing": "Listing",
-    "AsyncStream": "Stream", "AsyncTransport": "Transport", "AsyncOperations": "Operations",
-    "AsyncBaseTransport": "BaseTransport", "AsyncClient": "Client", "AsyncAgentMemory": "AgentMemory",
-    "_async": "_sync", "async client": "sync client",
-}  # fmt: skip
+    "async def": "def",
+    "async with": "with",
+    "async for": "for",
+    "await ": "",
+    "AsyncIterator": "Iterator",
+    "AsyncGenerator": "Generator",
+    "asynccontextmanager": "contextmanager",
+    "Awaitable": "Awaitable",
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__anext__": "__next__",
+    "aclose": "close",
+    "aread": "read",
+    "aiter_bytes": "iter_bytes",
+    "AsyncListing": "Listing",
+    "AsyncStream": "Stream",
+    "AsyncTransport": "Transport",
+    "AsyncOperations": "Operations",
+    "AsyncBaseTransport": "BaseTransport",
+    "AsyncClient": "Client",
+    "AsyncAgentMemory": "AgentMemory",
+    "_async": "_sync",
+    "async client": "sync client",
+}
 
 
 def sync_source(source: str) -> str:

@@ -54,11 +54,18 @@ class Verification:
 def hash_of(previous: bytes, entry: Row) -> bytes:
     """The hash of an entry after another."""
     fields = {
-        "seq": entry.seq, "at": entry.at.astimezone(UTC).isoformat(timespec="microseconds"), "kind": entry.kind,
-        "user_id": _text(entry.user_id), "key_id": _text(entry.key_id), "person": entry.person, "via": entry.via,
-        "operation": entry.operation, "objects": entry.objects, "address": entry.address,
+        "seq": entry.seq,
+        "at": entry.at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "kind": entry.kind,
+        "user_id": _text(entry.user_id),
+        "key_id": _text(entry.key_id),
+        "person": entry.person,
+        "via": entry.via,
+        "operation": entry.operation,
+        "objects": entry.objects,
+        "address": entry.address,
         "request_id": entry.request_id,
-    }  # fmt: skip
+    }
     plain = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(previous + plain.encode()).digest()
 

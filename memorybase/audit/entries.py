@@ -56,10 +56,20 @@ def export_entries(services: Services, user_id: UUID, wanted: EntryFilter, after
 
 def _view(row: Row | AuditEntry) -> AuditEntryView:
     return AuditEntryView(
-        id=row.id, seq=row.seq, hash=None if row.hash is None else row.hash.hex(), at=row.at, kind=row.kind,
-        user_id=row.user_id, key_id=row.key_id, person=row.person, via=row.via, operation=row.operation,
-        objects=row.objects, address=row.address, request_id=row.request_id,
-    )  # fmt: skip
+        id=row.id,
+        seq=row.seq,
+        hash=None if row.hash is None else row.hash.hex(),
+        at=row.at,
+        kind=row.kind,
+        user_id=row.user_id,
+        key_id=row.key_id,
+        person=row.person,
+        via=row.via,
+        operation=row.operation,
+        objects=row.objects,
+        address=row.address,
+        request_id=row.request_id,
+    )
 
 
 def _plain(value: object) -> str:

@@ -72,11 +72,17 @@ def write(services: Services, actor: Actor, kind: Kind, operation: str, objects:
 def values_of(actor: Actor, kind: Kind, operation: str, objects: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of an entry."""
     return {
-        "at": datetime.now(UTC), "kind": kind, "user_id": actor.user_id, "key_id": actor.key_id,
-        "person": _text(actor.person, NAME_LENGTH), "via": actor.via, "operation": operation[:NAME_LENGTH],
-        "objects": dict(islice(objects.items(), MAX_NAMES)), "address": _text(actor.address, ID_LENGTH),
+        "at": datetime.now(UTC),
+        "kind": kind,
+        "user_id": actor.user_id,
+        "key_id": actor.key_id,
+        "person": _text(actor.person, NAME_LENGTH),
+        "via": actor.via,
+        "operation": operation[:NAME_LENGTH],
+        "objects": dict(islice(objects.items(), MAX_NAMES)),
+        "address": _text(actor.address, ID_LENGTH),
         "request_id": _text(actor.request_id, ID_LENGTH),
-    }  # fmt: skip
+    }
 
 
 def ids_in(values: Mapping[str, Any]) -> dict[str, Any]:

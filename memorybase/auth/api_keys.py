@@ -144,9 +144,11 @@ def rotate_key(
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
         most = int(MAX_OVERLAP.total_seconds())
         raise errors.InvalidRequest(
-            f"overlap_seconds must be 0 to {most}", field="overlap_seconds",
-            value=int(overlap.total_seconds()), limit=[0, most],
-        )  # fmt: skip
+            f"overlap_seconds must be 0 to {most}",
+            field="overlap_seconds",
+            value=int(overlap.total_seconds()),
+            limit=[0, most],
+        )
     now = datetime.now(UTC)
     secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
     with services.database.transaction() as db:
@@ -194,12 +196,13 @@ def authenticate(services: Services, secret: str) -> Principal:
     if key is None:
         raise errors.Unauthorized
     principal = Principal(
-        user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes or key.limited_scopes or ()), name=key.name,
+        user_id=key.user_id,
+        key_id=key.id,
+        scopes=frozenset(key.scopes or key.limited_scopes or ()),
+        name=key.name,
         limits=limits.limits_of(key.flow_ids, key.end_user_id),
-        charged=caller_of(
-            services.settings, key.user_id, key.user_quotas, key.quota_subject or key.id, key.quotas
-        ),
-    )  # fmt: skip
+        charged=caller_of(services.settings, key.user_id, key.user_quotas, key.quota_subject or key.id, key.quotas),
+    )
     valid.add(digest, principal, key.expires_at, as_of=as_of)
     return principal
 
@@ -299,6 +302,8 @@ def _check_end_user(end_user_id: str | None) -> None:
     check_text(end_user_id, "end_user_id")
     if not end_user_id.strip() or len(end_user_id) > ID_LENGTH:
         raise errors.InvalidRequest(
-            f"end_user_id must have 1 to {ID_LENGTH} characters", field="end_user_id", value=len(end_user_id),
+            f"end_user_id must have 1 to {ID_LENGTH} characters",
+            field="end_user_id",
+            value=len(end_user_id),
             limit=ID_LENGTH,
-        )  # fmt: skip
+        )

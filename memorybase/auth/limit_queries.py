@@ -37,8 +37,10 @@ class FlowAndEndUser(NamedTuple):
 
 
 _TABLES: Mapping[IdKind, type[Run] | type[Message] | type[NodeExecution]] = {
-    "run": Run, "message": Message, "node_execution": NodeExecution,
-}  # fmt: skip
+    "run": Run,
+    "message": Message,
+    "node_execution": NodeExecution,
+}
 
 
 def flow_of_base(db: OrmSession, user_id: UUID, base_id: UUID) -> UUID | None:

@@ -43,10 +43,16 @@ def list_(
         typer.echo("no dead letters")
         return
     rows = (
-        (each.id, each.session_id, each.message_id, each.state, each.attempts,
-         f"{each.error.code}: {each.error.message}")
+        (
+            each.id,
+            each.session_id,
+            each.message_id,
+            each.state,
+            each.attempts,
+            f"{each.error.code}: {each.error.message}",
+        )
         for each in letters
-    )  # fmt: skip
+    )
     print_table(("id", "session", "message", "state", "attempts", "error"), rows, whole=("id", "message"))
 
 

@@ -232,10 +232,14 @@ def _figures(variants: Sequence[Variant]) -> Table:
         half, most = variant.latency
         table.add_row(
             variant.name,
-            f"{found.macro_ndcg:.3f}", interval(found.macro_ndcg_interval),
-            f"{found.whole.recall:.3f}", interval(found.recall_interval),
-            percent(found.whole.first), f"{half:.1f}", f"{most:.1f}",
-        )  # fmt: skip
+            f"{found.macro_ndcg:.3f}",
+            interval(found.macro_ndcg_interval),
+            f"{found.whole.recall:.3f}",
+            interval(found.recall_interval),
+            percent(found.whole.first),
+            f"{half:.1f}",
+            f"{most:.1f}",
+        )
     return table
 
 

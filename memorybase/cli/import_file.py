@@ -110,8 +110,9 @@ def _recognised(source: str) -> str:
         return Format.jsonl.value  # its reader names the line
     problem = next((each[0] for each in report.examples.values()), None)
     if problem is None and report.broken is None:
-        raise errors.InvalidRequest(f"{source} has no message in a format that is recognised. Name it with --from, one "
-                                    f"of {formats}.")  # fmt: skip
+        raise errors.InvalidRequest(
+            f"{source} has no message in a format that is recognised. Name it with --from, one of {formats}."
+        )
     reason = report.broken or (problem and _reason(problem, Path(source).name))
     raise errors.InvalidRequest(f"{source} cannot be read: {reason}.")
 

@@ -74,9 +74,12 @@ class Posts:
             target.create_flow()
             try:
                 answer = self.client.capture_run(
-                    part.flow, session_id=part.session_id, run_id=part.run_id, end_user_id=part.end_user_id,
+                    part.flow,
+                    session_id=part.session_id,
+                    run_id=part.run_id,
+                    end_user_id=part.end_user_id,
                     messages=part.messages,
-                )  # fmt: skip
+                )
             except client_errors.MemorybaseError as exc:
                 exc.details |= {"part": at}
                 raise

@@ -53,10 +53,18 @@ def list_(
         typer.echo("no jobs")
         return
     rows = (
-        (job.id, job.memory_base_name, job.session_id, job.kind, job.state, f"{job.processed}/{job.total}",
-         f"{job.created_at:%Y-%m-%d %H:%M:%S}", job.error or "")
+        (
+            job.id,
+            job.memory_base_name,
+            job.session_id,
+            job.kind,
+            job.state,
+            f"{job.processed}/{job.total}",
+            f"{job.created_at:%Y-%m-%d %H:%M:%S}",
+            job.error or "",
+        )
         for job in found
-    )  # fmt: skip
+    )
     print_table(("id", "memory", "session", "kind", "state", "messages", "created", "error"), rows, whole=("id",))
 
 

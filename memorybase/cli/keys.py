@@ -75,10 +75,16 @@ def list_(data_dir: DataDirOption = None) -> None:
 
     services, user_id = local_user(data_dir)
     rows = (
-        (key.id, key.name, key.prefix, " ".join(scopes_of(key)), _limits(key),
-         *(f"{at:%Y-%m-%d %H:%M}" if at else "-" for at in (key.created_at, key.last_used_at, key.expires_at)))
+        (
+            key.id,
+            key.name,
+            key.prefix,
+            " ".join(scopes_of(key)),
+            _limits(key),
+            *(f"{at:%Y-%m-%d %H:%M}" if at else "-" for at in (key.created_at, key.last_used_at, key.expires_at)),
+        )
         for key in api_keys.list_keys(services, user_id)
-    )  # fmt: skip
+    )
     columns = ("id", "name", "prefix", "scopes", "limits", "created", "last used", "expires")
     print_table(columns, rows, whole=("id",))
 

@@ -45,11 +45,16 @@ def _rows(flow: models.FlowView, bases: list[models.MemoryBaseView]) -> list[tup
         return [(name, "none", "", "", "", "", "")]
     return [
         (
-            name, base.name, _state(base), base.sessions, base.total_processed,
-            f"{base.pending_messages}{'+' if base.pending_capped else ''}", base.dead_letters,
+            name,
+            base.name,
+            _state(base),
+            base.sessions,
+            base.total_processed,
+            f"{base.pending_messages}{'+' if base.pending_capped else ''}",
+            base.dead_letters,
         )
         for base in bases
-    ]  # fmt: skip
+    ]
 
 
 def _state(base: models.MemoryBaseView) -> str:

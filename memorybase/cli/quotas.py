@@ -24,10 +24,14 @@ def show(key: KeyOption = "", data_dir: DataDirOption = None) -> None:
     services, user_id = local_user(data_dir)
     found = usage.usage_of_key(services, user_id, parsed_id(key)).key if key else None
     rows = (
-        (each.quota, "unlimited" if each.limit is None else each.limit, "-" if each.used is None else each.used,
-         f"{each.resets_at:%Y-%m-%d %H:%M} UTC" if each.resets_at else "-")
+        (
+            each.quota,
+            "unlimited" if each.limit is None else each.limit,
+            "-" if each.used is None else each.used,
+            f"{each.resets_at:%Y-%m-%d %H:%M} UTC" if each.resets_at else "-",
+        )
         for each in (usage.usage_of_user(services, user_id).user if found is None else found)
-    )  # fmt: skip
+    )
     print_table(("quota", "limit", "used", "resets"), rows)
 
 
@@ -44,9 +48,11 @@ def set_(
     from memorybase.quotas import manage
 
     given = {
-        "messages_per_day": messages_per_day, "stored_messages": stored_messages,
-        "searches_per_minute": searches_per_minute, "end_users": end_users,
-    }  # fmt: skip
+        "messages_per_day": messages_per_day,
+        "stored_messages": stored_messages,
+        "searches_per_minute": searches_per_minute,
+        "end_users": end_users,
+    }
     changes = {name: _number(name, value) for name, value in given.items() if value is not None}
     if not changes:
         raise errors.InvalidRequest("Name at least one quota, such as --messages-per-day 10000", field="quotas")

@@ -39,18 +39,30 @@ def retention(
         if dry_run:
             items = client.preview_retention(flow_id=flow, retain_days=retain_days).items
             rows = [
-                (each.rule, each.memory_base_id or each.flow_id, each.retain_days, each.expired_before,
-                 *_counts(each, COUNTS), each.held_sessions)
+                (
+                    each.rule,
+                    each.memory_base_id or each.flow_id,
+                    each.retain_days,
+                    each.expired_before,
+                    *_counts(each, COUNTS),
+                    each.held_sessions,
+                )
                 for each in items
-            ]  # fmt: skip
+            ]
             _print(("rule", "flow or memory base", "days", "expired before", *COUNTS, "held sessions"), rows)
             return
         passes = islice(client.list_retention_passes(flow_id=flow), SHOWN)
         rows = [
-            (each.rule, each.memory_base_id or each.flow_id, each.retain_days, each.started_at,
-             *_counts(each, DELETED), each.finished_at)
+            (
+                each.rule,
+                each.memory_base_id or each.flow_id,
+                each.retain_days,
+                each.started_at,
+                *_counts(each, DELETED),
+                each.finished_at,
+            )
             for each in passes
-        ]  # fmt: skip
+        ]
     _print(("rule", "flow or memory base", "days", "started", *DELETED, "finished"), rows)
 
 

@@ -98,10 +98,10 @@ def table_of(results: Sequence[models.Hit], titles: Mapping[tuple[UUID, str], st
             escape((titles or {}).get((hit.memory_base_id, hit.session_id), hit.session_id)),
             escape(hit.sender_name or hit.role),
             f"{hit.timestamp:%Y-%m-%d}",
-            "\n".join([
-                *map(_turn, hit.before), escape(_passage(hit) + mark), *_corrections(hit), *map(_turn, hit.after)
-            ]),
-        )  # fmt: skip
+            "\n".join(
+                [*map(_turn, hit.before), escape(_passage(hit) + mark), *_corrections(hit), *map(_turn, hit.after)]
+            ),
+        )
     return table
 
 

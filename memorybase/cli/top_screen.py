@@ -125,8 +125,15 @@ def _bases(state: State, look: Look, width: int, rows: int | None) -> Table:
         state_of = "paused" if base.paused_at is not None else base.status
         pending = f"{base.pending_messages}{'+' if base.pending_capped else ''}"
         second = _rate(state.ingested.get(base.id) if state.failure is None else None)
-        cells = (chosen(base.name), state_of, pending, second, str(base.total_processed), str(base.dead_letters),
-                 duration(_since(base.last_sync_at)))  # fmt: skip
+        cells = (
+            chosen(base.name),
+            state_of,
+            pending,
+            second,
+            str(base.total_processed),
+            str(base.dead_letters),
+            duration(_since(base.last_sync_at)),
+        )
         table.add_row(*_fitting(cells, width), style="yellow" if base.dead_letters else "")
     if rows is not None and len(ordered) > rows:
         table.add_row(*_fitting((f"... {len(ordered) - rows} more", *[""] * 6), width))
@@ -147,8 +154,13 @@ def _table(titles: list[str], width: int) -> Table:
     table = Table(box=None, pad_edge=False, expand=False, show_edge=False, header_style="bold")
     for number, title in enumerate(_fitting(tuple(titles), width)):
         is_text = number in {0, 1, 4} if titles[0].startswith("running") else number in {0, 1}
-        table.add_column(title, no_wrap=True, overflow="ellipsis", justify="left" if is_text else "right",
-                         min_width=8 if number == 0 else len(title))  # fmt: skip
+        table.add_column(
+            title,
+            no_wrap=True,
+            overflow="ellipsis",
+            justify="left" if is_text else "right",
+            min_width=8 if number == 0 else len(title),
+        )
     return table
 
 

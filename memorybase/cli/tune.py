@@ -152,10 +152,14 @@ def _pool(client: Client, base: models.MemoryBaseView, questions: Sequence[Resol
         part = part_of.get(_key(each), each.question.line % tuning.PARTS)
         asked.append(
             JudgedCandidates(
-                corpus="", group=str(part), category=each.question.category, evidence=each.evidence, found=found,
+                corpus="",
+                group=str(part),
+                category=each.question.category,
+                evidence=each.evidence,
+                found=found,
                 values=np.array(values, dtype=np.float64).reshape(len(hits), len(signals)),
             )
-        )  # fmt: skip
+        )
         scored.append(Scored(each.evidence, [(str(hit.message_id), hit.score) for hit in hits]))
     weights = np.array([default.weights.get(signal, 0.0) for signal in signals])
     _check(asked)
@@ -227,9 +231,13 @@ def _show(base: models.MemoryBaseView, pool: Pool, tuned: Tuned) -> Gain:
     for (name, rows), scored in zip(judged.items(), (pool.scored, tuned.left_out), strict=True):
         found = summarize(rows)
         table.add_row(
-            name, f"{found.macro_ndcg:.3f}", interval(found.macro_ndcg_interval), f"{found.whole.recall:.3f}",
-            interval(found.recall_interval), f"{calibration_error(scored):.3f}",
-        )  # fmt: skip
+            name,
+            f"{found.macro_ndcg:.3f}",
+            interval(found.macro_ndcg_interval),
+            f"{found.whole.recall:.3f}",
+            interval(found.recall_interval),
+            f"{calibration_error(scored):.3f}",
+        )
     table_console().print(table)
     mean, (low, high) = difference(judged["tuned, held out"], judged["default"])
     gain = Gain(mean, low, high)

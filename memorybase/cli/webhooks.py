@@ -54,10 +54,16 @@ def deliveries(
         typer.echo("no deliveries")
         return
     rows = (
-        (each.id, each.event_type, each.state, each.attempts, f"{each.occurred_at:%Y-%m-%d %H:%M:%S}",
-         each.last_error or "")
+        (
+            each.id,
+            each.event_type,
+            each.state,
+            each.attempts,
+            f"{each.occurred_at:%Y-%m-%d %H:%M:%S}",
+            each.last_error or "",
+        )
         for each in found
-    )  # fmt: skip
+    )
     print_table(("id", "event", "state", "attempts", "happened", "error"), rows, whole=("id",))
 
 

@@ -29,10 +29,18 @@ def list_(*, data_dir: DataDirOption = None) -> None:
         typer.echo("no workers")
         return
     rows = (
-        (each.name, each.state, each.jobs, each.messages,
-         *(f"{at:%Y-%m-%d %H:%M:%S}" if at else "-" for at in (each.oldest_job_at, each.started_at, each.last_seen_at)))
+        (
+            each.name,
+            each.state,
+            each.jobs,
+            each.messages,
+            *(
+                f"{at:%Y-%m-%d %H:%M:%S}" if at else "-"
+                for at in (each.oldest_job_at, each.started_at, each.last_seen_at)
+            ),
+        )
         for each in found
-    )  # fmt: skip
+    )
     print_table(("name", "state", "jobs", "messages", "oldest job", "started", "last seen"), rows, whole=("name",))
 
 

@@ -123,9 +123,14 @@ class Found:
 
 
 def fetch_page(
-    db: OrmSession, statement: AnySelect, counting: AnySelect, keyset: Keyset, request: PageRequest,
-    *, with_total: bool = False,
-) -> Found:  # fmt: skip
+    db: OrmSession,
+    statement: AnySelect,
+    counting: AnySelect,
+    keyset: Keyset,
+    request: PageRequest,
+    *,
+    with_total: bool = False,
+) -> Found:
     """One page of the statement, in the keyset's order. `counting` is a cheaper statement with the same rows.
     `with_total`: the statement counts them itself, in a column `total`."""
     keyed = _ordered(statement, keyset).limit(request.size + 1)
@@ -144,9 +149,14 @@ def fetch_page(
 
 
 def scan_page(
-    db: OrmSession, statement: AnySelect, keyset: Keyset, request: PageRequest, keep: sa.ColumnElement[bool],
-    *, chunks: Sequence[int],
-) -> Found:  # fmt: skip
+    db: OrmSession,
+    statement: AnySelect,
+    keyset: Keyset,
+    request: PageRequest,
+    keep: sa.ColumnElement[bool],
+    *,
+    chunks: Sequence[int],
+) -> Found:
     """One page of the statement's rows that also match `keep`, which no index answers.
 
     Looks through the statement's rows in the keyset's order, in chunks, until the page is full, and through no more
@@ -213,6 +223,10 @@ View = TypeVar("View")
 def page_of(found: Found, view: Callable[[AnyRow], View]) -> Page[View]:
     request = found.request
     return Page(
-        [view(row) for row in found.rows], found.total, request.page, request.size, found.next_cursor,
+        [view(row) for row in found.rows],
+        found.total,
+        request.page,
+        request.size,
+        found.next_cursor,
         found.total_capped,
-    )  # fmt: skip
+    )

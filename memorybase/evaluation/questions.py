@@ -85,8 +85,12 @@ def _read(number: int, line: str) -> tuple[list[str], Question | None]:
 def _problems(fields: dict[str, Any]) -> Iterator[str]:
     for name in fields.keys() - set(FIELDS):
         yield f"{_shown(name)} is an unknown field; the fields are {', '.join(FIELDS)}"
-    for name, limit in (("question", MAX_QUESTION_CHARS), ("category", MAX_CATEGORY_CHARS),
-                        ("session_id", ID_LENGTH), ("end_user_id", ID_LENGTH)):  # fmt: skip
+    for name, limit in (
+        ("question", MAX_QUESTION_CHARS),
+        ("category", MAX_CATEGORY_CHARS),
+        ("session_id", ID_LENGTH),
+        ("end_user_id", ID_LENGTH),
+    ):
         value = fields.get(name)
         if name == "question" or value is not None:
             yield from _text_problem(name, value, limit)

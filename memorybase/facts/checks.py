@@ -35,8 +35,20 @@ _INSTRUCTION = re.compile(
 # What models call the two sides, whatever the messages call them.
 _SIDES = frozenset({"user", "assistant"})
 _NUMBER_WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"
-)  # fmt: skip
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 _DIGITS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS)}
 
 

@@ -133,10 +133,12 @@ def _claim(services: Services) -> _Claim | None:
             return None
         claim = _Claim(row)
         values = {
-            "version": claim.version, "attempts": claim.attempts, "lease_until": now + lease(services),
+            "version": claim.version,
+            "attempts": claim.attempts,
+            "lease_until": now + lease(services),
             "updated_at": now,
             **({"error_code": LOST} if row.lease_until is not None else {}),
-        }  # fmt: skip
+        }
         is_claimed = distillations.write(db, row.id, version=row.version, session_id=row.session_id, values=values)
         db.expunge(row)
         return claim if is_claimed else None
@@ -233,9 +235,15 @@ def _moved(claim: _Claim, page: Page, now: datetime) -> dict[str, Any]:
     cursor = row.cursor_seq if page.redone else page.to_seq
     is_more = bool(redo) or row.target_seq > cursor
     return {
-        "version": claim.version + 1, "lease_until": None, "attempts": 0, "error_code": None, "updated_at": now,
-        "cursor_seq": cursor, "redo": redo or None, "notify_at": now if is_more else None,
-    }  # fmt: skip
+        "version": claim.version + 1,
+        "lease_until": None,
+        "attempts": 0,
+        "error_code": None,
+        "updated_at": now,
+        "cursor_seq": cursor,
+        "redo": redo or None,
+        "notify_at": now if is_more else None,
+    }
 
 
 def _add(
@@ -259,11 +267,22 @@ def _add(
         vector, embedder = vectors.get(index, (None, None))
         newest = max(each.sources, key=lambda source: source.seq)
         fact = Fact(
-            id=uuid4(), memory_base_id=row.memory_base_id, flow_id=row.flow_id, session_id=row.session_id,
-            who=each.who, what=each.what, when_text=each.when, key=relations.key_of(each.who, each.what),
-            source_count=len(each.sources), last_seq=newest.seq, said_at=newest.said_at, model=model,
-            vector=None if vector is None else vector.tobytes(), embedder=embedder, created_at=now,
-        )  # fmt: skip
+            id=uuid4(),
+            memory_base_id=row.memory_base_id,
+            flow_id=row.flow_id,
+            session_id=row.session_id,
+            who=each.who,
+            what=each.what,
+            when_text=each.when,
+            key=relations.key_of(each.who, each.what),
+            source_count=len(each.sources),
+            last_seq=newest.seq,
+            said_at=newest.said_at,
+            model=model,
+            vector=None if vector is None else vector.tobytes(),
+            embedder=embedder,
+            created_at=now,
+        )
         first = next((other for other in firsts if _says_the_same(fact, other)), None)
         fact.duplicate_of_id = None if first is None else first.id
         if first is None:
@@ -281,9 +300,10 @@ def _add(
     for old_id, new_id in corrected:
         queries.supersede(db, old_id, new_id)
     return Counter(
-        duplicates=sum(fact.duplicate_of_id is not None for fact in facts), corrections=len(corrected),
+        duplicates=sum(fact.duplicate_of_id is not None for fact in facts),
+        corrections=len(corrected),
         new=sum(fact.duplicate_of_id is None for fact in facts) - len(corrected),
-    )  # fmt: skip
+    )
 
 
 def _says_the_same(fact: Fact, other: Fact) -> bool:
@@ -303,9 +323,12 @@ def _refuse(services: Services, claim: _Claim, page: Page, reason: Refusal) -> O
         if claim.attempts < MAX_ATTEMPTS:
             pause = timedelta(seconds=deadlines.BACKOFF_SECONDS * 2**claim.attempts)
             values = {
-                "version": claim.version + 1, "lease_until": None, "error_code": reason.value, "updated_at": now,
+                "version": claim.version + 1,
+                "lease_until": None,
+                "error_code": reason.value,
+                "updated_at": now,
                 "notify_at": now + min(pause, LONGEST_BACKOFF),
-            }  # fmt: skip
+            }
         else:
             given_up = sum(each.is_new for each in page.quoted)
             skipped = {"skipped": claim.row.skipped + given_up, "error_code": reason.value}
@@ -334,9 +357,13 @@ def _wait(services: Services, claim: _Claim) -> Outcome:
 
 def _pending(claim: _Claim, code: str, now: datetime, until: datetime) -> dict[str, Any]:
     return {
-        "version": claim.version + 1, "lease_until": None, "attempts": claim.row.attempts, "error_code": code,
-        "notify_at": until, "updated_at": now,
-    }  # fmt: skip
+        "version": claim.version + 1,
+        "lease_until": None,
+        "attempts": claim.row.attempts,
+        "error_code": code,
+        "notify_at": until,
+        "updated_at": now,
+    }
 
 
 def _write(db: OrmSession, claim: _Claim, values: Mapping[str, Any]) -> None:

@@ -105,19 +105,27 @@ def get_distillation(services: Services, user_id: UUID, base_id: UUID) -> Distil
     prompt, completion = (used.prompt_tokens, used.completion_tokens) if used else (0, 0)
     is_waiting = pending.next_at is not None and pending.next_at > now
     return DistillationView(
-        memory_base_id=base_id, enabled=base.distill, available=settings.distiller != "none",
+        memory_base_id=base_id,
+        enabled=base.distill,
+        available=settings.distiller != "none",
         state=_state(enabled=base.distill, pending=pending.sessions, waiting=is_waiting),
-        pending_sessions=pending.sessions, skipped_messages=pending.messages_skipped,
+        pending_sessions=pending.sessions,
+        skipped_messages=pending.messages_skipped,
         error=pending.error_code if base.distill else None,
         waits_until=pending.next_at if is_waiting and base.distill else None,
-        facts=facts, tokens_today=today, daily_tokens=settings.distiller_daily_tokens,
+        facts=facts,
+        tokens_today=today,
+        daily_tokens=settings.distiller_daily_tokens,
         usage=DistillationUsageView(
-            requests=used.requests if used else 0, prompt_tokens=prompt, completion_tokens=completion,
+            requests=used.requests if used else 0,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
             tokens_today=used.day_tokens if used and used.day == now.date() else 0,
             cost=round(usage.cost(settings, prompt, completion), 6) if has_prices else None,
-            facts=used.facts if used else 0, refused=dict(used.refused) if used else {},
+            facts=used.facts if used else 0,
+            refused=dict(used.refused) if used else {},
         ),
-    )  # fmt: skip
+    )
 
 
 def _state(*, enabled: bool, pending: int, waiting: bool) -> State:
@@ -197,12 +205,20 @@ def _views(db: OrmSession, facts: Sequence[Fact]) -> list[FactView]:
     corrects, end_users = queries.correcting(db, ids), queries.end_users_of(db, facts)
     return [
         FactView(
-            id=fact.id, memory_base_id=fact.memory_base_id, session_id=fact.session_id,
-            end_user_id=end_users.get((fact.flow_id, fact.session_id)), derived=True, who=fact.who, what=fact.what,
-            when=fact.when_text, said_at=fact.said_at,
+            id=fact.id,
+            memory_base_id=fact.memory_base_id,
+            session_id=fact.session_id,
+            end_user_id=end_users.get((fact.flow_id, fact.session_id)),
+            derived=True,
+            who=fact.who,
+            what=fact.what,
+            when=fact.when_text,
+            said_at=fact.said_at,
             sources=[FactSourceView(s.message_id, s.version, s.seq) for s in sources if s.fact_id == fact.id],
-            superseded_by=fact.superseded_by_id, corrects=corrects.get(fact.id, []), model=fact.model,
+            superseded_by=fact.superseded_by_id,
+            corrects=corrects.get(fact.id, []),
+            model=fact.model,
             created_at=fact.created_at,
         )
         for fact in facts
-    ]  # fmt: skip
+    ]

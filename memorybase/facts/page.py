@@ -55,20 +55,28 @@ def read(db: OrmSession, row: Distillation, *, attempts: int) -> Page:
     scope = queries.current_in_scope(db, row.memory_base_id, flow_id, session_id, end_user_id, limit=SCOPE)
     return Page(
         quoted=(*_quoted(before, is_new=False), *_quoted(new, is_new=True, start=len(before))),
-        to_seq=to_seq, redone=redone, end_user_id=end_user_id, scope=tuple(scope),
-    )  # fmt: skip
+        to_seq=to_seq,
+        redone=redone,
+        end_user_id=end_user_id,
+        scope=tuple(scope),
+    )
 
 
 def _quoted(messages: Sequence[Message], *, is_new: bool, start: int = 0) -> list[Quoted]:
     return [
         Quoted(
-            label=f"m{index}", message_id=message.id, version=message.version, seq=message.seq,
-            speaker=message.sender_name or message.role, said_at=message.timestamp,
-            text=message_text(message.content)[:MAX_MESSAGE_CHARS], is_new=is_new,
+            label=f"m{index}",
+            message_id=message.id,
+            version=message.version,
+            seq=message.seq,
+            speaker=message.sender_name or message.role,
+            said_at=message.timestamp,
+            text=message_text(message.content)[:MAX_MESSAGE_CHARS],
+            is_new=is_new,
         )
         for index, message in enumerate(messages, start=start + 1)
         if message.is_dialogue and not message.muted
-    ]  # fmt: skip
+    ]
 
 
 def gated(page: Page, analyzer: Analyzer) -> Page:

@@ -101,11 +101,14 @@ def messages_for(quoted: Sequence[Quoted], known: Sequence[Known]) -> list[dict[
     """The request's messages."""
     shown = [
         {
-            "label": each.label, "new": each.is_new, "speaker": each.speaker,
-            "time": each.said_at.isoformat(timespec="minutes"), "text": each.text,
+            "label": each.label,
+            "new": each.is_new,
+            "speaker": each.speaker,
+            "time": each.said_at.isoformat(timespec="minutes"),
+            "text": each.text,
         }
         for each in quoted
-    ]  # fmt: skip
+    ]
     facts = [{"label": each.label, "who": each.who, "what": each.what} for each in known]
     content = f"<known_facts>\n{_lines(facts)}\n</known_facts>\n<messages>\n{_lines(shown)}\n</messages>"
     return [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": content}]

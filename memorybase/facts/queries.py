@@ -232,10 +232,11 @@ def pending(db: OrmSession, base_id: UUID) -> Pending:
     """What waits, and why the session that has waited longest does."""
     row = db.execute(
         sa.select(
-            sa.func.count(Distillation.notify_at), sa.func.coalesce(sa.func.sum(Distillation.skipped), 0),
+            sa.func.count(Distillation.notify_at),
+            sa.func.coalesce(sa.func.sum(Distillation.skipped), 0),
             sa.func.min(Distillation.notify_at),
         ).where(Distillation.memory_base_id == base_id)
-    ).one()  # fmt: skip
+    ).one()
     error_code = db.scalar(
         sa.select(Distillation.error_code)
         .where(Distillation.memory_base_id == base_id, Distillation.error_code.is_not(None))

@@ -67,9 +67,14 @@ def recall(services: Services, query: FactQuery) -> list[FactHit]:
         return []
     with services.database.reading() as db:
         facts = queries.recallable(
-            db, query.base_ids, session_id=query.session_id, end_user_id=query.end_user_id, since=query.since,
-            until=query.until, limit=CANDIDATES,
-        )  # fmt: skip
+            db,
+            query.base_ids,
+            session_id=query.session_id,
+            end_user_id=query.end_user_id,
+            since=query.since,
+            until=query.until,
+            limit=CANDIDATES,
+        )
         base = memory_bases.fetch_any_base(db, query.base_ids[0]) if facts else None
         model = None if base is None else memory_bases.fetch_generation(db, base.id, base.serving).embedding_model
     if not facts:
@@ -82,12 +87,18 @@ def recall(services: Services, query: FactQuery) -> list[FactHit]:
         sources = queries.sources_of(db, [fact.id for fact, _ in chosen])
     return [
         FactHit(
-            fact_id=fact.id, memory_base_id=fact.memory_base_id, session_id=fact.session_id, who=fact.who,
-            what=fact.what, when=fact.when_text, said_at=fact.said_at, score=round(score, 4),
+            fact_id=fact.id,
+            memory_base_id=fact.memory_base_id,
+            session_id=fact.session_id,
+            who=fact.who,
+            what=fact.what,
+            when=fact.when_text,
+            said_at=fact.said_at,
+            score=round(score, 4),
             source_message_ids=[each.message_id for each in sources if each.fact_id == fact.id],
         )
         for fact, score in chosen
-    ]  # fmt: skip
+    ]
 
 
 def _language(services: Services) -> str:

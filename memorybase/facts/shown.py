@@ -42,6 +42,11 @@ def _record(hits: Sequence[FactHit]) -> Record:
     lines = [f"- {hit.what}{f' ({hit.when})' if hit.when else ''} [said {hit.said_at:%Y-%m-%d}]" for hit in hits]
     sources = dict.fromkeys(str(id_) for hit in hits for id_ in hit.source_message_ids)
     return Record(
-        id=FACT, seq=0, role="system", content="\n".join([HEADING, *lines]), kind=FACT, message_ids=tuple(sources),
+        id=FACT,
+        seq=0,
+        role="system",
+        content="\n".join([HEADING, *lines]),
+        kind=FACT,
+        message_ids=tuple(sources),
         score=max(hit.score for hit in hits),
-    )  # fmt: skip
+    )

@@ -67,9 +67,12 @@ def _memory_lines(
 
 
 def _chats(services: Services, memory_id: UUID, chat_id: str | None, end_user_id: str | None) -> Iterator[Chat]:
-    for page in pages(services, lambda db, after, limit: chats.chats_after(
-        db, memory_id, after, chat_id=chat_id, end_user_id=end_user_id, limit=limit
-    )):  # fmt: skip
+    for page in pages(
+        services,
+        lambda db, after, limit: chats.chats_after(
+            db, memory_id, after, chat_id=chat_id, end_user_id=end_user_id, limit=limit
+        ),
+    ):
         yield from page
 
 

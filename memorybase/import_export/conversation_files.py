@@ -78,9 +78,15 @@ def _runs_of_lines(lines: Iterable[tuple[str, Any]], namespace: str) -> list[Par
 
 def _part(lines: Sequence[_Line], flow: str, run_id: str) -> Part:
     return Part(
-        flow, None, lines[0].session_id, lines[0].end_user_id, bounded(run_id), {},
-        tuple(line.message for line in lines), tuple(line.where for line in lines),
-    )  # fmt: skip
+        flow,
+        None,
+        lines[0].session_id,
+        lines[0].end_user_id,
+        bounded(run_id),
+        {},
+        tuple(line.message for line in lines),
+        tuple(line.where for line in lines),
+    )
 
 
 def _lines(text: str, source: str) -> Iterator[tuple[str, Any]]:

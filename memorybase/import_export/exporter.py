@@ -25,10 +25,27 @@ from memorybase.standing.index import changes_of
 FORMAT = 1
 
 _MESSAGE_FIELDS = (
-    "id", "external_id", "seq", "role", "is_output", "content", "tool_calls", "tool_call_id", "name", "sender_name",
-    "parent_message_id", "parent_rule", "files", "status", "version", "timestamp", "captured_at", "edited_at",
-    "muted", "pinned",
-)  # fmt: skip
+    "id",
+    "external_id",
+    "seq",
+    "role",
+    "is_output",
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "name",
+    "sender_name",
+    "parent_message_id",
+    "parent_rule",
+    "files",
+    "status",
+    "version",
+    "timestamp",
+    "captured_at",
+    "edited_at",
+    "muted",
+    "pinned",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +85,10 @@ def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
 
 
 def _flows(services: Services, scope: ExportScope) -> Iterator[Flow]:
-    for page in pages(services, lambda db, after, limit: queries.flows_after(
-        db, scope.user_id, after, flow_id=scope.flow_id, limit=limit
-    )):  # fmt: skip
+    for page in pages(
+        services,
+        lambda db, after, limit: queries.flows_after(db, scope.user_id, after, flow_id=scope.flow_id, limit=limit),
+    ):
         for flow in page:
             if scope.end_user_id is None or _has_end_user(services, flow, scope.end_user_id):
                 yield flow
@@ -82,9 +100,10 @@ def _has_end_user(services: Services, flow: Flow, end_user_id: str) -> bool:
 
 
 def _sessions(services: Services, flow: Flow, scope: ExportScope) -> Iterator[Session]:
-    for page in pages(services, lambda db, after, limit: queries.sessions_after(
-        db, flow.id, after, end_user_id=scope.end_user_id, limit=limit
-    )):  # fmt: skip
+    for page in pages(
+        services,
+        lambda db, after, limit: queries.sessions_after(db, flow.id, after, end_user_id=scope.end_user_id, limit=limit),
+    ):
         yield from page
 
 
@@ -129,9 +148,7 @@ def _message_pages(
 
 
 def _empty_runs(services: Services, session: Session) -> Iterator[Run]:
-    for page in pages(services, lambda db, after, limit: queries.empty_runs_after(
-        db, session.id, after, limit=limit
-    )):  # fmt: skip
+    for page in pages(services, lambda db, after, limit: queries.empty_runs_after(db, session.id, after, limit=limit)):
         yield from page
 
 

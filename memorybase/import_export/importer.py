@@ -248,8 +248,9 @@ def _store(
     services: Services, user_id: UUID, item: _Item, answer: ImportAnswer, on_conflict: OnConflict
 ) -> ImportAnswer:
     if isinstance(item, _Flow):
-        session_flows.put_flow(services, user_id, name=item.name, flow_id=item.id, external_id=item.external_id,
-                           rename=False)  # fmt: skip
+        session_flows.put_flow(
+            services, user_id, name=item.name, flow_id=item.id, external_id=item.external_id, rename=False
+        )
         return replace(answer, flows=answer.flows + 1)
     if isinstance(item, _Session):
         _open_session(services, user_id, item)
@@ -281,10 +282,13 @@ def _store_together(
         return None
     ref = captures[0].ref
     request = CaptureRequest(
-        session_id=ref.session_id, messages=[message for each in captures for message in each.messages],
-        runs=[each.run_id for each in captures for _ in each.messages], end_user_id=ref.end_user_id,
-        on_conflict=on_conflict, durable=False,
-    )  # fmt: skip
+        session_id=ref.session_id,
+        messages=[message for each in captures for message in each.messages],
+        runs=[each.run_id for each in captures for _ in each.messages],
+        end_user_id=ref.end_user_id,
+        on_conflict=on_conflict,
+        durable=False,
+    )
     try:
         result = capture.capture(services, user_id, ref.flow_id, request)
     except errors.CallerError:
@@ -297,9 +301,13 @@ def _store_capture(
     services: Services, user_id: UUID, item: _Capture, answer: ImportAnswer, on_conflict: OnConflict
 ) -> ImportAnswer:
     request = CaptureRequest(
-        session_id=item.ref.session_id, messages=item.messages, run_id=item.run_id,
-        end_user_id=item.ref.end_user_id, on_conflict=on_conflict, durable=False,
-    )  # fmt: skip
+        session_id=item.ref.session_id,
+        messages=item.messages,
+        run_id=item.run_id,
+        end_user_id=item.ref.end_user_id,
+        on_conflict=on_conflict,
+        durable=False,
+    )
     result = capture.capture(services, user_id, item.ref.flow_id, request)
     tally = _counted(answer.messages, result.messages)
     return replace(answer, runs=answer.runs + item.is_run, messages=tally)

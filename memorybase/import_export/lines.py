@@ -27,9 +27,18 @@ MAX_STANDING_CHARS = MAX_CHARS + 2  # a statement, and the mark of a cut one
 PAGE = 100  # rows per read, because a message may have megabytes
 
 _MESSAGE_FIELDS = (
-    "role", "content", "tool_calls", "tool_call_id", "name", "sender_name", "files", "metadata", "status", "timestamp",
+    "role",
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "name",
+    "sender_name",
+    "files",
+    "metadata",
+    "status",
+    "timestamp",
     "is_output",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,29 @@ KINDS = ("summaries", "node_executions", "memory_uses")  # counted in the last l
 _SOURCES: tuple[IdKind, ...] = ("message", "node_execution")  # what a use may hold of its flow
 
 _EXECUTION_FIELDS = (
-    "id", "external_id", "run_id", "node_id", "index", "status", "outputs", "few_shots", "created_at", "updated_at",
-)  # fmt: skip
+    "id",
+    "external_id",
+    "run_id",
+    "node_id",
+    "index",
+    "status",
+    "outputs",
+    "few_shots",
+    "created_at",
+    "updated_at",
+)
 _USE_FIELDS = (
-    "session_id", "end_user_id", "run_id", "node_id", "messages", "sources", "report", "query", "memory_use_summary",
+    "session_id",
+    "end_user_id",
+    "run_id",
+    "node_id",
+    "messages",
+    "sources",
+    "report",
+    "query",
+    "memory_use_summary",
     "recorded_at",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +253,14 @@ def _report(report: dict[str, Any], new_ids: Mapping[str, str]) -> dict[str, Any
 def store_execution(services: Services, user_id: UUID, item: Execution) -> bool:
     """Store it unless it exists; returns whether it is new."""
     _, created = node_executions.put_execution(
-        services, user_id, item.ref.flow_id, item.ref.session_id, item.run_id, item.execution,
+        services,
+        user_id,
+        item.ref.flow_id,
+        item.ref.session_id,
+        item.run_id,
+        item.execution,
         past=item.created_at,
-    )  # fmt: skip
+    )
     return created
 
 

@@ -67,17 +67,21 @@ def _messages(record: Record, document: Json, report: Report) -> Iterator[Found]
             continue
         body = {name: message[name] for name in _MESSAGE}
         yield Found(
-            where, session_id,
+            where,
+            session_id,
             {**body, "id": f"{session_id}:{message_id}", **given(timestamp=message.get("created_at"))},
-            flow=as_text(document.get("namespace")), end_user_id=as_text(document.get("user_id")),
-        )  # fmt: skip
+            flow=as_text(document.get("namespace")),
+            end_user_id=as_text(document.get("user_id")),
+        )
 
 
 def _memories(record: Record, document: Json, report: Report) -> Iterator[Found]:
     for index, memory in enumerate(map(as_object, as_list(document.get("memories")))):
         where = f"{record.where}.memories[{index}]"
-        of = {name: as_text(memory.get(name)) or as_text(document.get(name))
-              for name in ("user_id", "session_id", "namespace")}  # fmt: skip
+        of = {
+            name: as_text(memory.get(name)) or as_text(document.get(name))
+            for name in ("user_id", "session_id", "namespace")
+        }
         memory_id, text = as_text(memory.get("id")), as_text(memory.get("text"))
         if memory_id is None or text is None:
             report.lose(where, "a memory must have id and text", field="text", value=memory.get("text"))
@@ -87,11 +91,17 @@ def _memories(record: Record, document: Json, report: Report) -> Iterator[Found]
             continue
         session_id = "/".join([name for name in (of["user_id"], of["session_id"]) if name] + ["memories"])
         metadata = given(
-            memory_type=memory.get("memory_type"), topics=as_list(memory.get("topics")),
-            entities=as_list(memory.get("entities")), event_date=as_text(memory.get("event_date")),
-        )  # fmt: skip
+            memory_type=memory.get("memory_type"),
+            topics=as_list(memory.get("topics")),
+            entities=as_list(memory.get("entities")),
+            event_date=as_text(memory.get("event_date")),
+        )
         body = {"role": "assistant", "content": text, "id": f"memory:{memory_id}", "metadata": metadata}
         yield Found(
-            where, session_id, {**body, **given(timestamp=memory.get("created_at"))}, flow=of["namespace"],
-            end_user_id=of["user_id"], run="memories",
-        )  # fmt: skip
+            where,
+            session_id,
+            {**body, **given(timestamp=memory.get("created_at"))},
+            flow=of["namespace"],
+            end_user_id=of["user_id"],
+            run="memories",
+        )

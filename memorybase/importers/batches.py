@@ -69,13 +69,24 @@ def _lines_of(part: Part) -> Iterator[Json]:
     for message in part.messages:
         checked, _ = checked_message(message)
         yield {
-            "type": "message", **session, "run_id": part.run_id, "id": message["id"],
-            "parent_message_id": message.get("parent_message_id"), "parent_rule": checked.parent_rule,
-            "role": checked.role, "is_output": checked.is_output, "content": checked.content,
-            "tool_calls": checked.tool_calls, "tool_call_id": checked.tool_call_id, "name": checked.name,
-            "sender_name": checked.sender_name, "files": checked.files, "metadata": checked.metadata,
-            "status": checked.status, "timestamp": checked.timestamp and checked.timestamp.isoformat(),
-        }  # fmt: skip
+            "type": "message",
+            **session,
+            "run_id": part.run_id,
+            "id": message["id"],
+            "parent_message_id": message.get("parent_message_id"),
+            "parent_rule": checked.parent_rule,
+            "role": checked.role,
+            "is_output": checked.is_output,
+            "content": checked.content,
+            "tool_calls": checked.tool_calls,
+            "tool_call_id": checked.tool_call_id,
+            "name": checked.name,
+            "sender_name": checked.sender_name,
+            "files": checked.files,
+            "metadata": checked.metadata,
+            "status": checked.status,
+            "timestamp": checked.timestamp and checked.timestamp.isoformat(),
+        }
 
 
 def flow_line(flow: str, name: str) -> bytes:

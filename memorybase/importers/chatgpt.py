@@ -58,9 +58,11 @@ def _messages(where: str, session_id: str, conversation: Json, nodes: Json, repo
         runs[node_id] = node_id if is_question or parent is None else runs[parent]
         body = _message(place, message, _call_above(nodes, parents, parent), report)
         linked = {
-            **(body or {}), "id": f"{session_id}:{node_id}", "timestamp": times[node_id],
+            **(body or {}),
+            "id": f"{session_id}:{node_id}",
+            "timestamp": times[node_id],
             "parent_message_id": None if parent is None else f"{session_id}:{parent}",
-        }  # fmt: skip
+        }
         yield Found(place, session_id, linked, run=runs[node_id], session_metadata=metadata, dropped=body is None)
 
 
@@ -84,11 +86,12 @@ def _message(place: str, message: Json, call_id: str | None, report: Report) -> 
             report.skip(place, "the message has no text that can be imported", field="content_type", value=kind)
         return None
     body = given(
-        role=role, files=files,
+        role=role,
+        files=files,
         name=as_text(author.get("name")),
         status="failed" if kind == "system_error" else _STATUSES.get(str(message.get("status"))),
         metadata=given(model=as_text(metadata.get("model_slug"))),
-    )  # fmt: skip
+    )
     recipient = as_text(message.get("recipient")) or "all"
     if role == "assistant" and recipient != "all":
         call = {"name": recipient, "arguments": text}

@@ -11,8 +11,18 @@ from typing import Any
 from memorybase.importers.records import Found, Json, Record, Report, as_object, as_text, given, json_column
 
 # What the API accepts of LangChain's fields; the others have no content.
-_FIELDS = ("content", "tool_calls", "tool_call_id", "name", "status", "additional_kwargs", "response_metadata",
-           "usage_metadata", "invalid_tool_calls", "artifact")  # fmt: skip
+_FIELDS = (
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "name",
+    "status",
+    "additional_kwargs",
+    "response_metadata",
+    "usage_metadata",
+    "invalid_tool_calls",
+    "artifact",
+)
 _TYPES = frozenset({"human", "ai", "system", "tool", "function", "chat", "generic"})
 _CHAT_TYPES = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai", "system": "system"}
 

@@ -41,9 +41,13 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
                 report.lose(where, "a message must have id, sender, and session_id or flow_id")
                 continue
             yield Found(
-                where, session_id, _message(message_id, row), flow=flow, flow_name=as_text(row.get("flow_name")),
+                where,
+                session_id,
+                _message(message_id, row),
+                flow=flow,
+                flow_name=as_text(row.get("flow_name")),
                 run=uuid_column(row.get("run_id")),
-            )  # fmt: skip
+            )
 
 
 def _message(message_id: str, row: Json) -> Json:
@@ -60,11 +64,15 @@ def _message(message_id: str, row: Json) -> Json:
     )
     is_output: Any = row.get("is_output")
     return {
-        "id": message_id, "sender": row["sender"], "text": row.get("text"), "metadata": metadata,
+        "id": message_id,
+        "sender": row["sender"],
+        "text": row.get("text"),
+        "metadata": metadata,
         **given(
-            sender_name=as_text(row.get("sender_name")), timestamp=row.get("timestamp"),
+            sender_name=as_text(row.get("sender_name")),
+            timestamp=row.get("timestamp"),
             files=as_list(json_column(row.get("files"))),
         ),
         **({"status": "failed"} if failed else {}),
         **({} if is_output is None else {"is_output": bool(is_output)}),
-    }  # fmt: skip
+    }

@@ -146,8 +146,11 @@ def _blocks(where: str, agent: str, blocks: list[Any], document: Json) -> Iterat
             continue
         session_id = f"{agent}/blocks"
         body = {
-            "role": "assistant", "content": value, "sender_name": label, "id": f"{session_id}:{label}:{_digest(value)}",
+            "role": "assistant",
+            "content": value,
+            "sender_name": label,
+            "id": f"{session_id}:{label}:{_digest(value)}",
             "metadata": given(label=label, description=as_text(block.get("description"))),
             **given(timestamp=document.get("created_at")),
-        }  # fmt: skip
+        }
         yield Found(f"{where}.blocks.{label}", session_id, body, flow=agent, run="blocks")

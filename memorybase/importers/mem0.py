@@ -46,9 +46,12 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
 def _metadata(memory: Json) -> Json:
     return {
         **as_object(memory.get("metadata")),
-        **given(agent_id=as_text(memory.get("agent_id")), run_id=as_text(memory.get("run_id")),
-                categories=as_list(memory.get("categories"))),
-    }  # fmt: skip
+        **given(
+            agent_id=as_text(memory.get("agent_id")),
+            run_id=as_text(memory.get("run_id")),
+            categories=as_list(memory.get("categories")),
+        ),
+    }
 
 
 def _time(memory: Json) -> datetime:

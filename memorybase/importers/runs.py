@@ -84,8 +84,16 @@ class _Builder:
             flow, session, run = self._key
             head = self._head
             end_user = head.end_user_id and self._bounded(head.end_user_id, head, "end_user_id")
-            yield Part(flow, head.flow_name, session, end_user or None, run, head.session_metadata,
-                       tuple(self._messages), tuple(self._places))  # fmt: skip
+            yield Part(
+                flow,
+                head.flow_name,
+                session,
+                end_user or None,
+                run,
+                head.session_metadata,
+                tuple(self._messages),
+                tuple(self._places),
+            )
         self._messages, self._places, self._bytes = [], [], 0
 
     def _run(self, flow: str, session: str, found: Found, checked: _Checked) -> str:

@@ -10,8 +10,16 @@ import httpx
 
 from memorybase.importers.records import Found, Json, Record, Report, as_object, as_text, given, items_of
 
-_ROLES = {"user": "user", "assistant": "assistant", "ai": "assistant", "human": "user", "system": "system",
-          "tool": "tool", "function": "tool", "norole": "user"}  # fmt: skip
+_ROLES = {
+    "user": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "human": "user",
+    "system": "system",
+    "tool": "tool",
+    "function": "tool",
+    "norole": "user",
+}
 
 
 _LISTS = ("items", "messages", "episodes")
@@ -58,8 +66,15 @@ def _more(item: Json, *, is_episode: bool) -> Json:
     speaker = _first(item, "role_name") if is_episode else _first(item, "name")
     if speaker is None and item.get("role_type"):
         speaker = as_text(item.get("role"))
-    of_episode = {"source": item.get("source"), "source_description": item.get("source_description"),
-                  "episode": item.get("name")} if is_episode else {}  # fmt: skip
+    of_episode = (
+        {
+            "source": item.get("source"),
+            "source_description": item.get("source_description"),
+            "episode": item.get("name"),
+        }
+        if is_episode
+        else {}
+    )
     return given(
         sender_name=speaker,
         timestamp=_first(item, "reference_time", "valid_at", "created_at"),

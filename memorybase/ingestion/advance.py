@@ -118,17 +118,23 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
     """
     base, progress, locked, now = advanced
     messages, chunks = ledger.record(
-        db, base=base, generation=claim.generation, progress_id=progress.id, held=done.held, now=now,
+        db,
+        base=base,
+        generation=claim.generation,
+        progress_id=progress.id,
+        held=done.held,
+        now=now,
         repaired=claim.kind == JobKind.REPAIR,
-    )  # fmt: skip
+    )
     token_vectors.record(db, base_id=base.id, generation=claim.generation, progress_id=progress.id, tokens=done.tokens)
     dead_letters.clear_dead_letters(db, progress.id, [held.message_id for held in done.held])
     dead = dead_letters.add_dead_letters(
         db, base_id=base.id, generation=claim.generation, progress_id=progress.id, failures=done.failures, now=now
     )
     changes: dict[str, Any] = {
-        "total_processed": progress.total_processed + messages, "total_chunks": progress.total_chunks + chunks
-    }  # fmt: skip
+        "total_processed": progress.total_processed + messages,
+        "total_chunks": progress.total_chunks + chunks,
+    }
     if claim.retried:
         # An earlier attempt may have written chunks of a message that was edited since; no ledger has them.
         changes["audit_at"] = audit_time(now, services.settings)
@@ -170,12 +176,18 @@ def _completed(claim: Claim, advanced: Advanced, done: WriteResult) -> Event:
     return Event(
         EventType.JOB_COMPLETED,
         {
-            "job_id": claim.job_id, "kind": claim.kind, "memory_base_id": claim.memory_base_id,
-            "flow_id": advanced.base.flow_id, "session_id": advanced.progress.session_id,
-            "generation": claim.generation, "from_seq": claim.from_seq, "to_seq": claim.to_seq,
-            "processed": len(done.held), "dead_letters": len(done.failures),
+            "job_id": claim.job_id,
+            "kind": claim.kind,
+            "memory_base_id": claim.memory_base_id,
+            "flow_id": advanced.base.flow_id,
+            "session_id": advanced.progress.session_id,
+            "generation": claim.generation,
+            "from_seq": claim.from_seq,
+            "to_seq": claim.to_seq,
+            "processed": len(done.held),
+            "dead_letters": len(done.failures),
         },
-    )  # fmt: skip
+    )
 
 
 def dead_letter_event(
@@ -184,8 +196,12 @@ def dead_letter_event(
     return Event(
         EventType.DEAD_LETTER_CREATED,
         {
-            "dead_letter_id": dead_letter_id, "memory_base_id": base.id, "flow_id": base.flow_id,
-            "session_id": progress.session_id, "message_id": failure.message_id, "version": failure.version,
+            "dead_letter_id": dead_letter_id,
+            "memory_base_id": base.id,
+            "flow_id": base.flow_id,
+            "session_id": progress.session_id,
+            "message_id": failure.message_id,
+            "version": failure.version,
             "cause": failure.code,
         },
-    )  # fmt: skip
+    )

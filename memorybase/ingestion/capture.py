@@ -138,9 +138,14 @@ def _capture(
         look_up = look_up_all or not run_is_new
         may_be_deleted = look_up or given_run is not None
         identified = idempotency.identify(
-            db, session, run_id, request.messages, on_conflict=request.on_conflict, look_up=look_up,
+            db,
+            session,
+            run_id,
+            request.messages,
+            on_conflict=request.on_conflict,
+            look_up=look_up,
             may_be_deleted=may_be_deleted,
-        )  # fmt: skip
+        )
         messages, known, past, skipped = identified.messages, identified.known, identified.past, identified.skipped
         new = {row_id: message for row_id, message in messages.items() if row_id not in known and row_id not in skipped}
         charge.messages(len(new), session.end_user_id)
@@ -181,11 +186,14 @@ def _captured(identified: Identified, new: Mapping[UUID, int]) -> list[CapturedM
     seqs |= {row_id: deleted.seq for row_id, deleted in identified.skipped.items()}
     return [
         CapturedMessage(
-            row_id, _external_id(message.id, row_id), seqs[row_id], created=row_id in new,
+            row_id,
+            _external_id(message.id, row_id),
+            seqs[row_id],
+            created=row_id in new,
             deleted=row_id in identified.skipped,
         )
         for row_id, message in identified.messages.items()
-    ]  # fmt: skip
+    ]
 
 
 def _links(

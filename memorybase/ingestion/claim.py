@@ -70,9 +70,17 @@ def _claim_job(services: Services, message: JobMessage, owner: str, began: int) 
 
 def _begin_span(job: JobRow, began: int) -> tracing.Span | None:
     return tracing.begin(
-        "job", "consumer", job.traceparent, since=began, job_id=str(job.id), memory_base_id=str(job.memory_base_id),
-        job_kind=str(job.kind), from_seq=job.from_seq, to_seq=job.to_seq, attempt=job.attempts,
-    )  # fmt: skip
+        "job",
+        "consumer",
+        job.traceparent,
+        since=began,
+        job_id=str(job.id),
+        memory_base_id=str(job.memory_base_id),
+        job_kind=str(job.kind),
+        from_seq=job.from_seq,
+        to_seq=job.to_seq,
+        attempt=job.attempts,
+    )
 
 
 def _still_matches(base: SharedBase, progress: ProgressRow, job: JobRow) -> bool:

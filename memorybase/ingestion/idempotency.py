@@ -79,10 +79,12 @@ def _add_run(
 ) -> UUID:
     run_id = uuid4() if given is None else caller_ids.free(db, session.flow_id, given, taken)
     new = {
-        "id": run_id, "flow_id": session.flow_id, "session_id": session.session_id,
+        "id": run_id,
+        "flow_id": session.flow_id,
+        "session_id": session.session_id,
         "external_id": None if given is None else given.external_id_of(run_id),
         **stamped,
-    }  # fmt: skip
+    }
     if not sessions.add_run(db, new):
         raise errors.ConstraintViolated("Another transaction inserted this run")
     if given is not None and run_id != (usual := given.in_flow(session.flow_id)[0]):
@@ -209,12 +211,21 @@ def current_fingerprint(message: Message) -> bytes:
     """The fingerprint of a stored message with its edits."""
     return message_fingerprint(
         NewMessage(
-            id=None, role=message.role, is_output=message.is_output, content=message.content,
-            tool_calls=message.tool_calls, tool_call_id=message.tool_call_id, name=message.name,
-            sender_name=message.sender_name, parent_message_id=None, files=message.files, metadata=message.meta,
-            status=message.status, timestamp=message.timestamp,
+            id=None,
+            role=message.role,
+            is_output=message.is_output,
+            content=message.content,
+            tool_calls=message.tool_calls,
+            tool_call_id=message.tool_call_id,
+            name=message.name,
+            sender_name=message.sender_name,
+            parent_message_id=None,
+            files=message.files,
+            metadata=message.meta,
+            status=message.status,
+            timestamp=message.timestamp,
         )
-    )  # fmt: skip
+    )
 
 
 def stays_deleted(past: Deleted, session: OpenSession) -> bool:

@@ -81,11 +81,17 @@ def _failed(base: SharedBase, progress: SessionProgress, job: IngestionJob) -> E
     return Event(
         EventType.JOB_FAILED,
         {
-            "job_id": job.id, "kind": job.kind, "memory_base_id": base.id, "flow_id": base.flow_id,
-            "session_id": progress.session_id, "generation": job.generation, "from_seq": job.from_seq,
-            "to_seq": job.to_seq, "lost_workers": job.lost_workers,
+            "job_id": job.id,
+            "kind": job.kind,
+            "memory_base_id": base.id,
+            "flow_id": base.flow_id,
+            "session_id": progress.session_id,
+            "generation": job.generation,
+            "from_seq": job.from_seq,
+            "to_seq": job.to_seq,
+            "lost_workers": job.lost_workers,
         },
-    )  # fmt: skip
+    )
 
 
 def _give_up_on_last_message(

@@ -99,8 +99,13 @@ def _audit(services: Services, claim: Claim) -> StoreDifference:
     lost |= without_tokens
     extra = sorted(stored - expected.keys())
     if lost or extra:
-        log.warning("audit_found_differences", progress_id=str(claim.progress_id), lost_messages=len(lost),
-                    extra_chunks=len(extra), unreachable_chunks=len(unreachable))  # fmt: skip
+        log.warning(
+            "audit_found_differences",
+            progress_id=str(claim.progress_id),
+            lost_messages=len(lost),
+            extra_chunks=len(extra),
+            unreachable_chunks=len(unreachable),
+        )
     return StoreDifference(extra, lost)
 
 

@@ -301,8 +301,12 @@ def _postpone_or_drop(services: Services, claim: Claim, error: Exception, *, wro
         lease.release(services, claim, wrote=wrote)
     else:
         retry_at = retry.postpone(services, claim, error, wrote=wrote)
-        log.warning("job_postponed", error_type=type(error).__name__, until=retry_at and retry_at.isoformat(),
-                    exc_info=None if isinstance(error, errors.MemorybaseError) else error)  # fmt: skip
+        log.warning(
+            "job_postponed",
+            error_type=type(error).__name__,
+            until=retry_at and retry_at.isoformat(),
+            exc_info=None if isinstance(error, errors.MemorybaseError) else error,
+        )
     if retry_at is None:
         repair.remove_late_writes(services, claim)
     return JobOutcome.POSTPONED if retry_at else JobOutcome.LOST

@@ -236,8 +236,11 @@ def _converted(message: Mapping[str, Any]) -> Iterator[Json]:
 def _call(part: Mapping[str, Any]) -> Json:
     arguments = part.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return {"id": str(part.get("id") or ""), "type": "function",
-            "function": {"name": str(part.get("name") or ""), "arguments": text}}  # fmt: skip
+    return {
+        "id": str(part.get("id") or ""),
+        "type": "function",
+        "function": {"name": str(part.get("name") or ""), "arguments": text},
+    }
 
 
 def _plain(value: AnyValue) -> Any:

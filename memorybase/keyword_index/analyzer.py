@@ -46,8 +46,12 @@ _JOINED = re.compile("(?<![\u0600-\u06ff])[\u0600-\u06ff]+(?:\u200c[\u0600-\u06f
 
 # Stop words that are names as well. In English, every stop word with a capital between words without is taken for one.
 _ALSO_NAMES = {
-    ENGLISH: ("Will", "Don"), "german": ("Will",), "dutch": ("Ben",), "turkish": ("Ben",), "italian": ("Mia",),
-}  # fmt: skip
+    ENGLISH: ("Will", "Don"),
+    "german": ("Will",),
+    "dutch": ("Ben",),
+    "turkish": ("Ben",),
+    "italian": ("Mia",),
+}
 _INSIDE = r"(?:(?<=[^\W\d_A-Z] )|(?<=, ))"
 _AFTER_VERB = "you|we|i|he|she|it|they|this|that|these|those|there|the|a|an|my|your|our|his|her|their|not|do"
 
@@ -209,10 +213,13 @@ class Analyzer:
         if _STANDING_WISH.search(text.replace("\u2019", "'")):
             traits |= Traits.STATES_WISH
         return Document(
-            counted, length, traits, self.label,
+            counted,
+            length,
+            traits,
+            self.label,
             first_person=min(len(_FIRST_PERSON.findall(text)), MAX_COUNT),
             capitals=min(len(inside), MAX_COUNT),
-        )  # fmt: skip
+        )
 
     def stems(self, words: list[str]) -> list[str]:
         """The terms of words."""

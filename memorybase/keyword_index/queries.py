@@ -150,9 +150,10 @@ def _are_speakers(words: int) -> sa.Executable:
 
 
 _COLLECTED = sa.select(
-    sa.func.count(), sa.func.coalesce(sa.func.sum(Session.documents), 0),
+    sa.func.count(),
+    sa.func.coalesce(sa.func.sum(Session.documents), 0),
     sa.func.coalesce(sa.func.sum(Session.terms), 0),
-).where(Session.flow_id == sa.bindparam("flow"), Session.documents > 0)  # fmt: skip
+).where(Session.flow_id == sa.bindparam("flow"), Session.documents > 0)
 
 
 def collected(db: OrmSession, flow_id: UUID) -> Collected:

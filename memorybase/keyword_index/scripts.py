@@ -18,12 +18,23 @@ MAX_MARKS = 30  # of a letter, as in Unicode's format for streams
 # Blocks without spaces between words, of Unicode's line breaking class SA: Thai, Lao, Myanmar, Khmer, Tai Le, New Tai
 # Lue, Tai Tham, extensions of Myanmar, Tai Viet, Ahom.
 _SYLLABIC = (
-    (0x0E00, 0x0F00), (0x1000, 0x10A0), (0x1780, 0x17E0), (0x1950, 0x19E0), (0x1A20, 0x1AB0), (0xA9E0, 0xAA00),
-    (0xAA60, 0xAAE0), (0x11700, 0x11750),
-)  # fmt: skip
+    (0x0E00, 0x0F00),
+    (0x1000, 0x10A0),
+    (0x1780, 0x17E0),
+    (0x1950, 0x19E0),
+    (0x1A20, 0x1AB0),
+    (0xA9E0, 0xAA00),
+    (0xAA60, 0xAAE0),
+    (0x11700, 0x11750),
+)
 _WITH_MARKS = (
-    (0x300, 0x2000), (0x2DE0, 0x2E00), (0x3099, 0x309B), (0xA66F, 0xAC00), (0x10A00, 0x12000), (0x1E000, 0x1E950),
-)  # fmt: skip
+    (0x300, 0x2000),
+    (0x2DE0, 0x2E00),
+    (0x3099, 0x309B),
+    (0xA66F, 0xAC00),
+    (0x10A00, 0x12000),
+    (0x1E000, 0x1E950),
+)
 
 
 def _ranges(blocks: Iterable[tuple[int, int]], *categories: str) -> str:
@@ -118,12 +129,17 @@ _SPELLINGS = {
     "\u0649\u06cc": "\u064a",  # yeh without dots, and of Persian
     "\u06a9": "\u0643",  # kaf of Persian
     "\u0629\u06c0\u06c1\u06c2\u06c3": "\u0647",  # teh marbuta, and heh of Persian and Urdu
-    "\u0450\u0451": "\u0435", "\u045d": "\u0438",
+    "\u0450\u0451": "\u0435",
+    "\u045d": "\u0438",
     "\u0131": "i",
     "\u02bb\u02bc": "",  # apostrophes that are letters
-    "\u0d7a": "\u0d23\u0d4d", "\u0d7b": "\u0d28\u0d4d", "\u0d7c": "\u0d30\u0d4d", "\u0d7d": "\u0d32\u0d4d",
-    "\u0d7e": "\u0d33\u0d4d", "\u0d7f": "\u0d15\u0d4d",  # final consonants of Malayalam
-}  # fmt: skip
+    "\u0d7a": "\u0d23\u0d4d",
+    "\u0d7b": "\u0d28\u0d4d",
+    "\u0d7c": "\u0d30\u0d4d",
+    "\u0d7d": "\u0d32\u0d4d",
+    "\u0d7e": "\u0d33\u0d4d",
+    "\u0d7f": "\u0d15\u0d4d",  # final consonants of Malayalam
+}
 _ZEROS = (
     "\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6\u0e50\u0ed0\u0f20\u1040\u1090\u17e0"
     "\u1810"

@@ -200,10 +200,14 @@ def ordinary_knowledge_bases(db: OrmSession) -> list[KnowledgeBase]:
 def document_facts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, DocumentFacts]:
     rows = db.execute(
         sa.select(
-            Document.id, Document.knowledge_base_id, Document.external_id, Document.meta, Document.version,
+            Document.id,
+            Document.knowledge_base_id,
+            Document.external_id,
+            Document.meta,
+            Document.version,
             Document.chunks,
         ).where(Document.id.in_(ids))
-    )  # fmt: skip
+    )
     return {row.id: DocumentFacts(*row) for row in rows}
 
 
@@ -212,12 +216,18 @@ def insert_document(db: OrmSession, knowledge_base_id: UUID, document: StoredDoc
     added = db.scalar(
         insert(db, Document)
         .values(
-            id=document.id, knowledge_base_id=knowledge_base_id, external_id=document.external_id, text=document.text,
-            meta=document.metadata, version=document.version, chunks=document.chunks, created_at=now,
+            id=document.id,
+            knowledge_base_id=knowledge_base_id,
+            external_id=document.external_id,
+            text=document.text,
+            meta=document.metadata,
+            version=document.version,
+            chunks=document.chunks,
+            created_at=now,
         )
         .on_conflict_do_nothing(index_elements=["id"])
         .returning(Document.id)
-    )  # fmt: skip
+    )
     return added is not None
 
 

@@ -101,9 +101,15 @@ def register_memory_base(
 ) -> KnowledgeBase:
     """Register a memory base, inside the caller's transaction; raises NameTaken with existing_id."""
     entry = KnowledgeBase(
-        id=kb_id, user_id=user_id, name=name, memory_base_id=memory_base_id, embedding_model=embedding_model,
-        embedder=embedder, chunker=chunker, created_at=created_at,
-    )  # fmt: skip
+        id=kb_id,
+        user_id=user_id,
+        name=name,
+        memory_base_id=memory_base_id,
+        embedding_model=embedding_model,
+        embedder=embedder,
+        chunker=chunker,
+        created_at=created_at,
+    )
     _add(db, entry, "kb_name")
     return entry
 
@@ -229,9 +235,13 @@ def create(
         raise _name_taken(name, "name", existing)
     kb_id = uuid4()
     entry = KnowledgeBase(
-        id=kb_id, user_id=user_id, name=name, embedding_model=embedder.model, embedder=embedder.identity,
+        id=kb_id,
+        user_id=user_id,
+        name=name,
+        embedding_model=embedder.model,
+        embedder=embedder.identity,
         chunker=chunker_for(services.settings, embedder).identity,
-    )  # fmt: skip
+    )
     collection = _new_collection(services, entry)
     entry.collection_name, entry.collection_id = collection.name, collection.id
     try:
@@ -385,8 +395,10 @@ def check_name(name: str, field: str) -> None:
     if len(name) > NAME_LENGTH:
         raise errors.InvalidRequest(
             f"{field} must have at most {NAME_LENGTH} characters (got {len(name)})",
-            field=field, value=len(name), limit=NAME_LENGTH,
-        )  # fmt: skip
+            field=field,
+            value=len(name),
+            limit=NAME_LENGTH,
+        )
     check_text(name, field)
 
 

@@ -175,8 +175,10 @@ def _check(wanted: Mark) -> None:
         if size > MAX_SETTINGS_CHARS:
             raise errors.InvalidRequest(
                 f"settings must have at most {MAX_SETTINGS_CHARS} characters as JSON (got {size})",
-                field="settings", value=size, limit=MAX_SETTINGS_CHARS,
-            )  # fmt: skip
+                field="settings",
+                value=size,
+                limit=MAX_SETTINGS_CHARS,
+            )
 
 
 def _view(row: AnyRow) -> LabelView:

@@ -75,9 +75,11 @@ def delete_label(db: OrmSession, user_id: UUID, label_id: UUID) -> int:
 def _views() -> AnySelect:
     return (
         sa.select(
-            Label, Message.version.label("version"), Message.external_id.label("external_id"),
+            Label,
+            Message.version.label("version"),
+            Message.external_id.label("external_id"),
             ApiKey.name.label("key_name"),
         )
         .join(Message, Message.id == Label.message_id)
         .outerjoin(ApiKey, ApiKey.id == Label.marked_by)
-    )  # fmt: skip
+    )

@@ -286,8 +286,14 @@ def _counts_differ(services: Services, base_id: UUID, began: float) -> bool:
         missing = None if count < 0 else max(before - count, 0)
         now = clock.now(db)
         began_with_this = memory_bases.set_mismatch(
-            db, base_id, base.serving, differs, now, missing=missing, stored=max(count, 0),
+            db,
+            base_id,
+            base.serving,
+            differs,
+            now,
+            missing=missing,
+            stored=max(count, 0),
             pause=pause_after(time.monotonic() - began),
-        )  # fmt: skip
+        )
         events.record_mismatch(db, began_with_this, now)
         return differs

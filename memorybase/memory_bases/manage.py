@@ -34,8 +34,10 @@ log = get_logger(__name__)
 Start = Literal["beginning", "now", "all"]
 
 _PREPARED_BY: Mapping[Start, PreparationKind] = {
-    "beginning": PreparationKind.HISTORY, "now": PreparationKind.SKIP, "all": PreparationKind.ALL
-}  # fmt: skip
+    "beginning": PreparationKind.HISTORY,
+    "now": PreparationKind.SKIP,
+    "all": PreparationKind.ALL,
+}
 
 FIRST_GENERATION = 1
 MAX_THRESHOLD = 10_000  # a capture counts no further, which bounds its cost
@@ -138,14 +140,21 @@ def _existing(services: Services, user_id: UUID, new: NewMemoryBase, given: Coll
         if base is None or base.flow_id != new.flow_id:
             return None
         generation = memory_bases.fetch_generation(db, base.id, base.serving)
-        own = {"kb_name": base.kb_name, "capture": generation.capture, "embedding_model": generation.embedding_model,
-               "vector_store": collection_names.store_of(generation.collection_name)}  # fmt: skip
+        own = {
+            "kb_name": base.kb_name,
+            "capture": generation.capture,
+            "embedding_model": generation.embedding_model,
+            "vector_store": collection_names.store_of(generation.collection_name),
+        }
         for name, value in own.items():
             if name in given and getattr(new, name) != value:
                 raise errors.Conflict(
                     f"The memory base {base.name} exists, with {name} {value}. Leave {name} out, or take another name",
-                    field=name, value=getattr(new, name), existing=value, existing_id=str(base.id),
-                )  # fmt: skip
+                    field=name,
+                    value=getattr(new, name),
+                    existing=value,
+                    existing_id=str(base.id),
+                )
         kept = {
             name: getattr(base, name)
             for name in CHANGEABLE
@@ -242,11 +251,20 @@ def _insert(
 ) -> None:
     now = clock.now(db)
     base = MemoryBase(
-        id=base_id, user_id=user_id, flow_id=new.flow_id, name=new.name, kb_name=new.kb_name or new.name,
-        threshold=new.threshold, auto_capture=new.auto_capture, created_at=now, serving=FIRST_GENERATION,
+        id=base_id,
+        user_id=user_id,
+        flow_id=new.flow_id,
+        name=new.name,
+        kb_name=new.kb_name or new.name,
+        threshold=new.threshold,
+        auto_capture=new.auto_capture,
+        created_at=now,
+        serving=FIRST_GENERATION,
         idle_after=services.settings.idle_after if new.idle_after is None else new.idle_after,
-        retain_days=new.retain_days, priority=new.priority, forget_due_at=None if new.retain_days is None else now,
-    )  # fmt: skip
+        retain_days=new.retain_days,
+        priority=new.priority,
+        forget_due_at=None if new.retain_days is None else now,
+    )
     db.add(base)
     db.flush()
     generation = new_generation(
@@ -258,9 +276,16 @@ def _insert(
     if new.start == "all":
         scheduler.schedule_sessions(db, services, base, now)
     entry = registry.register_memory_base(
-        db, user_id=user_id, kb_id=uuid4(), name=base.kb_name, memory_base_id=base_id,
-        embedding_model=embedder.model, embedder=embedder.identity, chunker=generation.chunker, created_at=now,
-    )  # fmt: skip
+        db,
+        user_id=user_id,
+        kb_id=uuid4(),
+        name=base.kb_name,
+        memory_base_id=base_id,
+        embedding_model=embedder.model,
+        embedder=embedder.identity,
+        chunker=generation.chunker,
+        created_at=now,
+    )
     engine.after_commit(db, lambda: registry.write_metadata(services, entry))
 
 
@@ -349,8 +374,9 @@ def set_distillation(
         if enabled and services.settings.distiller == "none":
             raise errors.InvalidRequest(
                 "enabled needs a model: the operator sets MEMORYBASE_DISTILLER=openai and the summarizer's endpoint",
-                field="enabled", value=enabled,
-            )  # fmt: skip
+                field="enabled",
+                value=enabled,
+            )
         kind = PreparationKind.DISTILL_NEW if start == "now" else PreparationKind.DISTILL_ALL
         if not enabled:
             kind = PreparationKind.DISTILL_OFF

@@ -80,10 +80,19 @@ def _result(
     removed: int = 0,
 ) -> Reconciled:
     return Reconciled(
-        base.id, base.name, state, differences.expected, differences.found,
-        differences.missing.total(), differences.extra_count, hidden, marked, removed,
-        sum(differences.without_tokens.values()), len(differences.altered),
-    )  # fmt: skip
+        base.id,
+        base.name,
+        state,
+        differences.expected,
+        differences.found,
+        differences.missing.total(),
+        differences.extra_count,
+        hidden,
+        marked,
+        removed,
+        sum(differences.without_tokens.values()),
+        len(differences.altered),
+    )
 
 
 def _repair(

@@ -193,8 +193,9 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
             raise errors.Conflict("The job has ended", field="job_id", value=job_id)
         # Any job of a build abandons it, even a repair: a stuck build may have no other job left.
         if job.kind == JobKind.REPAIR and job.generation != base.building:
-            raise errors.Conflict("A repair cannot be cancelled: the store must match the messages",
-                                  field="job_id", value=job_id)  # fmt: skip
+            raise errors.Conflict(
+                "A repair cannot be cancelled: the store must match the messages", field="job_id", value=job_id
+            )
         now = clock.now(db)
         jobs.cancel_jobs(db, [job_id], now, "cancelled by request")
         if job.generation == base.building:

@@ -140,9 +140,12 @@ def _claim(services: Services, base_id: UUID) -> _Claim | None:
         longest = timedelta(seconds=deadlines.NOTIFY_MAX_SECONDS)
         again = min(lease(services) * 2 ** min(row.attempts, 16), longest)
         values = {
-            "version": claim.version, "attempts": claim.attempts, "lease_until": now + lease(services), "progress": 0,
+            "version": claim.version,
+            "attempts": claim.attempts,
+            "lease_until": now + lease(services),
+            "progress": 0,
             "notify_at": now + again,
-        }  # fmt: skip
+        }
         return claim if queries.write(db, base_id, version=row.version, values=values) else None
 
 
@@ -214,25 +217,37 @@ def _store(services: Services, claim: _Claim, computed: _Computed) -> bool:
     order = np.lexsort((computed.distances, computed.clusters))
     with services.database.transaction() as db:
         values = {
-            "version": claim.version + 1, "generation": claim.generation.generation,
-            "projection": computed.projection.to_bytes(), "explained": computed.projection.explained,
-            "messages": claim.messages, "as_of": claim.as_of, "computed_at": clock.now(db),
-            "notify_at": None, "lease_until": None, "progress": 100,
-            "attempts": 0, "error_code": None, "failing_since": None,
-        }  # fmt: skip
+            "version": claim.version + 1,
+            "generation": claim.generation.generation,
+            "projection": computed.projection.to_bytes(),
+            "explained": computed.projection.explained,
+            "messages": claim.messages,
+            "as_of": claim.as_of,
+            "computed_at": clock.now(db),
+            "notify_at": None,
+            "lease_until": None,
+            "progress": 100,
+            "attempts": 0,
+            "error_code": None,
+            "failing_since": None,
+        }
         if not queries.write(db, claim.base_id, version=claim.version, values=values):
             return False
         held = queries.share_entries(db, computed.entries)
         points = [
             {
-                "memory_base_id": claim.base_id, "position": position, "generation": claim.generation.generation,
-                "progress_id": entry.progress_id, "message_id": entry.message_id,
-                "x": float(computed.places[index, 0]), "y": float(computed.places[index, 1]),
+                "memory_base_id": claim.base_id,
+                "position": position,
+                "generation": claim.generation.generation,
+                "progress_id": entry.progress_id,
+                "message_id": entry.message_id,
+                "x": float(computed.places[index, 0]),
+                "y": float(computed.places[index, 1]),
                 "cluster": int(computed.clusters[index]),
             }
             for position, index in enumerate(order.tolist())
             if ((entry := computed.entries[index]).progress_id, entry.message_id) in held
-        ]  # fmt: skip
+        ]
         queries.replace_points(db, claim.base_id, points)
     log.info("map_stored", memory_base_id=str(claim.base_id), points=len(points), messages=claim.messages)
     return True
@@ -250,8 +265,11 @@ def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -
     with services.database.transaction() as db:
         now = clock.now(db)
         values = {
-            "version": claim.version + 1, "lease_until": None, "error_code": error.code,
-            "notify_at": now + timedelta(seconds=pause), "failing_since": claim.failing_since or now,
-        }  # fmt: skip
+            "version": claim.version + 1,
+            "lease_until": None,
+            "error_code": error.code,
+            "notify_at": now + timedelta(seconds=pause),
+            "failing_since": claim.failing_since or now,
+        }
         queries.write(db, claim.base_id, version=claim.version, values=values)
     log.warning("map_put_off", memory_base_id=str(claim.base_id), error_code=error.code, attempts=claim.attempts)

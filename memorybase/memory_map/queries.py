@@ -197,15 +197,19 @@ def points(db: OrmSession, base: MemoryBase, generation: int) -> list[Point]:
     """The points whose messages exist, by position."""
     rows = db.execute(
         sa.select(
-            MapPoint.message_id, MapPoint.x, MapPoint.y, MapPoint.cluster,
-            Message.session_id, Message.role, Message.sender_name, Message.timestamp,
+            MapPoint.message_id,
+            MapPoint.x,
+            MapPoint.y,
+            MapPoint.cluster,
+            Message.session_id,
+            Message.role,
+            Message.sender_name,
+            Message.timestamp,
         )
         .join(Message, Message.id == MapPoint.message_id)
-        .where(
-            MapPoint.memory_base_id == base.id, MapPoint.generation == generation, Message.flow_id == base.flow_id
-        )
+        .where(MapPoint.memory_base_id == base.id, MapPoint.generation == generation, Message.flow_id == base.flow_id)
         .order_by(MapPoint.position)
-    )  # fmt: skip
+    )
     return [Point(*row) for row in rows]
 
 

@@ -156,12 +156,18 @@ def messages_on_map(services: Services, user_id: UUID, base_id: UUID, ids: Seque
         found = queries.shown_messages(db, require_memory_base(db, user_id, base_id), ids)
     return [
         MappedMessage(
-            message_id=each.id, session_id=each.session_id, seq=each.seq, role=each.role,
-            speaker=each.sender_name or each.role, timestamp=each.timestamp, muted=each.muted,
-            pinned=each.pinned, excerpt=_excerpt(message_text(each.content)),
+            message_id=each.id,
+            session_id=each.session_id,
+            seq=each.seq,
+            role=each.role,
+            speaker=each.sender_name or each.role,
+            timestamp=each.timestamp,
+            muted=each.muted,
+            pinned=each.pinned,
+            excerpt=_excerpt(message_text(each.content)),
         )
         for each in (found[id_] for id_ in ids if id_ in found)
-    ]  # fmt: skip
+    ]
 
 
 def _excerpt(text: str) -> str:
@@ -250,9 +256,15 @@ def _view(base_id: UUID, stored: _Stored, question: MapQuestionView | None) -> M
 
 def _point(point: queries.Point) -> MapPointView:
     return MapPointView(
-        message_id=point.message_id, x=point.x, y=point.y, cluster=point.cluster, session_id=point.session_id,
-        role=point.role, speaker=point.sender_name or point.role, timestamp=point.timestamp,
-    )  # fmt: skip
+        message_id=point.message_id,
+        x=point.x,
+        y=point.y,
+        cluster=point.cluster,
+        session_id=point.session_id,
+        role=point.role,
+        speaker=point.sender_name or point.role,
+        timestamp=point.timestamp,
+    )
 
 
 def _state(stored: _Stored, *, changed: bool) -> MapState:

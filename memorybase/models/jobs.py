@@ -38,20 +38,46 @@ class IngestionJob(Base):
         Index("ix_ingestion_jobs_page", "memory_base_id", "created_at", "id"),
         Index("ix_ingestion_jobs_progress", "progress_id"),
         Index("ix_ingestion_jobs_started", "started_at"),
-        Index("ix_ingestion_jobs_queued", "notify_at", postgresql_where=text("state = 'queued'"),
-              sqlite_where=text("state = 'queued'")),
-        Index("ix_ingestion_jobs_order", "virtual_time", postgresql_where=text("lower(state) = 'queued'"),
-              sqlite_where=text("lower(state) = 'queued'")),
-        Index("ix_ingestion_jobs_running", "virtual_time", postgresql_where=text("state = 'running'"),
-              sqlite_where=text("state = 'running'")),
-        Index("ix_ingestion_jobs_last", "memory_base_id", "virtual_time",
-              postgresql_where=text("upper(state) = 'QUEUED'"), sqlite_where=text("upper(state) = 'QUEUED'")),
-        Index("ix_ingestion_jobs_failed", "memory_base_id", "progress_id", postgresql_where=text("state = 'failed'"),
-              sqlite_where=text("state = 'failed'")),
-        Index("ix_ingestion_jobs_finished", "finished_at", postgresql_where=text("finished_at IS NOT NULL"),
-              sqlite_where=text("finished_at IS NOT NULL")),
+        Index(
+            "ix_ingestion_jobs_queued",
+            "notify_at",
+            postgresql_where=text("state = 'queued'"),
+            sqlite_where=text("state = 'queued'"),
+        ),
+        Index(
+            "ix_ingestion_jobs_order",
+            "virtual_time",
+            postgresql_where=text("lower(state) = 'queued'"),
+            sqlite_where=text("lower(state) = 'queued'"),
+        ),
+        Index(
+            "ix_ingestion_jobs_running",
+            "virtual_time",
+            postgresql_where=text("state = 'running'"),
+            sqlite_where=text("state = 'running'"),
+        ),
+        Index(
+            "ix_ingestion_jobs_last",
+            "memory_base_id",
+            "virtual_time",
+            postgresql_where=text("upper(state) = 'QUEUED'"),
+            sqlite_where=text("upper(state) = 'QUEUED'"),
+        ),
+        Index(
+            "ix_ingestion_jobs_failed",
+            "memory_base_id",
+            "progress_id",
+            postgresql_where=text("state = 'failed'"),
+            sqlite_where=text("state = 'failed'"),
+        ),
+        Index(
+            "ix_ingestion_jobs_finished",
+            "finished_at",
+            postgresql_where=text("finished_at IS NOT NULL"),
+            sqlite_where=text("finished_at IS NOT NULL"),
+        ),
         CheckConstraint("to_seq >= from_seq", name="range"),
-    )  # fmt: skip
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))

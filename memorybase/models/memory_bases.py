@@ -39,11 +39,15 @@ class MemoryBase(Base):
     __table_args__ = (
         UniqueConstraint("user_id", "name"),
         Index("ix_memory_bases_page", "user_id", "created_at", "id"),
-        Index("ix_memory_bases_forget", "forget_due_at",
-              postgresql_where=text("forget_due_at IS NOT NULL"), sqlite_where=text("forget_due_at IS NOT NULL")),
+        Index(
+            "ix_memory_bases_forget",
+            "forget_due_at",
+            postgresql_where=text("forget_due_at IS NOT NULL"),
+            sqlite_where=text("forget_due_at IS NOT NULL"),
+        ),
         CheckConstraint("threshold >= 1", name="threshold"),
         CheckConstraint("idle_after >= 0", name="idle_after"),
-    )  # fmt: skip
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
@@ -127,19 +131,38 @@ class SessionProgress(Base):
         CheckConstraint("cursor_seq >= start_seq", name="cursor"),
         Index("ix_session_progress_session", "flow_id", "session_id"),
         # Partial indexes for the sweeper, as small as the pending work.
-        Index("ix_session_progress_pending", "id", postgresql_where=text("target_seq > cursor_seq"),
-              sqlite_where=text("target_seq > cursor_seq")),
-        Index("ix_session_progress_dirty", "id", postgresql_where=text("dirty > repaired"),
-              sqlite_where=text("dirty > repaired")),
-        Index("ix_session_progress_unbuilt", "memory_base_id", "generation",
-              postgresql_where=text("cursor_seq < build_seq"), sqlite_where=text("cursor_seq < build_seq")),
+        Index(
+            "ix_session_progress_pending",
+            "id",
+            postgresql_where=text("target_seq > cursor_seq"),
+            sqlite_where=text("target_seq > cursor_seq"),
+        ),
+        Index(
+            "ix_session_progress_dirty",
+            "id",
+            postgresql_where=text("dirty > repaired"),
+            sqlite_where=text("dirty > repaired"),
+        ),
+        Index(
+            "ix_session_progress_unbuilt",
+            "memory_base_id",
+            "generation",
+            postgresql_where=text("cursor_seq < build_seq"),
+            sqlite_where=text("cursor_seq < build_seq"),
+        ),
         # With all that the list of memory bases adds up.
-        Index("ix_session_progress_totals",
-              "memory_base_id", "generation", "total_processed", "total_chunks", "last_sync_at"),
+        Index(
+            "ix_session_progress_totals",
+            "memory_base_id",
+            "generation",
+            "total_processed",
+            "total_chunks",
+            "last_sync_at",
+        ),
         Index("ix_session_progress_idle", "idle_due_at"),
         Index("ix_session_progress_lease", "lease_until"),
         Index("ix_session_progress_audit", "audit_at"),
-    )  # fmt: skip
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_base_id: Mapped[UUID]

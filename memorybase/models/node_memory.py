@@ -23,14 +23,23 @@ class MemoryUse(Base):
         UniqueConstraint("flow_id", "run_id", "node_id"),
         Index("ix_memory_uses_session", "flow_id", "session_id", "id"),
         Index("ix_memory_uses_recorded", "flow_id", "recorded_at"),
-        Index("ix_memory_uses_end_user", "end_user_id", "flow_id",
-              postgresql_where=text("end_user_id IS NOT NULL"), sqlite_where=text("end_user_id IS NOT NULL")),
+        Index(
+            "ix_memory_uses_end_user",
+            "end_user_id",
+            "flow_id",
+            postgresql_where=text("end_user_id IS NOT NULL"),
+            sqlite_where=text("end_user_id IS NOT NULL"),
+        ),
         # Retention looks for the oldest of all flows.
         Index("ix_memory_uses_oldest", "recorded_at", "id"),
         # Of the last day's uses alone.
-        Index("ix_memory_uses_run_due", "run_due_at",
-              postgresql_where=text("run_due_at IS NOT NULL"), sqlite_where=text("run_due_at IS NOT NULL")),
-    )  # fmt: skip
+        Index(
+            "ix_memory_uses_run_due",
+            "run_due_at",
+            postgresql_where=text("run_due_at IS NOT NULL"),
+            sqlite_where=text("run_due_at IS NOT NULL"),
+        ),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))

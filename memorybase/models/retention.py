@@ -43,9 +43,15 @@ class RetentionPass(Base):
         Index("ix_retention_passes_page", "user_id", "started_at", "id"),
         Index("ix_retention_passes_finished", "finished_at"),
         # At most one open pass of each rule; `subject_id` is the memory base's id or else the flow's.
-        Index("uq_retention_passes_open", "rule", "subject_id", unique=True,
-              postgresql_where=text("finished_at IS NULL"), sqlite_where=text("finished_at IS NULL")),
-    )  # fmt: skip
+        Index(
+            "uq_retention_passes_open",
+            "rule",
+            "subject_id",
+            unique=True,
+            postgresql_where=text("finished_at IS NULL"),
+            sqlite_where=text("finished_at IS NULL"),
+        ),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))

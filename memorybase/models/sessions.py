@@ -36,10 +36,13 @@ class Flow(Base):
         UniqueConstraint("user_id", "external_id"),
         Index("ix_flows_page", "user_id", "created_at", "id"),
         # Of the flows with a retention rule alone.
-        Index("ix_flows_retention", "retention_due_at",
-              postgresql_where=text("retention_due_at IS NOT NULL"),
-              sqlite_where=text("retention_due_at IS NOT NULL")),
-    )  # fmt: skip
+        Index(
+            "ix_flows_retention",
+            "retention_due_at",
+            postgresql_where=text("retention_due_at IS NOT NULL"),
+            sqlite_where=text("retention_due_at IS NOT NULL"),
+        ),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
@@ -63,19 +66,37 @@ class Session(Base):
         # With all that the list of end users reads.
         Index("ix_sessions_end_user", "flow_id", "end_user_id", "last_captured_at", "deleted_at"),
         # Of deleted sessions alone: SQLite would find all others by it, and filter them by flow and time.
-        Index("ix_sessions_deleted", "deleted_at",
-              postgresql_where=text("deleted_at IS NOT NULL"), sqlite_where=text("deleted_at IS NOT NULL")),
+        Index(
+            "ix_sessions_deleted",
+            "deleted_at",
+            postgresql_where=text("deleted_at IS NOT NULL"),
+            sqlite_where=text("deleted_at IS NOT NULL"),
+        ),
         # Lists are by the last capture, and a search reads pending messages of the latest sessions.
-        Index("ix_sessions_recent", "flow_id", "last_captured_at", "id",
-              postgresql_where=text("deleted_at IS NULL"), sqlite_where=text("deleted_at IS NULL")),
+        Index(
+            "ix_sessions_recent",
+            "flow_id",
+            "last_captured_at",
+            "id",
+            postgresql_where=text("deleted_at IS NULL"),
+            sqlite_where=text("deleted_at IS NULL"),
+        ),
         # The few with an expiry of their own.
-        Index("ix_sessions_expires", "expires_at",
-              postgresql_where=text("expires_at IS NOT NULL"), sqlite_where=text("expires_at IS NOT NULL")),
+        Index(
+            "ix_sessions_expires",
+            "expires_at",
+            postgresql_where=text("expires_at IS NOT NULL"),
+            sqlite_where=text("expires_at IS NOT NULL"),
+        ),
         # Lists of memory bases look for pending messages in these few sessions alone.
-        Index("ix_sessions_behind", "flow_id", "id",
-              postgresql_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
-              sqlite_where=text("deleted_at IS NULL AND last_seq > passed_seq")),
-    )  # fmt: skip
+        Index(
+            "ix_sessions_behind",
+            "flow_id",
+            "id",
+            postgresql_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
+            sqlite_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
+        ),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))

@@ -42,14 +42,28 @@ class WebhookDelivery(Base):
     __tablename__ = "webhook_deliveries"
     __table_args__ = (
         CheckConstraint("state IN ('pending', 'delivered', 'dead')", name="state"),
-        Index("ix_webhook_deliveries_due", "endpoint_id", "available_at", postgresql_where=text("state = 'pending'"),
-              sqlite_where=text("state = 'pending'")),
+        Index(
+            "ix_webhook_deliveries_due",
+            "endpoint_id",
+            "available_at",
+            postgresql_where=text("state = 'pending'"),
+            sqlite_where=text("state = 'pending'"),
+        ),
         Index("ix_webhook_deliveries_page", "endpoint_id", "occurred_at", "id"),
-        Index("ix_webhook_deliveries_finished", "finished_at", postgresql_where=text("state <> 'pending'"),
-              sqlite_where=text("state <> 'pending'")),
-        Index("ix_webhook_deliveries_dead", "endpoint_id", "occurred_at", postgresql_where=text("state = 'dead'"),
-              sqlite_where=text("state = 'dead'")),
-    )  # fmt: skip
+        Index(
+            "ix_webhook_deliveries_finished",
+            "finished_at",
+            postgresql_where=text("state <> 'pending'"),
+            sqlite_where=text("state <> 'pending'"),
+        ),
+        Index(
+            "ix_webhook_deliveries_dead",
+            "endpoint_id",
+            "occurred_at",
+            postgresql_where=text("state = 'dead'"),
+            sqlite_where=text("state = 'dead'"),
+        ),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)

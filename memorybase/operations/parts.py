@@ -46,9 +46,7 @@ class PartWords:
 
 
 WORDS: dict[str, PartWords] = {
-    "database": PartWords(
-        "Database", "Source of truth for messages.", "Nothing can be captured, searched or shown."
-    ),
+    "database": PartWords("Database", "Source of truth for messages.", "Nothing can be captured, searched or shown."),
     "redis": PartWords(
         "Redis", "Queues jobs and locks sessions.", "Captured messages are kept, and are ingested later."
     ),
@@ -63,7 +61,8 @@ WORDS: dict[str, PartWords] = {
         "Searches by meaning fail; searches by words answer. New messages wait.",
     ),
     "worker": PartWords(
-        "Worker", "Embeds and ingests messages.",
+        "Worker",
+        "Embeds and ingests messages.",
         "New messages are captured and wait; searches find them by words, and the newest by meaning.",
     ),
     "sweeper": PartWords(
@@ -71,7 +70,7 @@ WORDS: dict[str, PartWords] = {
         "Recovers lost jobs and flushes idle sessions.",
         "Idle sessions and lost jobs wait; lost vectors go unnoticed.",
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +171,18 @@ class _Watch:
             since = self._away_since.get(name)
         words, part = WORDS[name], seen.part
         return PartView(
-            name, words.label, words.purpose, words.stops, command_for(services.settings, name), part.ok, part.problem,
-            since, part.latency_seconds, part.alive, part.age_seconds,
-        )  # fmt: skip
+            name,
+            words.label,
+            words.purpose,
+            words.stops,
+            command_for(services.settings, name),
+            part.ok,
+            part.problem,
+            since,
+            part.latency_seconds,
+            part.alive,
+            part.age_seconds,
+        )
 
 
 # By one of its adapters: each set of services has its own watch.

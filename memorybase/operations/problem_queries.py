@@ -62,9 +62,14 @@ def webhooks(db: OrmSession, user_id: UUID) -> list[FailingWebhook]:
 
 def _failing(hook: WebhookEndpoint, dead: DeadDeliveries | None) -> FailingWebhook:
     return FailingWebhook(
-        hook.id, hook.url, hook.description, hook.disabled_at, hook.disabled_reason,
-        dead.events if dead else 0, dead.since if dead else None,
-    )  # fmt: skip
+        hook.id,
+        hook.url,
+        hook.description,
+        hook.disabled_at,
+        hook.disabled_reason,
+        dead.events if dead else 0,
+        dead.since if dead else None,
+    )
 
 
 def lost(db: OrmSession, user_id: UUID, limit: int) -> Rows:

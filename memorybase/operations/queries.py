@@ -198,8 +198,11 @@ def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
 def webhooks(db: OrmSession) -> Webhooks:
     """How many webhooks work, fail and are disabled."""
     is_enabled, fails = WebhookEndpoint.disabled_at.is_(None), WebhookEndpoint.failing_since.is_not(None)
-    counts = (sa.func.count().filter(is_enabled, ~fails), sa.func.count().filter(is_enabled, fails),
-              sa.func.count().filter(~is_enabled))  # fmt: skip
+    counts = (
+        sa.func.count().filter(is_enabled, ~fails),
+        sa.func.count().filter(is_enabled, fails),
+        sa.func.count().filter(~is_enabled),
+    )
     return Webhooks(*db.execute(sa.select(*counts)).one())
 
 
@@ -290,9 +293,14 @@ def _after(
 def count_rows(db: OrmSession) -> dict[str, int]:
     """How many of each kind the whole database has; reads whole tables, for a backup."""
     kinds: dict[str, type[Any]] = {
-        "flows": Flow, "sessions": Session, "messages": Message, "chat_messages": ChatRecord,
-        "memory_bases": MemoryBase, "knowledge_bases": KnowledgeBase, "documents": Document,
-    }  # fmt: skip
+        "flows": Flow,
+        "sessions": Session,
+        "messages": Message,
+        "chat_messages": ChatRecord,
+        "memory_bases": MemoryBase,
+        "knowledge_bases": KnowledgeBase,
+        "documents": Document,
+    }
     counts = [
         sa.select(sa.func.count()).select_from(kind).scalar_subquery().label(name) for name, kind in kinds.items()
     ]

@@ -56,10 +56,16 @@ def _view(worker: Heartbeat, fresh: datetime, held: Mapping[str, heartbeats.Held
     state = WorkerState.RUNNING if worker.draining_at is None else WorkerState.DRAINING
     holds = held.get(worker.name, heartbeats.NOTHING_HELD)
     return WorkerView(
-        name=worker.name, state=state if worker.beat_at >= fresh else WorkerState.LOST, started_at=worker.started_at,
-        last_seen_at=worker.beat_at, drain_requested_at=worker.drain_requested_at, draining_at=worker.draining_at,
-        jobs=holds.jobs, messages=holds.messages, oldest_job_at=holds.oldest_job_at,
-    )  # fmt: skip
+        name=worker.name,
+        state=state if worker.beat_at >= fresh else WorkerState.LOST,
+        started_at=worker.started_at,
+        last_seen_at=worker.beat_at,
+        drain_requested_at=worker.drain_requested_at,
+        draining_at=worker.draining_at,
+        jobs=holds.jobs,
+        messages=holds.messages,
+        oldest_job_at=holds.oldest_job_at,
+    )
 
 
 def request_drain(services: Services, name: str) -> str:

@@ -119,16 +119,30 @@ def open_chat(db: OrmSession, memory: ChatMemory, chat_id: str, now: datetime, *
     while opened is None:  # another transaction may delete the chat between the two statements
         db.execute(
             insert(db, Chat)
-            .values(id=uuid4(), flow_id=memory.flow_id, chat_memory_id=memory.id, chat_id=chat_id,
-                    counter=counter, created_at=now, updated_at=now)
+            .values(
+                id=uuid4(),
+                flow_id=memory.flow_id,
+                chat_memory_id=memory.id,
+                chat_id=chat_id,
+                counter=counter,
+                created_at=now,
+                updated_at=now,
+            )
             .on_conflict_do_nothing(index_elements=["chat_memory_id", "chat_id"])
-        )  # fmt: skip
+        )
         opened = lock_chat(db, memory.id, chat_id)
     return opened
 
 
-def chats_after(db: OrmSession, memory_id: UUID, after: UUID | None, *, chat_id: str | None, limit: int,
-                end_user_id: str | None = None) -> list[Chat]:  # fmt: skip
+def chats_after(
+    db: OrmSession,
+    memory_id: UUID,
+    after: UUID | None,
+    *,
+    chat_id: str | None,
+    limit: int,
+    end_user_id: str | None = None,
+) -> list[Chat]:
     """A memory's chats by their row's id."""
     statement = sa.select(Chat).where(Chat.chat_memory_id == memory_id)
     if chat_id is not None:

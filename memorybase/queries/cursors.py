@@ -172,13 +172,22 @@ def _new_rows(
     )
     zero = sa.literal(0)
     values: dict[str, Any] = {
-        "id": new_id(db), "memory_base_id": sa.literal(base.id, Progress.memory_base_id.type),
-        "generation": sa.literal(write_generation(base)), "flow_id": found.flow_id, "session_id": found.session_id,
-        "start_seq": found.start, "cursor_seq": found.start,
-        "target_seq": found.last_seq if is_due else found.start, "build_seq": zero,
-        "total_processed": zero, "total_chunks": zero, "epoch": zero, "dirty": zero, "repaired": zero,
+        "id": new_id(db),
+        "memory_base_id": sa.literal(base.id, Progress.memory_base_id.type),
+        "generation": sa.literal(write_generation(base)),
+        "flow_id": found.flow_id,
+        "session_id": found.session_id,
+        "start_seq": found.start,
+        "cursor_seq": found.start,
+        "target_seq": found.last_seq if is_due else found.start,
+        "build_seq": zero,
+        "total_processed": zero,
+        "total_chunks": zero,
+        "epoch": zero,
+        "dirty": zero,
+        "repaired": zero,
         "idle_due_at": sa.literal(idle_due_at, Progress.idle_due_at.type),
-    }  # fmt: skip
+    }
     return insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(sa.true()))
 
 
@@ -198,8 +207,15 @@ def copy_to_build(db: OrmSession, base: AnyBase, session_ids: Sequence[str]) -> 
 def move_pending(db: OrmSession, base: AnyBase, abandoned: int, session_ids: Sequence[str]) -> None:
     """Move the pending work of these sessions from an abandoned build to the generation that is written to."""
     copy_to_build(db, base, session_ids)
-    copied = _copy(db, base, abandoned, write_generation(base), session_ids,
-                   target_seq=Progress.target_seq, build_seq=sa.literal(0))  # fmt: skip
+    copied = _copy(
+        db,
+        base,
+        abandoned,
+        write_generation(base),
+        session_ids,
+        target_seq=Progress.target_seq,
+        build_seq=sa.literal(0),
+    )
     pending, idle_due_at = copied.excluded.target_seq, copied.excluded.idle_due_at
     is_later = pending > Progress.target_seq
     db.execute(
@@ -230,12 +246,22 @@ def _copy(
     """An INSERT that copies rows of one generation to another, with nothing ingested."""
     zero = sa.literal(0)
     values: dict[str, Any] = {
-        "id": new_id(db), "memory_base_id": Progress.memory_base_id, "generation": sa.literal(generation),
-        "flow_id": Progress.flow_id, "session_id": Progress.session_id, "start_seq": Progress.start_seq,
-        "cursor_seq": Progress.start_seq, "target_seq": target_seq, "build_seq": build_seq,
-        "total_processed": zero, "total_chunks": zero,
-        "epoch": zero, "dirty": zero, "repaired": zero, "idle_due_at": Progress.idle_due_at,
-    }  # fmt: skip
+        "id": new_id(db),
+        "memory_base_id": Progress.memory_base_id,
+        "generation": sa.literal(generation),
+        "flow_id": Progress.flow_id,
+        "session_id": Progress.session_id,
+        "start_seq": Progress.start_seq,
+        "cursor_seq": Progress.start_seq,
+        "target_seq": target_seq,
+        "build_seq": build_seq,
+        "total_processed": zero,
+        "total_chunks": zero,
+        "epoch": zero,
+        "dirty": zero,
+        "repaired": zero,
+        "idle_due_at": Progress.idle_due_at,
+    }
     rows = sa.select(*values.values()).where(
         Progress.memory_base_id == base.id, Progress.generation == source, Progress.session_id.in_(session_ids)
     )
@@ -395,10 +421,17 @@ def compare_and_advance(
         ProgressRow,
         _COMPARE_AND_ADVANCE,
         {
-            "row_id": progress_id, "claimed": epoch, "served": generation, "expected": from_seq,
-            "cursor_seq": to_seq, "message": cursor_id, "last_sync_at": now, "lease_until": None, "lease_owner": None,
+            "row_id": progress_id,
+            "claimed": epoch,
+            "served": generation,
+            "expected": from_seq,
+            "cursor_seq": to_seq,
+            "message": cursor_id,
+            "last_sync_at": now,
+            "lease_until": None,
+            "lease_owner": None,
         },
-    )  # fmt: skip
+    )
 
 
 def renew_leases(db: OrmSession, claims: Collection[tuple[UUID, int]], until: datetime, *, wait: bool) -> set[UUID]:
@@ -503,9 +536,7 @@ def sessions_to_flush(
         Progress.generation == generation.generation,
         Progress.session_id == Session.session_id,
     )
-    active = (
-        IngestionJob.memory_base_id == base.id, IngestionJob.session_id == Session.session_id, IS_ACTIVE
-    )  # fmt: skip
+    active = (IngestionJob.memory_base_id == base.id, IngestionJob.session_id == Session.session_id, IS_ACTIVE)
     pending = sa.exists().where(
         Message.flow_id == Session.flow_id,
         Message.session_id == Session.session_id,

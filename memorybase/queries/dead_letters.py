@@ -66,10 +66,19 @@ def add_dead_letters(
     ids: list[UUID] = []
     for failure in failures:
         statement = insert(db, DeadLetter).values(
-            id=uuid4(), memory_base_id=base_id, generation=generation, progress_id=progress_id,
-            message_id=failure.message_id, version=failure.version, state="dead", error_code=failure.code,
-            error=failure.error, attempts=1, created_at=now, updated_at=now,
-        )  # fmt: skip
+            id=uuid4(),
+            memory_base_id=base_id,
+            generation=generation,
+            progress_id=progress_id,
+            message_id=failure.message_id,
+            version=failure.version,
+            state="dead",
+            error_code=failure.code,
+            error=failure.error,
+            attempts=1,
+            created_at=now,
+            updated_at=now,
+        )
         stored = db.execute(
             statement.on_conflict_do_update(
                 index_elements=["progress_id", "message_id"],

@@ -54,9 +54,14 @@ def _remember(
     follows_id: UUID | None = None,
 ) -> None:
     messages = sa.select(
-        Message.flow_id, Message.id, sa.literal(session.id, sa.Uuid()), Message.seq, Message.version,
-        sa.literal(stays_deleted), sa.literal(follows_id, sa.Uuid()),
-    ).where(Message.flow_id == session.flow_id, which)  # fmt: skip
+        Message.flow_id,
+        Message.id,
+        sa.literal(session.id, sa.Uuid()),
+        Message.seq,
+        Message.version,
+        sa.literal(stays_deleted),
+        sa.literal(follows_id, sa.Uuid()),
+    ).where(Message.flow_id == session.flow_id, which)
     columns = ["flow_id", "message_id", "session_uuid", "seq", "version", "stays_deleted", "follows_id"]
     db.execute(insert(db, DeletedMessage).from_select(columns, messages))
 

@@ -25,9 +25,18 @@ def request(
 ) -> bool:
     """Let a session be distilled up to this seq; False if it is already. A pending page keeps its time."""
     statement = insert(db, Row).values(
-        id=uuid4(), memory_base_id=base_id, flow_id=flow_id, session_id=session_id, cursor_seq=0, target_seq=to_seq,
-        version=0, notify_at=notify_at, attempts=0, skipped=0, updated_at=now,
-    )  # fmt: skip
+        id=uuid4(),
+        memory_base_id=base_id,
+        flow_id=flow_id,
+        session_id=session_id,
+        cursor_seq=0,
+        target_seq=to_seq,
+        version=0,
+        notify_at=notify_at,
+        attempts=0,
+        skipped=0,
+        updated_at=now,
+    )
     return (
         db.execute(
             statement.on_conflict_do_update(
@@ -44,23 +53,48 @@ def begin(db: OrmSession, base: AnyBase, now: datetime, session_ids: Sequence[st
     """Give each of these sessions that is ingested its row: with `skip` what is ingested so far counts as distilled."""
     progress = SessionProgress
     held = sa.select(
-        new_id(db), sa.literal(base.id, Row.memory_base_id.type), progress.flow_id, progress.session_id,
-        progress.cursor_seq if skip else sa.literal(0), progress.cursor_seq, sa.literal(0), sa.literal(0),
-        sa.literal(0), sa.literal(None if skip else now, Row.notify_at.type), sa.literal(now, Row.updated_at.type),
+        new_id(db),
+        sa.literal(base.id, Row.memory_base_id.type),
+        progress.flow_id,
+        progress.session_id,
+        progress.cursor_seq if skip else sa.literal(0),
+        progress.cursor_seq,
+        sa.literal(0),
+        sa.literal(0),
+        sa.literal(0),
+        sa.literal(None if skip else now, Row.notify_at.type),
+        sa.literal(now, Row.updated_at.type),
     ).where(
-        progress.memory_base_id == base.id, progress.generation == base.serving, progress.cursor_seq > 0,
+        progress.memory_base_id == base.id,
+        progress.generation == base.serving,
+        progress.cursor_seq > 0,
         progress.session_id.in_(session_ids),
-    )  # fmt: skip
+    )
     names = [
-        "id", "memory_base_id", "flow_id", "session_id", "cursor_seq", "target_seq", "version", "attempts", "skipped",
-        "notify_at", "updated_at",
-    ]  # fmt: skip
+        "id",
+        "memory_base_id",
+        "flow_id",
+        "session_id",
+        "cursor_seq",
+        "target_seq",
+        "version",
+        "attempts",
+        "skipped",
+        "notify_at",
+        "updated_at",
+    ]
     statement = insert(db, Row).from_select(names, held)
     new = statement.excluded
     changes: dict[str, Any] = {
-        "cursor_seq": new.cursor_seq, "target_seq": new.target_seq, "notify_at": new.notify_at, "redo": None,
-        "version": Row.version + 1, "lease_until": None, "attempts": 0, "error_code": None,
-    }  # fmt: skip
+        "cursor_seq": new.cursor_seq,
+        "target_seq": new.target_seq,
+        "notify_at": new.notify_at,
+        "redo": None,
+        "version": Row.version + 1,
+        "lease_until": None,
+        "attempts": 0,
+        "error_code": None,
+    }
     db.execute(
         statement.on_conflict_do_update(
             index_elements=["memory_base_id", "flow_id", "session_id"],

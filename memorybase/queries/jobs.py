@@ -159,10 +159,15 @@ def start(db: OrmSession, job: JobRow, epoch: int, now: datetime) -> JobRow:
         db,
         _START,
         {
-            "job_id": job.id, "state": started.state, "epoch": epoch, "attempts": started.attempts, "started_at": now,
-            "embedding_started": False, "batched": False,
+            "job_id": job.id,
+            "state": started.state,
+            "epoch": epoch,
+            "attempts": started.attempts,
+            "started_at": now,
+            "embedding_started": False,
+            "batched": False,
         },
-    )  # fmt: skip
+    )
     return started
 
 
@@ -199,11 +204,16 @@ def mark_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int
     db.execute(
         _UPDATE_CLAIMED,
         [
-            {"claimed_id": job_id, "claimed_epoch": epoch, "embedding_started": True, "total": total,
-             "batched": batched}
+            {
+                "claimed_id": job_id,
+                "claimed_epoch": epoch,
+                "embedding_started": True,
+                "total": total,
+                "batched": batched,
+            }
             for (job_id, epoch), total in sorted(totals.items())
         ],
-    )  # fmt: skip
+    )
 
 
 def waiting_jobs(db: OrmSession, now: datetime, *, limit: int) -> list[Job]:

@@ -76,11 +76,16 @@ def record(
         db,
         _record(db.get_bind().dialect.name, repaired),
         [
-            {"memory_base_id": base.id, "generation": generation, "progress_id": progress_id, **h._asdict(),
-             "ingested_at": times.get(h.message_id, now)}
+            {
+                "memory_base_id": base.id,
+                "generation": generation,
+                "progress_id": progress_id,
+                **h._asdict(),
+                "ingested_at": times.get(h.message_id, now),
+            }
             for h in held
         ],
-    )  # fmt: skip
+    )
     return len(held) - len(before), sum(h.chunks for h in held) - sum(h.chunks for h in before.values())
 
 

@@ -111,9 +111,13 @@ _SHARE_OF_FLOW_OF_USER = (
     .with_for_update(read=True, of=core(MemoryBase))
 )
 _OF_MISMATCH = (
-    MemoryBase.id, MemoryBase.user_id, MemoryBase.flow_id, MemoryBase.serving, MemoryBase.chunks_missing,
+    MemoryBase.id,
+    MemoryBase.user_id,
+    MemoryBase.flow_id,
+    MemoryBase.serving,
+    MemoryBase.chunks_missing,
     MemoryBase.mismatch_since,
-)  # fmt: skip
+)
 _LOCK_ONE = sa.select(MemoryBase).where(_THIS).with_for_update(key_share=True).execution_options(populate_existing=True)
 _PROJECTION = sa.select(*records.columns(Generation, Projection)).where(
     _GENERATIONS.memory_base_id == sa.bindparam("base_id"), _GENERATIONS.generation == sa.bindparam("generation")

@@ -183,8 +183,13 @@ def due_uses(db: OrmSession, now: datetime, *, limit: int) -> list[DueUse]:
     its = (asked.flow_id == MemoryUse.flow_id, asked.session_id == MemoryUse.session_id)
     statement = (
         sa.select(
-            MemoryUse.id, MemoryUse.flow_id, Flow.user_id, MemoryUse.session_id, Run.session_id.label("captured_in"),
-            captured.end_user_id.label("captured_for"), asked.id.is_not(None).label("is_known"),
+            MemoryUse.id,
+            MemoryUse.flow_id,
+            Flow.user_id,
+            MemoryUse.session_id,
+            Run.session_id.label("captured_in"),
+            captured.end_user_id.label("captured_for"),
+            asked.id.is_not(None).label("is_known"),
         )
         .join(Flow, Flow.id == MemoryUse.flow_id)
         .outerjoin(Run, sa.and_(Run.id == MemoryUse.run_id, Run.flow_id == MemoryUse.flow_id))
@@ -193,7 +198,7 @@ def due_uses(db: OrmSession, now: datetime, *, limit: int) -> list[DueUse]:
         .where(MemoryUse.run_due_at <= now)
         .order_by(MemoryUse.run_due_at)
         .limit(limit)
-    )  # fmt: skip
+    )
     return [DueUse(*row) for row in db.execute(statement)]
 
 

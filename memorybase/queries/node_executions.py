@@ -43,8 +43,10 @@ def fetch(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution | 
 
 def succeeded_in(db: OrmSession, flow_id: UUID, session_id: str, node_id: str, run_ids: Collection[UUID]) -> list[Ran]:
     """A node's successful executions in these runs."""
-    return [Ran(*row) for row in db.execute(_succeeded(flow_id, session_id, node_id).where(
-        NodeExecution.run_id.in_(run_ids)))]  # fmt: skip
+    return [
+        Ran(*row)
+        for row in db.execute(_succeeded(flow_id, session_id, node_id).where(NodeExecution.run_id.in_(run_ids)))
+    ]
 
 
 def newest_succeeded(

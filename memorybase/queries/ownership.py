@@ -14,10 +14,28 @@ from memorybase.queries.memory_bases import SharedBase
 
 Row = TypeVar("Row")
 Kind = Literal[
-    "chat memory", "dead letter", "deleted message", "delivery", "end user", "fact", "flow", "hold", "job", "key",
-    "knowledge", "knowledge base", "label", "memory base", "message", "node execution", "run", "session",
-    "standing statement", "summary", "webhook",
-]  # fmt: skip
+    "chat memory",
+    "dead letter",
+    "deleted message",
+    "delivery",
+    "end user",
+    "fact",
+    "flow",
+    "hold",
+    "job",
+    "key",
+    "knowledge",
+    "knowledge base",
+    "label",
+    "memory base",
+    "message",
+    "node execution",
+    "run",
+    "session",
+    "standing statement",
+    "summary",
+    "webhook",
+]
 _FIELDS = {
     "chat memory": "node_id",
     "standing statement": "statement_id",

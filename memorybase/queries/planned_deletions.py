@@ -82,20 +82,15 @@ def add_bases(db: OrmSession, base_ids: Sequence[UUID], batch_id: UUID, user_id:
         statement.on_conflict_do_update(
             index_elements=["memory_base_id"], set_={"batch_id": batch_id, "due_at": due_at}
         ),
-        [
-            {"memory_base_id": each, "batch_id": batch_id, "user_id": user_id, "due_at": due_at}
-            for each in base_ids
-        ],
-    )  # fmt: skip
+        [{"memory_base_id": each, "batch_id": batch_id, "user_id": user_id, "due_at": due_at} for each in base_ids],
+    )
 
 
 def withdraw_bases(db: OrmSession, user_id: UUID, batch_id: UUID) -> int:
     """Keep the memory bases of a batch that are not deleted; how many."""
     kept = sa.select(MemoryBase.id).where(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
     mine = (PlannedBaseDeletion.batch_id == batch_id,)
-    return rows_affected(
-        db, sa.delete(PlannedBaseDeletion).where(*mine, PlannedBaseDeletion.memory_base_id.in_(kept))
-    )  # fmt: skip
+    return rows_affected(db, sa.delete(PlannedBaseDeletion).where(*mine, PlannedBaseDeletion.memory_base_id.in_(kept)))
 
 
 def is_base_planned(db: OrmSession, user_id: UUID, base_id: UUID) -> bool:

@@ -115,9 +115,7 @@ _OF_USER = sa.and_(
 _FLOW, _FLOW_IS_THERE = sa.select(Flow).where(_OF_USER), sa.select(_FLOWS.id).where(_OF_USER)
 _THIS_SESSION = sa.and_(_SESSIONS.flow_id == bindparam("flow_id"), _SESSIONS.session_id == bindparam("session_id"))
 _OPEN = sa.select(*records.columns(Session, OpenSession)).where(_THIS_SESSION).with_for_update(key_share=True)
-_SAVED = (
-    "end_user_id", "last_seq", "documents", "terms", "keyword_language", "last_captured_at", "deleted_at"
-)  # fmt: skip
+_SAVED = ("end_user_id", "last_seq", "documents", "terms", "keyword_language", "last_captured_at", "deleted_at")
 _SAVE = sa.update(core(Session)).where(_SESSIONS.id == bindparam("row_id"))
 _SESSION_FOR_UPDATE = (
     sa.select(Session)
@@ -165,9 +163,15 @@ def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id:
         return opened
     now = clock.now(db)
     new = {
-        "id": uuid4(), "flow_id": flow_id, "session_id": session_id, "end_user_id": end_user_id,
-        "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {},
-    }  # fmt: skip
+        "id": uuid4(),
+        "flow_id": flow_id,
+        "session_id": session_id,
+        "end_user_id": end_user_id,
+        "last_seq": 0,
+        "created_at": now,
+        "last_captured_at": now,
+        "metadata": {},
+    }
     insert_if_absent(db, Session, new, "flow_id", "session_id")
     opened = lock_open_session(db, flow_id, session_id)
     if opened is None:  # deleted between insert and lock
@@ -443,8 +447,12 @@ def sizes_after(
 ) -> list[MessageSize]:
     """Seq and size of the next counted messages, in order."""
     parameters = {
-        "flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "to_seq": to_seq, "at_most": at_most
-    }  # fmt: skip
+        "flow_id": flow_id,
+        "session_id": session_id,
+        "after_seq": after_seq,
+        "to_seq": to_seq,
+        "at_most": at_most,
+    }
     return records.fetch_all(db, MessageSize, _sizes_after(capture), parameters)
 
 
@@ -571,9 +579,19 @@ def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
     """Delete up to `limit` rows of a flow without memory bases; False once nothing is left."""
     # Each table after those that refer to it: the deletions cascade to nothing.
     tables: tuple[type[Any], ...] = (
-        MemoryUse, NodeExecution, SessionSummary, ChatRecord, Chat, ChatMemory, MessageChange, RestorableMessage,
-        Message, Run, DeletedMessage, Session,
-    )  # fmt: skip
+        MemoryUse,
+        NodeExecution,
+        SessionSummary,
+        ChatRecord,
+        Chat,
+        ChatMemory,
+        MessageChange,
+        RestorableMessage,
+        Message,
+        Run,
+        DeletedMessage,
+        Session,
+    )
     return any(batches.delete_some(db, table, table.flow_id == flow_id, limit=limit) for table in tables)
 
 

@@ -17,8 +17,13 @@ from memorybase.queries.memory_uses import redact_uses
 
 # A summary after a covered message was deleted.
 _EMPTY: dict[str, Any] = {
-    "text": None, "to_seq": 0, "last_message_id": None, "stale": False, "rebuilt_seq": 0, "error": None,
-}  # fmt: skip
+    "text": None,
+    "to_seq": 0,
+    "last_message_id": None,
+    "stale": False,
+    "rebuilt_seq": 0,
+    "error": None,
+}
 
 
 def fetch(db: OrmSession, flow_id: UUID, session_id: str, *, preset: str, summarizer: str) -> SessionSummary | None:

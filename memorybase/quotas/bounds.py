@@ -22,9 +22,7 @@ from memorybase.settings import Settings
 QuotaName = Literal["messages_per_day", "stored_messages", "searches_per_minute", "end_users"]
 Whose = Literal["user", "key"]
 
-WINDOWS: Mapping[str, timedelta] = {
-    "messages_per_day": timedelta(days=1), "searches_per_minute": timedelta(minutes=1)
-}  # fmt: skip
+WINDOWS: Mapping[str, timedelta] = {"messages_per_day": timedelta(days=1), "searches_per_minute": timedelta(minutes=1)}
 NO_WINDOW = datetime(1970, 1, 1, tzinfo=UTC)  # a quota of what is stored has one window, for ever
 LOOK_UP_SECONDS = 10.0  # the quotas of a user without a key are read once in this time
 
@@ -119,11 +117,12 @@ def caller_of(
     if key_id is not None:
         bounds += _bounds(settings, "key", key_id, user_id, of_key)
     return Caller(
-        user_id, key_id,
+        user_id,
+        key_id,
         messages=tuple(each for each in bounds if each.quota in ("messages_per_day", "stored_messages")),
         searches=tuple(each for each in bounds if each.quota == "searches_per_minute"),
         end_users=tuple(each for each in bounds if each.quota == "end_users"),
-    )  # fmt: skip
+    )
 
 
 def limit_of(settings: Settings, whose: Whose, name: QuotaName, stored: Mapping[str, int] | None) -> int | None:

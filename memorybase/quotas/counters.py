@@ -105,9 +105,12 @@ def exceeded(bound: Bound, used: int, wanted: int, now: datetime, end: datetime 
         return errors.QuotaFull(f"{text}. {freed_by}", limit=bound.limit, freed_by=freed_by, **details)
     seconds = (end - now).total_seconds()
     return errors.QuotaExceeded(
-        f"{text}. It resets at {end.isoformat()}", limit=bound.limit, resets_at=end, retry_after_seconds=seconds,
+        f"{text}. It resets at {end.isoformat()}",
+        limit=bound.limit,
+        resets_at=end,
+        retry_after_seconds=seconds,
         **details,
-    )  # fmt: skip
+    )
 
 
 def _locked(db: OrmSession, bound: Bound, start: datetime) -> Counter | None:
@@ -120,10 +123,18 @@ def _locked(db: OrmSession, bound: Bound, start: datetime) -> Counter | None:
 
 
 def _add(db: OrmSession, bound: Bound, start: datetime, granted: int, recount_at: datetime | None) -> None:
-    queries.add_counter(db, {
-        "subject_id": bound.subject_id, "quota": bound.quota, "window_start": start, "user_id": bound.user_id,
-        "granted": granted, "epoch": 0, "recount_at": recount_at,
-    })  # fmt: skip
+    queries.add_counter(
+        db,
+        {
+            "subject_id": bound.subject_id,
+            "quota": bound.quota,
+            "window_start": start,
+            "user_id": bound.user_id,
+            "granted": granted,
+            "epoch": 0,
+            "recount_at": recount_at,
+        },
+    )
 
 
 def _part(bound: Bound) -> int:

@@ -38,10 +38,15 @@ def admit(services: Services, bound: Bound, end_user_id: str) -> None:
             is_there = counter is not None and queries.knows_end_user(db, bound.subject_id, end_user_id)
             now = clock.now(db)
             if counter is not None and not is_there and counter.granted < bound.limit:
-                queries.add_end_user(db, {
-                    "subject_id": bound.subject_id, "end_user_id": end_user_id, "user_id": bound.user_id,
-                    "first_seen_at": now,
-                })  # fmt: skip
+                queries.add_end_user(
+                    db,
+                    {
+                        "subject_id": bound.subject_id,
+                        "end_user_id": end_user_id,
+                        "user_id": bound.user_id,
+                        "first_seen_at": now,
+                    },
+                )
                 queries.set_granted(db, *bound.counter, NO_WINDOW, counter.granted + 1)
         if counter is None:
             counters.start_counting(services, bound)

@@ -229,5 +229,7 @@ def _counted(subject_id: UUID, quota: str, window_start: datetime) -> sa.Select[
 
 def _counter(subject_id: UUID, quota: str, window_start: datetime) -> tuple[sa.ColumnElement[bool], ...]:
     return (
-        QuotaCounter.subject_id == subject_id, QuotaCounter.quota == quota, QuotaCounter.window_start == window_start
-    )  # fmt: skip
+        QuotaCounter.subject_id == subject_id,
+        QuotaCounter.quota == quota,
+        QuotaCounter.window_start == window_start,
+    )

@@ -66,11 +66,13 @@ def _listed(services: Services, bounds: list[Bound]) -> list[QuotaUsage]:
         now = clock.now(db)
     return [
         QuotaUsage(
-            name, by_name[name].limit if name in by_name else None,
-            _used(services, by_name[name], now) if name in by_name else None, window_of(name, now)[1],
+            name,
+            by_name[name].limit if name in by_name else None,
+            _used(services, by_name[name], now) if name in by_name else None,
+            window_of(name, now)[1],
         )
         for name in NAMES
-    ]  # fmt: skip
+    ]
 
 
 def _used(services: Services, bound: Bound, now: datetime) -> int:

@@ -115,13 +115,11 @@ def memories_of(db: OrmSession, user_id: UUID, end_user_id: str) -> list[AnyRow]
         .select_from(Session)
         .join(MemoryBase, sa.and_(MemoryBase.flow_id == Session.flow_id, MemoryBase.deleting_at.is_(None)))
         .join(Progress, served)
-        .where(
-            MemoryBase.user_id == user_id, Session.end_user_id == end_user_id, Session.deleted_at.is_(None)
-        )
+        .where(MemoryBase.user_id == user_id, Session.end_user_id == end_user_id, Session.deleted_at.is_(None))
         .group_by(MemoryBase.id, MemoryBase.name, MemoryBase.flow_id)
         .having(held > 0)
         .order_by(MemoryBase.name, MemoryBase.id)
-    )  # fmt: skip
+    )
     return list(db.execute(statement))
 
 
@@ -181,13 +179,16 @@ def _seen(
         is_session, is_chat = (sa.literal_column(str(int(table is kind)), sa.Integer()) for kind in (Session, Chat))
         return (
             sa.select(
-                table.end_user_id.label("end_user_id"), table.flow_id.label("flow_id"),
-                is_session.label("sessions"), is_chat.label("chats"), last.label("last_seen"),
+                table.end_user_id.label("end_user_id"),
+                table.flow_id.label("flow_id"),
+                is_session.label("sessions"),
+                is_chat.label("chats"),
+                last.label("last_seen"),
             )
             .select_from(table)
             .join(Flow, Flow.id == table.flow_id)
             .where(*mine)
-        )  # fmt: skip
+        )
 
     return sa.union_all(
         each(Session, Session.last_captured_at, Session.deleted_at.is_(None), session_is),

@@ -71,9 +71,7 @@ def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> list[La
     given: dict[UUID, list[dict[str, object]]] = {}
     for row in queries.uses_of_runs(db, flow_ids, ids):
         given.setdefault(row.run_id, []).extend(row.sources)
-    return [
-        _run(row.Run, row.flow_name, texts, ingestion.get(row.Run.id, []), given.get(row.Run.id)) for row in found
-    ]  # fmt: skip
+    return [_run(row.Run, row.flow_name, texts, ingestion.get(row.Run.id, []), given.get(row.Run.id)) for row in found]
 
 
 def _run(

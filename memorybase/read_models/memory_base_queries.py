@@ -62,9 +62,14 @@ class MemoryBaseQuery:
 
 
 def bases_page(
-    db: OrmSession, user_id: UUID, query: MemoryBaseQuery, request: PageRequest, *, count_to: int,
+    db: OrmSession,
+    user_id: UUID,
+    query: MemoryBaseQuery,
+    request: PageRequest,
+    *,
+    count_to: int,
     failing: Collection[VectorStoreName],
-) -> Found:  # fmt: skip
+) -> Found:
     conditions = [_own_base(user_id)]
     if query.flow_id is not None:
         conditions.append(Base.flow_id == query.flow_id)

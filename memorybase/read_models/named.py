@@ -79,9 +79,11 @@ def _sessions_of_id(db: OrmSession, user_id: UUID, text: str) -> list[tuple[UUID
     """(flow, id). An index finds them, however many sessions there are."""
     own = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
     found = sa.select(Session.flow_id, Session.session_id).where(
-        Session.flow_id.in_(own), Session.deleted_at.is_(None), Session.session_id == text,
+        Session.flow_id.in_(own),
+        Session.deleted_at.is_(None),
+        Session.session_id == text,
         Session.id.not_in(sa.select(PlannedDeletion.session_uuid)),
-    )  # fmt: skip
+    )
     return [(flow_id, name) for flow_id, name in db.execute(found.order_by(Session.flow_id).limit(OF_EACH))]
 
 

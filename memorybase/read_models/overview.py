@@ -229,10 +229,16 @@ def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _
     waits, fails = (_by_bucket([row.captured_at for row in rows], spans) for rows in (waiting, failed))
     buckets = [
         # Messages may be captured between two statements of one snapshot only; the maximum guards a capped count.
-        OverviewBucket(span.since, max(counted[n] - lost[n] - waits[n] - fails[n], 0), waits[n], fails[n], lost[n],
-                       captured[n] - counted[n])
+        OverviewBucket(
+            span.since,
+            max(counted[n] - lost[n] - waits[n] - fails[n], 0),
+            waits[n],
+            fails[n],
+            lost[n],
+            captured[n] - counted[n],
+        )
         for n, span in enumerate(spans)
-    ]  # fmt: skip
+    ]
     runs: dict[UUID, list[int]] = {}
     for flow_id, position, count in queries.runs_by_bucket(db, flow_ids, spans):
         runs.setdefault(flow_id, [0] * len(spans))[position] = count

@@ -50,7 +50,7 @@ def flows(db: OrmSession, user_id: UUID, limit: int) -> Sequence[AnyRow]:
     """The flows with the latest captures, latest first; a flow costs one look at an index."""
     captured = sa.select(sa.func.max(Session.last_captured_at, type_=UtcDateTime())).where(
         Session.flow_id == Flow.id, Session.deleted_at.is_(None)
-    )  # fmt: skip
+    )
     last = captured.correlate(Flow).scalar_subquery().label("last")
     statement = sa.select(Flow.id, Flow.external_id, Flow.name, Flow.created_at, last).where(_own_flow(user_id))
     return db.execute(statement.order_by(last.desc().nulls_last(), Flow.created_at.desc(), Flow.id).limit(limit)).all()
@@ -88,9 +88,7 @@ def messages_by_bucket(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence
 def runs_by_bucket(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> Sequence[AnyRow]:
     """(flow, bucket, runs), for each flow and bucket with runs."""
     buckets = _buckets(spans)
-    within = sa.and_(
-        Run.flow_id.in_(flow_ids), Run.created_at >= buckets.c.since, Run.created_at < buckets.c.until
-    )  # fmt: skip
+    within = sa.and_(Run.flow_id.in_(flow_ids), Run.created_at >= buckets.c.since, Run.created_at < buckets.c.until)
     statement = sa.select(Run.flow_id, buckets.c.position, sa.func.count()).select_from(buckets).join(Run, within)
     return db.execute(statement.group_by(Run.flow_id, buckets.c.position)).all()
 
@@ -254,10 +252,18 @@ def ingestion_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRo
         .outerjoin(DeadLetter, dead)
         .where(Run.id.in_(run_ids))
         .group_by(
-            Run.id, Run.flow_id, Run.session_id, Base.id, Base.threshold, Base.auto_capture, Base.mismatch,
-            Generation.capture, Progress.target_seq, Progress.cursor_seq,
+            Run.id,
+            Run.flow_id,
+            Run.session_id,
+            Base.id,
+            Base.threshold,
+            Base.auto_capture,
+            Base.mismatch,
+            Generation.capture,
+            Progress.target_seq,
+            Progress.cursor_seq,
         )
-    )  # fmt: skip
+    )
     return db.execute(statement).all()
 
 

@@ -141,10 +141,19 @@ def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId 
         nodes = _nodes(db, flow_id, memory.run_id, memory.session_id, memory.nodes)
         if row is None:
             return RunStory(
-                run_id=memory.run_id, external_id=None, flow_id=flow_id, session_id=memory.session_id,
-                end_user_id=None, captured_at=None, question=None, answer=None, nodes=nodes, memories=[],
-                previous=None, next=None,
-            )  # fmt: skip
+                run_id=memory.run_id,
+                external_id=None,
+                flow_id=flow_id,
+                session_id=memory.session_id,
+                end_user_id=None,
+                captured_at=None,
+                question=None,
+                answer=None,
+                nodes=nodes,
+                memories=[],
+                previous=None,
+                next=None,
+            )
         run: Run = row.Run
         question, answer = queries.question_and_answer(db, run.id)
         previous, following = queries.neighboring_runs(db, run)

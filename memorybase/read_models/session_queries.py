@@ -127,10 +127,12 @@ def states_of(db: OrmSession, user_id: UUID, flow_id: UUID, session_ids: Collect
         sa.select(Session.session_id, session_state())
         .join(Flow, Flow.id == Session.flow_id)
         .where(
-            own_flow(user_id), Session.flow_id == flow_id, Session.session_id.in_(session_ids),
+            own_flow(user_id),
+            Session.flow_id == flow_id,
+            Session.session_id.in_(session_ids),
             Session.deleted_at.is_(None),
         )
-    )  # fmt: skip
+    )
     return {row[0]: row[1] for row in db.execute(statement)}
 
 

@@ -43,8 +43,9 @@ _COUNTED = sa.or_(
 )
 
 
-def ingestion_by_base(db: OrmSession, flow_id: UUID, *, run_id: UUID | None = None, message_id: UUID | None = None
-) -> list[AnyRow]:  # fmt: skip
+def ingestion_by_base(
+    db: OrmSession, flow_id: UUID, *, run_id: UUID | None = None, message_id: UUID | None = None
+) -> list[AnyRow]:
     """For each memory base of the flow, oldest first, how many messages of a run, or which message, it counts, holds
     and could not embed."""
     mine = Message.run_id == run_id if message_id is None else Message.id == message_id
@@ -59,12 +60,26 @@ def ingestion_by_base(db: OrmSession, flow_id: UUID, *, run_id: UUID | None = No
     )
     is_current = sa.case((LedgerEntry.version == Message.version, 1), else_=0)
     groups = (
-        Base.id, Base.name, Base.threshold, Base.auto_capture, Base.mismatch, Base.created_at, Generation.capture,
-        Message.session_id, Progress.id, Progress.cursor_seq, Progress.target_seq,
-    )  # fmt: skip
+        Base.id,
+        Base.name,
+        Base.threshold,
+        Base.auto_capture,
+        Base.mismatch,
+        Base.created_at,
+        Generation.capture,
+        Message.session_id,
+        Progress.id,
+        Progress.cursor_seq,
+        Progress.target_seq,
+    )
     statement = (
         sa.select(
-            Base.id, Base.name, Base.threshold, Base.auto_capture, Base.mismatch, Generation.capture,
+            Base.id,
+            Base.name,
+            Base.threshold,
+            Base.auto_capture,
+            Base.mismatch,
+            Generation.capture,
             Message.session_id,
             Progress.id.label("progress_id"),
             sa.func.coalesce(Progress.cursor_seq, 0).label("cursor_seq"),
@@ -89,16 +104,19 @@ def ingestion_by_base(db: OrmSession, flow_id: UUID, *, run_id: UUID | None = No
         .where(Base.flow_id == flow_id, Base.deleting_at.is_(None))
         .group_by(*groups)
         .order_by(Base.created_at, Base.id)
-    )  # fmt: skip
+    )
     return list(db.execute(statement))
 
 
 def jobs_over(db: OrmSession, progress_ids: Collection[UUID], *, first_seq: int, last_seq: int) -> list[Job]:
     """The jobs that ingest, or have ingested, messages between these seqs, oldest first."""
     statement = sa.select(Job).where(
-        Job.progress_id.in_(progress_ids), Job.kind == JobKind.INGEST, Job.state != JobState.CANCELLED,
-        Job.from_seq < last_seq, Job.to_seq >= first_seq,
-    )  # fmt: skip
+        Job.progress_id.in_(progress_ids),
+        Job.kind == JobKind.INGEST,
+        Job.state != JobState.CANCELLED,
+        Job.from_seq < last_seq,
+        Job.to_seq >= first_seq,
+    )
     return list(db.scalars(statement.order_by(Job.created_at, Job.id).limit(MOST_JOBS)))
 
 
@@ -113,9 +131,10 @@ def pending_beyond(db: OrmSession, flow_id: UUID, session_id: str, capture: Capt
 
 def neighboring_runs(db: OrmSession, run: Run) -> tuple[AnyRow | None, AnyRow | None]:
     """(id, external id) of the runs of the session that were captured before and after a run."""
-    key, this = sa.tuple_(Run.created_at, Run.id), sa.tuple_(
-        sa.literal(run.created_at, Run.created_at.type), sa.literal(run.id, Run.id.type)
-    )  # fmt: skip
+    key, this = (
+        sa.tuple_(Run.created_at, Run.id),
+        sa.tuple_(sa.literal(run.created_at, Run.created_at.type), sa.literal(run.id, Run.id.type)),
+    )
     beside = sa.select(Run.id, Run.external_id).where(Run.flow_id == run.flow_id, Run.session_id == run.session_id)
     older = beside.where(key < this).order_by(Run.created_at.desc(), Run.id.desc())
     newer = beside.where(key > this).order_by(Run.created_at, Run.id)
@@ -154,13 +173,19 @@ def uses_page(db: OrmSession, flow_id: UUID, message_id: UUID, request: PageRequ
     held = sa.and_(MemoryUseMessage.use_id == Use.id, MemoryUseMessage.message_id == message_id)
     statement = (
         sa.select(
-            Use.run_id, Use.node_id, Use.sources, Use.report, Use.query, Use.recorded_at,
-            Run.external_id, sa.func.coalesce(Run.session_id, Use.session_id).label("session_id"),
+            Use.run_id,
+            Use.node_id,
+            Use.sources,
+            Use.report,
+            Use.query,
+            Use.recorded_at,
+            Run.external_id,
+            sa.func.coalesce(Run.session_id, Use.session_id).label("session_id"),
         )
         .join(MemoryUseMessage, held)
         .outerjoin(Run, sa.and_(Run.id == Use.run_id, Run.flow_id == Use.flow_id))
         .where(Use.flow_id == flow_id)
-    )  # fmt: skip
+    )
     counting = sa.select(Use.id).join(MemoryUseMessage, held).where(Use.flow_id == flow_id)
     return fetch_page(db, statement, counting, _USES, request)
 

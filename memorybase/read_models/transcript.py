@@ -70,9 +70,7 @@ def read_transcript(
         held = _holdings(db, flow_id, session_id, messages)
         has_branches = bool(messages) and threads.first_link(db, flow_id, session_id) is not None
     found = branches(services, user_id, flow_id, session_id, messages) if has_branches else {}
-    return Transcript(
-        messages=messages, older=older, newer=newer, branches=found, holdings=held, through=through
-    )  # fmt: skip
+    return Transcript(messages=messages, older=older, newer=newer, branches=found, holdings=held, through=through)
 
 
 def holdings_of(
@@ -105,9 +103,7 @@ def first_since(services: Services, user_id: UUID, flow_id: UUID, session_id: st
         return seq or queries.newest_seq(db, flow_id, session_id) or None
 
 
-def _holdings(
-    db: OrmSession, flow_id: UUID, session_id: str, messages: Sequence[MessageView]
-) -> dict[UUID, Holding]:  # fmt: skip
+def _holdings(db: OrmSession, flow_id: UUID, session_id: str, messages: Sequence[MessageView]) -> dict[UUID, Holding]:
     if not messages:
         return {}
     seqs = [message.seq for message in messages]
@@ -135,9 +131,7 @@ def _group(
     """The messages, and whether the thread has older and newer ones."""
 
     def read(within: Sequence[Range], *, newest: bool, most: int) -> list[MessageView]:
-        rows = queries.messages_in(
-            db, flow_id, session_id, within, role=place.role, newest=newest, limit=most
-        )  # fmt: skip
+        rows = queries.messages_in(db, flow_id, session_id, within, role=place.role, newest=newest, limit=most)
         return [message_view(row) for row in rows]
 
     if place.after is not None:

@@ -55,9 +55,15 @@ def place_hold(
             check_flow(db, user_id, flow_id)
             session_uuid = None if session_id is None else require_session(db, flow_id, session_id).id
         hold = LegalHold(
-            id=uuid4(), user_id=user_id, flow_id=flow_id, session_uuid=session_uuid, end_user_id=end_user_id,
-            reason=reason, placed_by=placed_by, placed_at=clock.now(db),
-        )  # fmt: skip
+            id=uuid4(),
+            user_id=user_id,
+            flow_id=flow_id,
+            session_uuid=session_uuid,
+            end_user_id=end_user_id,
+            reason=reason,
+            placed_by=placed_by,
+            placed_at=clock.now(db),
+        )
         holds.add(db, hold)
         # A deletion may have ended while this waited for it: what is gone cannot be held.
         if flow_id is not None:

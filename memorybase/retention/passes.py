@@ -214,9 +214,15 @@ def _expire_part(
         first, last = found[0].seq, found[-1].seq
         scheduler.mark_edited(db, services, bases, session.session_id, first, now, to_seq=last)
     counts = {
-        "runs": runs, "messages": len(found), "chunks": chunks, "node_executions": len(executions),
-        "memory_uses": uses, "message_changes": changes, "restorable_messages": copies, "facts": facts,
-    }  # fmt: skip
+        "runs": runs,
+        "messages": len(found),
+        "chunks": chunks,
+        "node_executions": len(executions),
+        "memory_uses": uses,
+        "message_changes": changes,
+        "restorable_messages": copies,
+        "facts": facts,
+    }
     return Deleted(counts, is_complete=max(len(found), len(executions), uses, copies) < MESSAGES)
 
 

@@ -376,9 +376,11 @@ def _count_in_expired(db: OrmSession, flow: Flow, now: datetime) -> ExpiredCount
 def count_in_base(db: OrmSession, base: MemoryBase, before: datetime) -> ExpiredCounts:
     """What the serving generation of a memory base holds of messages that were captured until then."""
     expired = (
-        LedgerEntry.memory_base_id == base.id, LedgerEntry.generation == base.serving,
-        Message.flow_id == base.flow_id, Message.captured_at <= before,
-    )  # fmt: skip
+        LedgerEntry.memory_base_id == base.id,
+        LedgerEntry.generation == base.serving,
+        Message.flow_id == base.flow_id,
+        Message.captured_at <= before,
+    )
     rows = sa.select(sa.func.count(), sa.func.sum(LedgerEntry.chunks)).select_from(LedgerEntry)
     row = db.execute(rows.join(Message, Message.id == LedgerEntry.message_id).where(*expired)).one()
     return ExpiredCounts(messages=int(row[0]), chunks=int(row[1] or 0))

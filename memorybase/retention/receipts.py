@@ -30,9 +30,19 @@ log = get_logger(__name__)
 
 CLEAN_UP_LIMIT = 1_000  # receipts in one sweep
 COUNTED = (
-    "sessions", "runs", "messages", "chunks", "node_executions", "memory_uses", "summaries", "message_changes",
-    "restorable_messages", "chats", "chat_messages", "facts",
-)  # fmt: skip
+    "sessions",
+    "runs",
+    "messages",
+    "chunks",
+    "node_executions",
+    "memory_uses",
+    "summaries",
+    "message_changes",
+    "restorable_messages",
+    "chats",
+    "chat_messages",
+    "facts",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +92,17 @@ def add(db: OrmSession, subject: Subject, before: datetime, counts: Mapping[str,
     if not any(counts.values()):
         return
     values: dict[str, Any] = {
-        "id": uuid4(), "user_id": subject.user_id, "rule": subject.rule, "flow_id": subject.flow_id,
-        "memory_base_id": subject.memory_base_id, "subject_id": subject.id, "retain_days": subject.retain_days,
-        "expired_before": before, "counts": {}, "started_at": now,
-    }  # fmt: skip
+        "id": uuid4(),
+        "user_id": subject.user_id,
+        "rule": subject.rule,
+        "flow_id": subject.flow_id,
+        "memory_base_id": subject.memory_base_id,
+        "subject_id": subject.id,
+        "retain_days": subject.retain_days,
+        "expired_before": before,
+        "counts": {},
+        "started_at": now,
+    }
     receipt = queries.open_pass(db, values)
     receipt.counts = {name: receipt.counts.get(name, 0) + counts.get(name, 0) for name in COUNTED}
     receipt.expired_before = max(receipt.expired_before, before)
@@ -105,16 +122,24 @@ def close(db: OrmSession, rule: str, subject_id: UUID, now: datetime) -> None:
 def _retention_expired(db: OrmSession, receipt: RetentionPass, now: datetime) -> None:
     """The event of a finished pass, in the transaction that finishes it: so it happens exactly once."""
     deleted = {
-        "pass_id": receipt.id, "rule": receipt.rule, "flow_id": receipt.flow_id,
-        "memory_base_id": receipt.memory_base_id, "retain_days": receipt.retain_days,
-        "sessions": receipt.counts["sessions"], "messages": receipt.counts["messages"],
+        "pass_id": receipt.id,
+        "rule": receipt.rule,
+        "flow_id": receipt.flow_id,
+        "memory_base_id": receipt.memory_base_id,
+        "retain_days": receipt.retain_days,
+        "sessions": receipt.counts["sessions"],
+        "messages": receipt.counts["messages"],
         "chunks": receipt.counts["chunks"],
-    }  # fmt: skip
+    }
     events.record(db, receipt.user_id, [Event(EventType.RETENTION_EXPIRED, deleted)], now)
     log.info(
-        "retention_expired", pass_id=str(receipt.id), rule=receipt.rule, flow_id=str(receipt.flow_id),
-        messages=receipt.counts["messages"], sessions=receipt.counts["sessions"],
-    )  # fmt: skip
+        "retention_expired",
+        pass_id=str(receipt.id),
+        rule=receipt.rule,
+        flow_id=str(receipt.flow_id),
+        messages=receipt.counts["messages"],
+        sessions=receipt.counts["sessions"],
+    )
 
 
 def list_passes(

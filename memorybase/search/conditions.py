@@ -57,9 +57,25 @@ _ORDER: Mapping[str, Callable[[float, float], bool]] = {
 }
 _TIMES = frozenset({"before", "after"})
 OPERATORS = (
-    "contains", "not contains", "start with", "end with", "is", "is not", "in", "not in", "empty", "not empty",
-    "=", "≠", ">", "<", "≥", "≤", "before", "after",
-)  # fmt: skip
+    "contains",
+    "not contains",
+    "start with",
+    "end with",
+    "is",
+    "is not",
+    "in",
+    "not in",
+    "empty",
+    "not empty",
+    "=",
+    "≠",
+    ">",
+    "<",
+    "≥",
+    "≤",
+    "before",
+    "after",
+)
 # Other spellings of the same: ASCII, and those of earlier versions of Dify.
 SPELLINGS = {"!=": "≠", ">=": "≥", "<=": "≤", "null": "empty", "not null": "not empty"}
 

@@ -81,11 +81,17 @@ def _eligible_at(db: OrmSession, target: Target, positions: Sequence[int], reque
             break
     return [
         Candidate(
-            target, message.id, message.version, 0.0, "", 0,
-            "pending" if message.chunks is None else "store", message,
+            target,
+            message.id,
+            message.version,
+            0.0,
+            "",
+            0,
+            "pending" if message.chunks is None else "store",
+            message,
         )
         for message in eligible[: _candidate_limit(request)]
-    ]  # fmt: skip
+    ]
 
 
 def _eligible(facts: Facts, request: SearchRequest) -> bool:
@@ -171,10 +177,15 @@ def score(
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
             fused.append(
                 candidate._replace(
-                    score=total, values=values, bias=bias, weights=weights, recency=recency, relevance=relevance,
+                    score=total,
+                    values=values,
+                    bias=bias,
+                    weights=weights,
+                    recency=recency,
+                    relevance=relevance,
                     coverage=float(covered[index] * (1 - columns["repeats"][index])),
                 )
-            )  # fmt: skip
+            )
     return fused
 
 

@@ -61,8 +61,10 @@ def check_part_weights(weights: PartWeights) -> None:
         if not (math.isfinite(factor) and 0 <= factor <= MAX_FACTOR):
             raise errors.InvalidRequest(
                 f"weights.{part} must be a number from 0 to {MAX_FACTOR:g} (got {factor:g})",
-                field=f"weights.{part}", value=str(factor), limit=[0, MAX_FACTOR],
-            )  # fmt: skip
+                field=f"weights.{part}",
+                value=str(factor),
+                limit=[0, MAX_FACTOR],
+            )
 
 
 def shares_by_part(shares: Mapping[str, float]) -> dict[str, float]:

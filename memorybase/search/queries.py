@@ -383,8 +383,14 @@ def _beside(
 ) -> sa.Select[Any]:
     turns = (
         sa.select(
-            Message.id, Message.run_id, Message.session_id, Message.seq, Message.role, Message.sender_name,
-            Message.content, Message.timestamp,
+            Message.id,
+            Message.run_id,
+            Message.session_id,
+            Message.seq,
+            Message.role,
+            Message.sender_name,
+            Message.content,
+            Message.timestamp,
         )
         .where(
             Message.flow_id == flow_id,
@@ -396,7 +402,7 @@ def _beside(
         )
         .order_by(order)
         .limit(count)
-    )  # fmt: skip
+    )
     return sa.select(turns.subquery())
 
 
@@ -407,8 +413,15 @@ def _beside(
 def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str | None, str, UUID, str]:
     return (
         sa.select(
-            MemoryBase.id, MemoryBase.flow_id, Generation.generation, Generation.capture, Generation.embedding_model,
-            Generation.embedder, Generation.token_encoding, Generation.collection_name, Generation.collection_id,
+            MemoryBase.id,
+            MemoryBase.flow_id,
+            Generation.generation,
+            Generation.capture,
+            Generation.embedding_model,
+            Generation.embedder,
+            Generation.token_encoding,
+            Generation.collection_name,
+            Generation.collection_id,
             sa.cast(MemoryBase.search_weights, sa.Text),
         )
         .join(
@@ -418,10 +431,12 @@ def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, 
         .join(Flow, Flow.id == MemoryBase.flow_id)
         .where(
             (MemoryBase.flow_id if of_flow else MemoryBase.id) == sa.bindparam("wanted"),
-            MemoryBase.user_id == sa.bindparam("user"), MemoryBase.deleting_at.is_(None), Flow.deleting_at.is_(None),
+            MemoryBase.user_id == sa.bindparam("user"),
+            MemoryBase.deleting_at.is_(None),
+            Flow.deleting_at.is_(None),
         )
         .order_by(MemoryBase.id)
-    )  # fmt: skip
+    )
 
 
 @lru_cache
@@ -441,9 +456,15 @@ def _held_of() -> sa.Select[UUID, int, int]:
 def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
     ours = Message.flow_id == _FLOW
     return sa.select(
-        ours, Message.position, Message.session_id, Message.role, Message.sender_name, Message.version, Message.terms,
+        ours,
+        Message.position,
+        Message.session_id,
+        Message.role,
+        Message.sender_name,
+        Message.version,
+        Message.terms,
         Message.traits,
-    ).where(is_among(Message.position, "positions"))  # fmt: skip
+    ).where(is_among(Message.position, "positions"))
 
 
 @lru_cache

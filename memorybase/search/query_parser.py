@@ -18,9 +18,19 @@ from memorybase.search import foreign_dates
 from memorybase.search.periods import DAY, LEAP_YEAR, YEAR, Period, a_day, a_month
 
 _MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTH = "|".join(_MONTHS)
 _YEAR = r"(?:19|20)\d\d"

@@ -107,8 +107,10 @@ def check_half_life(days: float | None) -> None:
     if days is not None and not 0 <= days <= MAX_HALF_LIFE_DAYS:
         raise errors.InvalidRequest(
             f"half_life_days must be from 0 to {MAX_HALF_LIFE_DAYS} (got {days:g})",
-            field="half_life_days", value=str(days), limit=MAX_HALF_LIFE_DAYS,
-        )  # fmt: skip
+            field="half_life_days",
+            value=str(days),
+            limit=MAX_HALF_LIFE_DAYS,
+        )
 
 
 def narrowed(request: SearchRequest) -> SearchRequest:

@@ -69,16 +69,19 @@ def _by_flow(services: Services, user_id: UUID, memory_base_ids: Sequence[UUID] 
     if wanted is not None and not 1 <= len(wanted) <= MAX_MEMORY_BASES:
         raise errors.InvalidRequest(
             f"memory_base_ids must hold 1 to {MAX_MEMORY_BASES} ids (got {len(wanted)})",
-            field="memory_base_ids", value=len(wanted), limit=MAX_MEMORY_BASES,
-        )  # fmt: skip
+            field="memory_base_ids",
+            value=len(wanted),
+            limit=MAX_MEMORY_BASES,
+        )
     with services.database.reading(on_replica=True) as db:
         found = queries.flows_of_bases(db, user_id, wanted, limit=MAX_MEMORY_BASES + 1)
     if len(found) > MAX_MEMORY_BASES:
         raise errors.InvalidRequest(
             f"A search takes at most {MAX_MEMORY_BASES} memory bases, and there are more. Name memory_base_ids or a "
             f"flow instead of all",
-            field="all", limit=MAX_MEMORY_BASES,
-        )  # fmt: skip
+            field="all",
+            limit=MAX_MEMORY_BASES,
+        )
     for base_id in wanted or ():
         if base_id not in found:
             raise not_found("memory base", base_id, field="memory_base_ids")

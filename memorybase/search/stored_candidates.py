@@ -68,9 +68,7 @@ class Candidate(NamedTuple):
     def order(self) -> tuple[float, float, str, bool, str]:
         """Best first. A stored chunk sorts before the same pending one."""
         sent = self.facts.timestamp.timestamp() if self.facts else 0.0
-        return (
-            -self.score, -sent, str(self.message_id), self.source == "pending", str(self.target.memory_base_id)
-        )  # fmt: skip
+        return (-self.score, -sent, str(self.message_id), self.source == "pending", str(self.target.memory_base_id))
 
 
 def collection_of(target: Target) -> CollectionRef:
@@ -152,9 +150,7 @@ def _few_chunks(services: Services, target: Target, request: SearchRequest) -> l
     if held is None or sum(each.chunks for each in held.values()) > COMPARED_CHUNKS:
         return None
     base_id = target.memory_base_id
-    return [
-        id_ for message_id, each in held.items() for id_ in chunk_ids.chunk_ids(base_id, message_id, *each)
-    ]  # fmt: skip
+    return [id_ for message_id, each in held.items() for id_ in chunk_ids.chunk_ids(base_id, message_id, *each)]
 
 
 def _compared(

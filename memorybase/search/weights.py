@@ -116,24 +116,30 @@ def _check(weights: StoredWeights) -> None:
             if signal not in SIGNALS:
                 raise errors.InvalidRequest(
                     f"A weight's name must be one of {', '.join(SIGNALS)}",
-                    field=f"{where}.weights", value=signal, limit=list(SIGNALS),
-                )  # fmt: skip
+                    field=f"{where}.weights",
+                    value=signal,
+                    limit=list(SIGNALS),
+                )
         _check_number(f"{where}.bias", weight_set.bias)
         for signal, weight in weight_set.weights.items():
             _check_number(f"{where}.weights.{signal}", weight)
     if weights.note is not None and len(weights.note) > MAX_NOTE_CHARS:
         raise errors.InvalidRequest(
             f"note must have at most {MAX_NOTE_CHARS} characters",
-            field="note", value=len(weights.note), limit=MAX_NOTE_CHARS,
-        )  # fmt: skip
+            field="note",
+            value=len(weights.note),
+            limit=MAX_NOTE_CHARS,
+        )
 
 
 def _check_number(field: str, value: float) -> None:
     if not (math.isfinite(value) and abs(value) <= MAX_WEIGHT):
         raise errors.InvalidRequest(
             f"{field} must be a number from {-MAX_WEIGHT:g} to {MAX_WEIGHT:g}",
-            field=field, value=str(value), limit=[-MAX_WEIGHT, MAX_WEIGHT],
-        )  # fmt: skip
+            field=field,
+            value=str(value),
+            limit=[-MAX_WEIGHT, MAX_WEIGHT],
+        )
 
 
 def _default(weights: Weights) -> WeightSet:

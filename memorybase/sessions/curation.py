@@ -27,11 +27,19 @@ UNDO_PAGE = 100  # changes that one call undoes
 
 Action = Literal["mute", "unmute", "pin", "unpin", "delete", "restore"]
 _FLAGS: Mapping[str, dict[str, bool]] = {
-    "mute": {"muted": True}, "unmute": {"muted": False}, "pin": {"pinned": True}, "unpin": {"pinned": False},
-}  # fmt: skip
+    "mute": {"muted": True},
+    "unmute": {"muted": False},
+    "pin": {"pinned": True},
+    "unpin": {"pinned": False},
+}
 _UNDO: Mapping[str, Action] = {
-    "mute": "unmute", "unmute": "mute", "pin": "unpin", "unpin": "pin", "delete": "restore", "restore": "delete",
-}  # fmt: skip
+    "mute": "unmute",
+    "unmute": "mute",
+    "pin": "unpin",
+    "unpin": "pin",
+    "delete": "restore",
+    "restore": "delete",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +98,10 @@ def check_reason(reason: str | None) -> str | None:
     if len(reason) > MAX_REASON:
         raise errors.InvalidRequest(
             f"reason must have at most {MAX_REASON} characters (got {len(reason)})",
-            field="reason", value=len(reason), limit=MAX_REASON,
-        )  # fmt: skip
+            field="reason",
+            value=len(reason),
+            limit=MAX_REASON,
+        )
     return reason.strip() or None
 
 
@@ -191,9 +201,9 @@ def history(services: Services, user_id: UUID, message_id: UUID, request: PageRe
     with services.database.reading() as db:
         message = require(sessions.fetch_message(db, user_id, message_id), "message", message_id)
         found = message_changes.page(db, message.flow_id, message_id, request)
-        contents = _contents_after(message, found.rows, lambda number: message_changes.edits_after(
-            db, message.flow_id, message_id, number
-        ))  # fmt: skip
+        contents = _contents_after(
+            message, found.rows, lambda number: message_changes.edits_after(db, message.flow_id, message_id, number)
+        )
         return page_of(found, lambda row: _view(row.MessageChange, contents.get(row.MessageChange.id)))
 
 

@@ -147,17 +147,27 @@ def delete_message(
         bypass, links = remove_message(db, session, message, now)
         if restorable_for:
             kept = {
-                "flow_id": message.flow_id, "message_id": message.id, "message": row, "links": links,
+                "flow_id": message.flow_id,
+                "message_id": message.id,
+                "message": row,
+                "links": links,
                 "follows_id": bypass.follows,
                 "removed": [{**asdict(each), "memory_base_id": str(each.memory_base_id)} for each in removed],
-                "deleted_at": now, "by": attribution.by, "reason": attribution.reason,
-            }  # fmt: skip
+                "deleted_at": now,
+                "by": attribution.by,
+                "reason": attribution.reason,
+            }
             restorable_messages.keep(db, session, kept)
         scheduled = scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)
         return DeletionReceipt(
-            message.id, now, attribution.by, attribution.reason, now + restorable_for if restorable_for else None,
-            removed, _ids(scheduled),
-        )  # fmt: skip
+            message.id,
+            now,
+            attribution.by,
+            attribution.reason,
+            now + restorable_for if restorable_for else None,
+            removed,
+            _ids(scheduled),
+        )
 
 
 def remove_message(
@@ -256,9 +266,13 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         now = clock.now(db)
         erased, is_complete = erasure.begin(db, services, bases, session, now)
         gone = {
-            "flow_id": flow_id, "session_id": session_id, "messages": erased.messages, "runs": erased.runs,
-            "chunks": erased.chunks, "pending_repairs": erased.pending_repairs,
-        }  # fmt: skip
+            "flow_id": flow_id,
+            "session_id": session_id,
+            "messages": erased.messages,
+            "runs": erased.runs,
+            "chunks": erased.chunks,
+            "pending_repairs": erased.pending_repairs,
+        }
         events.record(db, user_id, [Event(EventType.SESSION_ERASED, gone)], now)
     if not is_complete:
         erased.job_ids.extend(erasure.finish(services, flow_id, session_id) or ())

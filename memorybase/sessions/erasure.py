@@ -115,15 +115,20 @@ def _counted(db: OrmSession, session: Session, *, pending_repairs: int) -> Erasu
     executions, contexts = node_executions.count_of_session(db, flow_id, session_id)
     messages, runs = deleted_sessions.count_of_session(db, flow_id, session_id)
     return Erasure(
-        sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
+        sessions=1,
+        runs=runs,
+        messages=messages,
+        node_executions=executions,
+        context_messages=contexts,
         memory_uses=memory_uses.count_of_session(db, flow_id, session_id),
         summaries=summaries.count_of_session(db, flow_id, session_id),
-        chunks=ledger.chunks_of_session(db, flow_id, session_id), pending_repairs=pending_repairs,
+        chunks=ledger.chunks_of_session(db, flow_id, session_id),
+        pending_repairs=pending_repairs,
         message_changes=_count(db, MessageChange.session_uuid == session.id),
         restorable_messages=_count(db, RestorableMessage.session_uuid == session.id),
         standing_statements=standing.count_of_session(db, session.id),  # they go with their messages
         facts=_count(db, sa.and_(Fact.flow_id == flow_id, Fact.session_id == session_id)),
-    )  # fmt: skip
+    )
 
 
 def _count(db: OrmSession, which: sa.ColumnElement[bool]) -> int:

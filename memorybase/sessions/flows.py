@@ -28,11 +28,17 @@ def create_flow(
     before_commit: Callable[[OrmSession, Flow], object] | None = None,
 ) -> Flow:
     """Create a flow. Raises NameTaken (with existing_id) for an id of the user's, NotFound for another user's id."""
-    flow, created = put_flow(services, user_id, name=name, flow_id=flow_id or uuid4(), external_id=external_id,
-                             rename=False, before_commit=before_commit)  # fmt: skip
+    flow, created = put_flow(
+        services,
+        user_id,
+        name=name,
+        flow_id=flow_id or uuid4(),
+        external_id=external_id,
+        rename=False,
+        before_commit=before_commit,
+    )
     if not created:
-        raise errors.NameTaken("A flow with this id exists", field="id", value=flow_id,
-                               existing_id=str(flow.id))  # fmt: skip
+        raise errors.NameTaken("A flow with this id exists", field="id", value=flow_id, existing_id=str(flow.id))
     return flow
 
 
@@ -56,8 +62,14 @@ def put_flow(
         with services.database.transaction() as db:
             existing = sessions.lock_flow(db, flow_id)
             if existing is None:
-                flow = Flow(id=flow_id, user_id=user_id, external_id=external_id, name=name, standing=False,
-                            created_at=clock.now(db))  # fmt: skip
+                flow = Flow(
+                    id=flow_id,
+                    user_id=user_id,
+                    external_id=external_id,
+                    name=name,
+                    standing=False,
+                    created_at=clock.now(db),
+                )
                 db.add(flow)
                 engine.created(db, flow_id=flow_id)
                 if before_commit is not None:

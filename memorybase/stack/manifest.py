@@ -63,8 +63,9 @@ class Manifest:
                 f"{path} must have the format {FORMAT} (got {content['format']}). "
                 f"The backup was made by memorybase {content['version']}; restore it with that version."
             )
-        return cls(**content | {"files": {_checked(path, name): StoredFile(**file)
-                                          for name, file in content["files"].items()}})  # fmt: skip
+        return cls(
+            **content | {"files": {_checked(path, name): StoredFile(**file) for name, file in content["files"].items()}}
+        )
 
 
 def _damaged(path: Path) -> errors.InvalidRequest:

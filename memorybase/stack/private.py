@@ -12,9 +12,22 @@ from memorybase import errors
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 # What a stack keeps in its data directory. The directory may hold other things, which are left alone.
 KEPT = (
-    "memorybase.db*", "chroma", "redis-*", "models", "knowledge_bases", "node_memory", "logs", "run", "api_key", "demo",
-    ".memorybase-demo", "restore.part", "restore.ready", "restored", "replaced-*",
-)  # fmt: skip
+    "memorybase.db*",
+    "chroma",
+    "redis-*",
+    "models",
+    "knowledge_bases",
+    "node_memory",
+    "logs",
+    "run",
+    "api_key",
+    "demo",
+    ".memorybase-demo",
+    "restore.part",
+    "restore.ready",
+    "restored",
+    "replaced-*",
+)
 
 
 def keep_new_files_private() -> None:

@@ -78,13 +78,17 @@ def changes_of(db: OrmSession, message_ids: Collection[UUID]) -> dict[UUID, list
     return {
         message_id: [
             {
-                "kind": each.kind, "found": each.found, "edited": each.edited, "deleted_at": _text(each.deleted_at),
-                "changed_by": each.changed_by, "changed_at": _text(each.changed_at),
+                "kind": each.kind,
+                "found": each.found,
+                "edited": each.edited,
+                "deleted_at": _text(each.deleted_at),
+                "changed_by": each.changed_by,
+                "changed_at": _text(each.changed_at),
             }
             for each in changed
         ]
         for message_id, changed in queries.changed_of_messages(db, message_ids).items()
-    }  # fmt: skip
+    }
 
 
 def key_of(found: str) -> bytes:
@@ -105,21 +109,31 @@ def _rows(
     kinds |= {key: (change["kind"], change["found"]) for key, change in changed.items() if key not in kinds}
     return [
         {
-            "id": uuid4(), "flow_id": session.flow_id, "session_uuid": session.id, "message_id": message["id"],
-            "end_user_id": session.end_user_id, "kind": kind, "found": text, "found_key": key, "ordinal": ordinal,
-            "said_at": message["timestamp"], **_changed(changed.get(key)),
+            "id": uuid4(),
+            "flow_id": session.flow_id,
+            "session_uuid": session.id,
+            "message_id": message["id"],
+            "end_user_id": session.end_user_id,
+            "kind": kind,
+            "found": text,
+            "found_key": key,
+            "ordinal": ordinal,
+            "said_at": message["timestamp"],
+            **_changed(changed.get(key)),
         }
         for ordinal, (key, (kind, text)) in enumerate(kinds.items())
-    ]  # fmt: skip
+    ]
 
 
 def _changed(change: Mapping[str, Any] | None) -> dict[str, Any]:
     if change is None:
         return {"edited": None, "deleted_at": None, "changed_by": None, "changed_at": None}
     return {
-        "edited": change["edited"], "deleted_at": _moment(change["deleted_at"]), "changed_by": change["changed_by"],
+        "edited": change["edited"],
+        "deleted_at": _moment(change["deleted_at"]),
+        "changed_by": change["changed_by"],
         "changed_at": _moment(change["changed_at"]),
-    }  # fmt: skip
+    }
 
 
 def _text(moment: datetime | None) -> str | None:

@@ -132,10 +132,20 @@ def adds_to_contexts(db: OrmSession, flow_id: UUID) -> bool:
 
 def _said() -> AnySelect:
     return sa.select(
-        Statement.id, Statement.kind, Statement.found, Statement.edited, Statement.said_at, Statement.deleted_at,
-        Statement.changed_by, Statement.changed_at, Statement.message_id, Message.external_id, Message.session_id,
-        Message.seq, Message.sender_name,
-    ).join(Message, Message.id == Statement.message_id)  # fmt: skip
+        Statement.id,
+        Statement.kind,
+        Statement.found,
+        Statement.edited,
+        Statement.said_at,
+        Statement.deleted_at,
+        Statement.changed_by,
+        Statement.changed_at,
+        Statement.message_id,
+        Message.external_id,
+        Message.session_id,
+        Message.seq,
+        Message.sender_name,
+    ).join(Message, Message.id == Statement.message_id)
 
 
 def _of(owner: Owner) -> list[sa.ColumnElement[bool]]:

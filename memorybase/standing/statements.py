@@ -114,8 +114,10 @@ def edit_statement(
         if not 1 <= len(text) <= MAX_CHARS:
             raise errors.InvalidRequest(
                 f"text must have 1 to {MAX_CHARS} characters (got {len(text)})",
-                field="text", value=len(text), limit=MAX_CHARS,
-            )  # fmt: skip
+                field="text",
+                value=len(text),
+                limit=MAX_CHARS,
+            )
     with services.database.transaction() as db:
         statement = _lock(db, user_id, statement_id)
         statement.edited = text

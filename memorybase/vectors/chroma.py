@@ -270,9 +270,14 @@ class ChromaStore:
             if self._checks is None:
                 seconds = min(CHECK_SECONDS, self._timeout_seconds)
                 self._checks = ChromaStore(
-                    self._url, timeout_seconds=seconds, token=self._token, token_header=self._token_header,
-                    tenant=self._tenant, database=self._database, limits=self._limits,
-                )  # fmt: skip
+                    self._url,
+                    timeout_seconds=seconds,
+                    token=self._token,
+                    token_header=self._token_header,
+                    tenant=self._tenant,
+                    database=self._database,
+                    limits=self._limits,
+                )
             return self._checks
 
     def close(self) -> None:

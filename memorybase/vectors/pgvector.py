@@ -189,9 +189,13 @@ class PgVectorStore:
         parameters: dict[str, Any] = {"vector": encode(vector), "limit": limit, "wanted": 2 * limit}
         holds = condition(where, parameters) if where else None
         rows = self._read(
-            "query", ref, lambda on: on.query(holds, texts=texts), parameters, sizes={vector.size},
+            "query",
+            ref,
+            lambda on: on.query(holds, texts=texts),
+            parameters,
+            sizes={vector.size},
             by_index=holds is None,
-        )  # fmt: skip
+        )
         return [
             VectorHit(id_, as_score(distance), bytes(text or b"").decode(), metadata or {})
             for id_, distance, text, metadata in rows

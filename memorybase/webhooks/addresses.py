@@ -29,13 +29,34 @@ Resolver = Callable[[str, int], Sequence[str]]
 REFUSED: tuple[Network, ...] = tuple(
     ipaddress.ip_network(each)
     for each in (
-        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-        "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-        "224.0.0.0/4", "240.0.0.0/4",
-        "::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "2001:db8::/32", "3fff::/20", "5f00::/16", "fc00::/7",
-        "fe80::/10", "fec0::/10", "ff00::/8",
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+        "::/128",
+        "::1/128",
+        "64:ff9b:1::/48",
+        "100::/64",
+        "2001:db8::/32",
+        "3fff::/20",
+        "5f00::/16",
+        "fc00::/7",
+        "fe80::/10",
+        "fec0::/10",
+        "ff00::/8",
     )
-)  # fmt: skip
+)
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 _LOW_BITS = 2**32 - 1
@@ -54,8 +75,9 @@ class Target:
 def target_of(url: str) -> Target:
     """The parts of a valid URL. Raises InvalidRequest."""
     if len(url) > MAX_URL:
-        raise errors.InvalidRequest(f"url must have at most {MAX_URL} characters (got {len(url)})", field="url",
-                                    value=len(url), limit=MAX_URL)  # fmt: skip
+        raise errors.InvalidRequest(
+            f"url must have at most {MAX_URL} characters (got {len(url)})", field="url", value=len(url), limit=MAX_URL
+        )
     if not url.isascii() or any(character <= " " or character in "\\\x7f" for character in url):
         raise _invalid("url must be ASCII without spaces, control characters and backslashes")
     try:

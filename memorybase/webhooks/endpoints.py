@@ -76,12 +76,19 @@ def create(
         if count >= MAX_ENDPOINTS:
             raise errors.InvalidRequest(
                 f"A user can have at most {MAX_ENDPOINTS} webhooks. Delete one first",
-                field="url", value=count, limit=MAX_ENDPOINTS,
-            )  # fmt: skip
+                field="url",
+                value=count,
+                limit=MAX_ENDPOINTS,
+            )
         endpoint = WebhookEndpoint(
-            id=uuid4(), user_id=user_id, url=url, description=description, event_types=_sorted(event_types),
-            secret=secret, created_at=clock.now(db),
-        )  # fmt: skip
+            id=uuid4(),
+            user_id=user_id,
+            url=url,
+            description=description,
+            event_types=_sorted(event_types),
+            secret=secret,
+            created_at=clock.now(db),
+        )
         db.add(endpoint)
         db.flush()
         engine.created(db, webhook_id=endpoint.id)
@@ -146,8 +153,10 @@ def rotate_secret(
     if not 0 <= overlap_hours <= MAX_OVERLAP_HOURS:
         raise errors.InvalidRequest(
             f"overlap_hours must be 0 to {MAX_OVERLAP_HOURS} (got {overlap_hours})",
-            field="overlap_hours", value=overlap_hours, limit=MAX_OVERLAP_HOURS,
-        )  # fmt: skip
+            field="overlap_hours",
+            value=overlap_hours,
+            limit=MAX_OVERLAP_HOURS,
+        )
     secret = signatures.new_secret()
     with services.database.transaction() as db:
         endpoint = require(queries.endpoint_of(db, user_id, webhook_id, lock=True), "webhook", webhook_id)
@@ -181,8 +190,10 @@ def _check(services: Services, values: Mapping[str, Any]) -> None:
         if length > NAME_LENGTH:
             raise errors.InvalidRequest(
                 f"description must have at most {NAME_LENGTH} characters (got {length})",
-                field="description", value=length, limit=NAME_LENGTH,
-            )  # fmt: skip
+                field="description",
+                value=length,
+                limit=NAME_LENGTH,
+            )
 
 
 def _sorted(event_types: Sequence[EventType]) -> list[str]:

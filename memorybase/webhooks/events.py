@@ -70,7 +70,9 @@ def record_mismatch(db: OrmSession, began: NewMismatch | None, now: datetime) ->
     if began is None:
         return
     data = {
-        "memory_base_id": began.memory_base_id, "flow_id": began.flow_id, "generation": began.generation,
+        "memory_base_id": began.memory_base_id,
+        "flow_id": began.flow_id,
+        "generation": began.generation,
         "chunks_missing": began.chunks_missing,
-    }  # fmt: skip
+    }
     record(db, began.user_id, [Event(EventType.MEMORY_MISMATCH, data)], now)

@@ -106,10 +106,18 @@ def new_delivery(
     user_id: UUID, endpoint_id: UUID, event_id: UUID, event_type: str, body: str, now: datetime
 ) -> dict[str, Any]:
     return {
-        "id": uuid4(), "user_id": user_id, "endpoint_id": endpoint_id, "event_id": event_id,
-        "event_type": str(event_type), "body": body, "state": "pending", "attempts": 0, "epoch": 0,
-        "available_at": now, "occurred_at": now,
-    }  # fmt: skip
+        "id": uuid4(),
+        "user_id": user_id,
+        "endpoint_id": endpoint_id,
+        "event_id": event_id,
+        "event_type": str(event_type),
+        "body": body,
+        "state": "pending",
+        "attempts": 0,
+        "epoch": 0,
+        "available_at": now,
+        "occurred_at": now,
+    }
 
 
 def insert_deliveries(db: OrmSession, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -234,8 +242,9 @@ def deliveries_page(
         conditions.append(Delivery.state == state)
     if event_type is not None:
         conditions.append(Delivery.event_type == event_type)
-    return fetch_page(db, sa.select(Delivery).where(*conditions), sa.select(Delivery.id).where(*conditions), _PAGE,
-                      request)  # fmt: skip
+    return fetch_page(
+        db, sa.select(Delivery).where(*conditions), sa.select(Delivery.id).where(*conditions), _PAGE, request
+    )
 
 
 def deliveries_by_id(db: OrmSession, delivery_ids: Collection[UUID]) -> Sequence[Delivery]:
@@ -249,8 +258,13 @@ def delivery_of(db: OrmSession, endpoint_id: UUID, delivery_id: UUID) -> Deliver
 def replay(db: OrmSession, endpoint_id: UUID, delivery_ids: Collection[UUID], now: datetime) -> int:
     """Let deliveries start again with all their attempts; an attempt in progress no longer counts. How many."""
     which = (_DELIVERIES.endpoint_id == endpoint_id) & _DELIVERIES.id.in_(delivery_ids)
-    again = {"state": "pending", "attempts": 0, "epoch": _DELIVERIES.epoch + 1, "available_at": now,
-             "finished_at": None}  # fmt: skip
+    again = {
+        "state": "pending",
+        "attempts": 0,
+        "epoch": _DELIVERIES.epoch + 1,
+        "available_at": now,
+        "finished_at": None,
+    }
     return rows_affected(db, sa.update(core(Delivery)).where(which).values(again))
 
 

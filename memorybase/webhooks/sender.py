@@ -126,9 +126,12 @@ class Sender:
             secrets.append(endpoint.former_secret)
         headers = signatures.headers(secrets, str(delivery.event_id), int(time.time()), delivery.body)
         return requests.post(
-            endpoint.url, delivery.body, headers, allowed=settings.webhook_networks,
+            endpoint.url,
+            delivery.body,
+            headers,
+            allowed=settings.webhook_networks,
             seconds=TIMEOUT_SECONDS,
-        )  # fmt: skip
+        )
 
 
 def send_due(services: Services) -> int:
@@ -152,15 +155,27 @@ def record(services: Services, endpoint: DueEndpoint, delivery: ClaimedDelivery,
         is_dead = is_last and not attempt.delivered
         is_noted = attempt.delivered or not is_test
         disabled = _note_health(db, endpoint, attempt, now, is_dead=is_dead) if is_noted else None
-        values = {"attempts": attempts, "last_attempt_at": now, "last_status": attempt.status,
-                  "last_error": attempt.error}  # fmt: skip
+        values = {
+            "attempts": attempts,
+            "last_attempt_at": now,
+            "last_status": attempt.status,
+            "last_error": attempt.error,
+        }
         if attempt.delivered or is_dead:
             values |= {"state": "delivered" if attempt.delivered else "dead", "finished_at": now}
         else:
             values["available_at"] = now + timedelta(seconds=retry_seconds(attempts, attempt.retry_after))
         held = queries.update_claimed(db, delivery, **values)
-    log.info("webhook_sent", delivery_id=str(delivery.id), webhook_id=str(endpoint.id), event_type=delivery.event_type,
-             attempt=attempts, status=attempt.status, error=attempt.error, recorded=held)  # fmt: skip
+    log.info(
+        "webhook_sent",
+        delivery_id=str(delivery.id),
+        webhook_id=str(endpoint.id),
+        event_type=delivery.event_type,
+        attempt=attempts,
+        status=attempt.status,
+        error=attempt.error,
+        recorded=held,
+    )
     if disabled:
         log.warning("webhook_disabled", webhook_id=str(endpoint.id), reason=disabled)
 

@@ -16,10 +16,15 @@ PLANS = (
     Plan(seed=1, seconds=5, fault_every_seconds=0.8, operator_every_seconds=2),
     Plan(seed=3, seconds=8, database="replicated", workers=2, fault_every_seconds=0.8, operator_every_seconds=2),
     Plan(
-        seed=4, seconds=5, database="postgresql", vectors="pgvector", workers=2, fault_every_seconds=0.8,
+        seed=4,
+        seconds=5,
+        database="postgresql",
+        vectors="pgvector",
+        workers=2,
+        fault_every_seconds=0.8,
         operator_every_seconds=2,
     ),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.database} {plan.vectors}")
@@ -30,9 +35,17 @@ def test_whatever_is_killed_nothing_is_lost_and_nothing_doubled(plan: Plan, tmp_
 @pytest.mark.skipif(why_not() is not None, reason=f"NOT TESTED: {why_not()}")
 def test_whatever_is_cut_nothing_is_lost_and_nothing_doubled(tmp_path: Path) -> None:
     plan = Plan(
-        seed=5, seconds=8, database="postgresql", workers=2, apis=2, network=True, call_seconds=4, heal_seconds=240,
-        fault_every_seconds=0.8, operator_every_seconds=2,
-    )  # fmt: skip
+        seed=5,
+        seconds=8,
+        database="postgresql",
+        workers=2,
+        apis=2,
+        network=True,
+        call_seconds=4,
+        heal_seconds=240,
+        fault_every_seconds=0.8,
+        operator_every_seconds=2,
+    )
     report = run(plan, tmp_path)
 
     assert_exact(report)

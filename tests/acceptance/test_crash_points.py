@@ -34,9 +34,12 @@ def stack(
     tmp_path_factory: pytest.TempPathFactory, chroma_server: ChromaServer, postgres_server: PostgresServer
 ) -> Iterator[Topology]:
     with topology(
-        tmp_path_factory.mktemp("data"), redis=RedisServer(tmp_path_factory.mktemp("own-redis")), chroma=chroma_server,
-        postgres=postgres_server, values={SWEEP: 0.5},
-    ) as built:  # fmt: skip
+        tmp_path_factory.mktemp("data"),
+        redis=RedisServer(tmp_path_factory.mktemp("own-redis")),
+        chroma=chroma_server,
+        postgres=postgres_server,
+        values={SWEEP: 0.5},
+    ) as built:
         built.start(built.api, built.sweeper, built.worker)
         yield built
 

@@ -41,10 +41,21 @@ EVERYTHING: Mapping[str, Any] = {
     "vectorStore": "pgvector",
     "chroma": {"existingSecret": "token"},
     "pgvector": {"existingSecret": "vectors"},
-    "settings": {"MEMORYBASE_LOG_LEVEL": "DEBUG", "MEMORYBASE_MAX_BODY_BYTES": 1048576, "MEMORYBASE_WEB": False,
-                 "MEMORYBASE_LEASE_SECONDS": 0.5},
-    "api": {"ingress": {"enabled": True, "className": "nginx", "host": "memory.example.com", "tlsSecret": "tls",
-                        "annotations": {"a": "b"}}},
+    "settings": {
+        "MEMORYBASE_LOG_LEVEL": "DEBUG",
+        "MEMORYBASE_MAX_BODY_BYTES": 1048576,
+        "MEMORYBASE_WEB": False,
+        "MEMORYBASE_LEASE_SECONDS": 0.5,
+    },
+    "api": {
+        "ingress": {
+            "enabled": True,
+            "className": "nginx",
+            "host": "memory.example.com",
+            "tlsSecret": "tls",
+            "annotations": {"a": "b"},
+        }
+    },
     "worker": {"autoscaling": {"enabled": True, "metricSelector": {"namespace": "default"}}},
     "networkPolicy": {"apiFrom": [{"namespaceSelector": {"matchLabels": {"name": "ingress"}}}]},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
@@ -53,7 +64,7 @@ EVERYTHING: Mapping[str, Any] = {
     "nodeSelector": {"disk": "ssd"},
     "tolerations": [{"key": "k", "operator": "Exists"}],
     "affinity": {"nodeAffinity": {}},
-}  # fmt: skip
+}
 VARIANTS: dict[str, tuple[Mapping[str, Any], ...]] = {"smallest": (REQUIRED,), "everything": (REQUIRED, EVERYTHING)}
 
 
@@ -66,9 +77,13 @@ def _tools() -> None:
 def run(*command: object, cwd: Path = ROOT) -> str:
     """What the command prints; it must succeed."""
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, check=False, text=True, stdout=subprocess.PIPE,
+        [str(part) for part in command],
+        cwd=cwd,
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -96,9 +111,11 @@ def test_each_path_that_the_dockerfile_copies_is_in_the_context() -> None:
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     copied = [
-        path for line in re.findall(r"^COPY (?!--from)(.*)", text, flags=re.MULTILINE)
-        for path in line.split()[:-1] if not path.startswith("--")
-    ]  # fmt: skip
+        path
+        for line in re.findall(r"^COPY (?!--from)(.*)", text, flags=re.MULTILINE)
+        for path in line.split()[:-1]
+        if not path.startswith("--")
+    ]
     assert copied
     assert [path for path in copied if not (ROOT / path).exists() or path.split("/")[0] in ignored] == []
 
@@ -216,8 +233,10 @@ def test_every_pod_is_confined_and_bounded(variant: str) -> None:
         assert pod["securityContext"]["runAsNonRoot"], name
         assert pod["automountServiceAccountToken"] is False, name
         assert container["securityContext"] == {
-            "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
-        }  # fmt: skip
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
         assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
         assert "memory" in container["resources"]["limits"]
         assert {each["mountPath"] for each in container["volumeMounts"]} == {"/data", "/tmp"}

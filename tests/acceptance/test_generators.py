@@ -43,9 +43,15 @@ def served(tmp_path: Path) -> Iterator[Served]:
 def run(*command: object, cwd: Path, env: Mapping[str, str] | None = None) -> str:
     """What the command prints; it must succeed."""
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env={**os.environ, **(env or {})}, check=False, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
-    )  # fmt: skip
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -78,9 +84,20 @@ def test_openapi_python_client_and_a_program_that_uses_it(served: Served, tmp_pa
     (tmp_path / "config.yml").write_text(blocks("yaml")[0] + "\npost_hooks: []\n")
     python = TOOLS / "python" / "bin"
     printed = run(
-        python / "openapi-python-client", "generate", "--path", COMMITTED, "--config", "config.yml", "--meta", "none",
-        "--output-path", "memorybase_client", "--fail-on-warning", cwd=tmp_path, env={"PYTHONPATH": ""},
-    )  # fmt: skip
+        python / "openapi-python-client",
+        "generate",
+        "--path",
+        COMMITTED,
+        "--config",
+        "config.yml",
+        "--meta",
+        "none",
+        "--output-path",
+        "memorybase_client",
+        "--fail-on-warning",
+        cwd=tmp_path,
+        env={"PYTHONPATH": ""},
+    )
     assert "warning" not in printed.lower(), printed
     shutil.copy(PROGRAMS / "check.py", tmp_path)
     program = (python / "python", "check.py", served.url, served.api.secret)

@@ -29,8 +29,16 @@ CLIENTS = ROOT / ".mcp-clients"
 MODULES = CLIENTS / "node_modules"
 PAGE = ROOT / "docs" / "howto" / "mcp.md"
 CONNECTED = "✔ Connected"
-TOOLS = ["correct_memory", "forget_memory", "get_context", "get_session", "list_sessions", "memory_status", "remember",
-         "search_memory"]  # fmt: skip
+TOOLS = [
+    "correct_memory",
+    "forget_memory",
+    "get_context",
+    "get_session",
+    "list_sessions",
+    "memory_status",
+    "remember",
+    "search_memory",
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -54,9 +62,15 @@ def fill(served: Served) -> None:
 def run(*command: object, cwd: Path, env: Mapping[str, str] | None = None) -> str:
     """What the command prints; it must succeed."""
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env={**os.environ, **(env or {})}, check=False, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
-    )  # fmt: skip
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -91,10 +105,16 @@ def test_a_typescript_client_uses_everything(served: Served, tmp_path: Path, ver
     answer = json.loads(run("node", "use.js", version, transport, *target, cwd=tmp_path, env=variables))
 
     assert answer == {
-        "server": "memorybase", "instructions": "memorybase keeps the messages of earlier conversations",
-        "tools": TOOLS, "templates": ["message", "session", "summary"], "prompts": ["catch_up", "recall"],
-        "found": "The fence is green.", "refused": True, "read": 2, "prompt": True,
-    }  # fmt: skip
+        "server": "memorybase",
+        "instructions": "memorybase keeps the messages of earlier conversations",
+        "tools": TOOLS,
+        "templates": ["message", "session", "summary"],
+        "prompts": ["catch_up", "recall"],
+        "found": "The fence is green.",
+        "refused": True,
+        "read": 2,
+        "prompt": True,
+    }
 
 
 @dataclass
@@ -127,10 +147,12 @@ def claude(served: Served, tmp_path: Path) -> ClaudeCode:
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m memorybase_client.mcp "$@"\n')
     program.chmod(0o755)
     variables = environment() | {
-        "HOME": str(tmp_path / "home"), "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
-        "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "HOME": str(tmp_path / "home"),
+        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "MEMORYBASE_API_KEY": served.api.secret,
-    }  # fmt: skip
+    }
     return ClaudeCode(tmp_path, variables)
 
 
@@ -170,8 +192,16 @@ def test_the_conformance_suite_passes_but_for_what_does_not_apply(tmp_path: Path
     with serve_api(settings_in(tmp_path), adds_key=True, mcp=True) as served:
         fill(served)
         printed = run(
-            newest_node(), MODULES / ".bin" / "conformance", "server", "--url", f"{served.url}/mcp/flows/support",
-            "--suite", "all", "--expected-failures", PROGRAMS / "conformance.yml", cwd=tmp_path,
-        )  # fmt: skip
+            newest_node(),
+            MODULES / ".bin" / "conformance",
+            "server",
+            "--url",
+            f"{served.url}/mcp/flows/support",
+            "--suite",
+            "all",
+            "--expected-failures",
+            PROGRAMS / "conformance.yml",
+            cwd=tmp_path,
+        )
 
     assert "9 passed" in printed

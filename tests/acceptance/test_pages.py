@@ -85,8 +85,11 @@ def prepare(stack: EmbeddedStack) -> None:
         for body in ({"session_id": "anna-1"}, {"session_id": "ada-1", "end_user_id": "ada"}):
             run = body | {"messages": [{"role": "user", "content": "Good morning."}]}
             api.post("/flows/support-bot/runs", json=run).raise_for_status()
-        for name, flow in (("memory of earlier", "earlier"), ("memory of support", "support"),
-                           ("Support memory", "support-bot")):  # fmt: skip
+        for name, flow in (
+            ("memory of earlier", "earlier"),
+            ("memory of support", "support"),
+            ("Support memory", "support-bot"),
+        ):
             api.put(f"/flows/{flow}/memories/{name}", json={"capture": "all"}).raise_for_status()
         said = [{"role": "user", "content": "Which food must Anna avoid?"}]
         api.post("/flows/earlier/runs", json={"session_id": "s", "messages": said}).raise_for_status()
@@ -135,10 +138,13 @@ def surroundings(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> Reader:
     assert running is not None
     monkeypatch.chdir(reader.folder)
     for name, value in {
-        "KEY": KEY, "MEMORYBASE_DATA_DIR": str(reader.stack.data), "MEMORYBASE_REDIS_URL": running.redis_url,
-        "MEMORYBASE_CHROMA_URL": running.chroma_url, "MEMORYBASE_API_KEY": KEY,
+        "KEY": KEY,
+        "MEMORYBASE_DATA_DIR": str(reader.stack.data),
+        "MEMORYBASE_REDIS_URL": running.redis_url,
+        "MEMORYBASE_CHROMA_URL": running.chroma_url,
+        "MEMORYBASE_API_KEY": KEY,
         "MEMORYBASE_URL": reader.stack.url,
-    }.items():  # fmt: skip
+    }.items():
         monkeypatch.setenv(name, value)
     return reader
 

@@ -81,8 +81,12 @@ def test_messages_are_found_and_no_chroma_runs(stack: EmbeddedStack, client: htt
 def test_readiness_doctor_and_metrics_name_the_store_in_use(stack: EmbeddedStack, client: httpx.Client) -> None:
     doctor = subprocess.run(
         memorybase("doctor", "--data-dir", str(stack.data)),
-        capture_output=True, text=True, timeout=120, env=environment() | stack.changes, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment() | stack.changes,
+        check=False,
+    )
     parts = httpx.get(f"{stack.url}/health/ready", trust_env=False, timeout=30).json()["parts"]
     metrics = client.get(f"{stack.url}/metrics").text
 

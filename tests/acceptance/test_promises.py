@@ -24,7 +24,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
     """For all of these tests, each with a flow of its own."""
     with topology(
         tmp_path_factory.mktemp("data"),
-        redis=RedisServer(tmp_path_factory.mktemp("redis")), chroma=ChromaServer(tmp_path_factory.mktemp("chroma")),
+        redis=RedisServer(tmp_path_factory.mktemp("redis")),
+        chroma=ChromaServer(tmp_path_factory.mktemp("chroma")),
         # Longer than any pause of a busy machine. What a killed worker held is taken over without waiting for it.
         lease_seconds=300.0,
         values={
@@ -33,7 +34,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
             SWEEP: 0.5,
             "memorybase.settings.Settings.backoff_max_seconds": 2.0,
         },
-    ) as built:  # fmt: skip
+    ) as built:
         built.start(built.api, built.sweeper)
         yield built
 

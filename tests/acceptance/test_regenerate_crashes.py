@@ -94,13 +94,16 @@ def stack(
     tmp_path_factory: pytest.TempPathFactory, chroma_server: ChromaServer, postgres_server: PostgresServer
 ) -> Iterator[Topology]:
     with topology(
-        tmp_path_factory.mktemp("data"), redis=RedisServer(tmp_path_factory.mktemp("own-redis")), chroma=chroma_server,
+        tmp_path_factory.mktemp("data"),
+        redis=RedisServer(tmp_path_factory.mktemp("own-redis")),
+        chroma=chroma_server,
         postgres=postgres_server,
         values={
-            SWEEP: 0.3, "memorybase.memory_bases.deletion.RETIRE_SECONDS": 2.0,
+            SWEEP: 0.3,
+            "memorybase.memory_bases.deletion.RETIRE_SECONDS": 2.0,
             "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": JOB_MESSAGES,
         },
-    ) as built:  # fmt: skip
+    ) as built:
         built.start(built.api, built.sweeper, built.worker)
         yield built
 

@@ -91,13 +91,18 @@ def stack(
     postgres_server: PostgresServer,
 ) -> Iterator[Topology]:
     with topology(
-        tmp_path_factory.mktemp("data"), redis=redis_server, chroma=chroma_server, postgres=postgres_server,
-        lease_seconds=LEASE_SECONDS, embedding_threads=1,
+        tmp_path_factory.mktemp("data"),
+        redis=redis_server,
+        chroma=chroma_server,
+        postgres=postgres_server,
+        lease_seconds=LEASE_SECONDS,
+        embedding_threads=1,
         values={
-            SWEEP: 0.5, LOCK: 4.0,
+            SWEEP: 0.5,
+            LOCK: 4.0,
             "memorybase.settings.Settings.chroma_timeout_seconds": 60.0,  # a busy machine is no outage
         },
-    ) as built:  # fmt: skip
+    ) as built:
         built.start(built.api, built.sweeper)
         yield built
 

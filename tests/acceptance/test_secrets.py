@@ -73,8 +73,12 @@ def look_around(caller: Caller, link: str) -> None:
         base_url=str(caller.http.base_url.join("/")), trust_env=False, timeout=60, follow_redirects=True
     ) as browser:
         assert browser.get(link).url.path == "/ui/"
-        pages = (f"/ui/session?{shown}", f"/ui/memories/{base['id']}/search?q={SECRET}", f"/ui/run?flow=f&id={SECRET}",
-                 f"/ui/nothing?q={SECRET}")  # fmt: skip
+        pages = (
+            f"/ui/session?{shown}",
+            f"/ui/memories/{base['id']}/search?q={SECRET}",
+            f"/ui/run?flow=f&id={SECRET}",
+            f"/ui/nothing?q={SECRET}",
+        )
         assert [browser.get(page).status_code for page in pages] == [200, 200, 404, 404]
 
 

@@ -168,11 +168,13 @@ class TestCommands:
         first, second = run_memorybase(*words), run_memorybase(*words)
         ingested = "memory base chatgpt: 8 ingested, 0 dead letters"
         assert first.stdout.splitlines()[:2] == [
-            "1 flow, 2 sessions, 3 runs, 9 messages: 9 new, 0 already there", ingested,
-        ]  # fmt: skip
+            "1 flow, 2 sessions, 3 runs, 9 messages: 9 new, 0 already there",
+            ingested,
+        ]
         assert second.stdout.splitlines()[:2] == [
-            "1 flow, 2 sessions, 3 runs, 9 messages: 0 new, 9 already there", ingested,
-        ]  # fmt: skip
+            "1 flow, 2 sessions, 3 runs, 9 messages: 0 new, 9 already there",
+            ingested,
+        ]
         words = ("search", "how much water", "--memory", "chatgpt", "--url", warm.url, "--key", KEY)
         assert "flour" in run_memorybase(*words).stdout
 
@@ -267,18 +269,27 @@ class TestEnding:
         (own.data / "chroma").write_text("a file where Chroma wants its directory")
         result = subprocess.run(
             memorybase("up", "--port", "0", "--data-dir", str(own.data)),
-            capture_output=True, text=True, timeout=120, env=environment(), check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=environment(),
+            check=False,
+        )
         assert result.returncode == 1
         assert result.stderr.startswith("error: chroma exited with status ")
         assert str(own.data / "logs" / "chroma.log") in result.stderr
         assert processes_of(own.data) == []
 
     def test_a_stop_while_it_starts_ends_everything(self, own: EmbeddedStack) -> None:
-        with subprocess.Popen(
-            memorybase("up", "--port", "0", "--data-dir", str(own.data)),
-            stdout=subprocess.PIPE, text=True, env=environment(),
-        ) as starting, killed_at_the_end(starting):  # fmt: skip
+        with (
+            subprocess.Popen(
+                memorybase("up", "--port", "0", "--data-dir", str(own.data)),
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environment(),
+            ) as starting,
+            killed_at_the_end(starting),
+        ):
             assert starting.stdout is not None
             assert starting.stdout.readline().startswith("starting redis")
             starting.send_signal(signal.SIGINT)
@@ -287,10 +298,16 @@ class TestEnding:
 
     def test_a_stack_of_a_command_ends_when_the_command_is_killed(self, own: EmbeddedStack) -> None:
         """Its standard input closes, and its output has no reader."""
-        with subprocess.Popen(
-            memorybase("up", "--with-parent", "--port", "0", "--data-dir", str(own.data)),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
-        ) as kept, killed_at_the_end(kept):  # fmt: skip
+        with (
+            subprocess.Popen(
+                memorybase("up", "--with-parent", "--port", "0", "--data-dir", str(own.data)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environment(),
+            ) as kept,
+            killed_at_the_end(kept),
+        ):
             assert kept.stdin is not None
             assert kept.stdout is not None
             wait_until((own.data / "run" / "chroma.pid").exists, 30, "its first children")

@@ -101,5 +101,7 @@ def test_two_sweepers_share_the_work_and_one_that_hangs_does_not_delay_the_other
     assert {line["event"] for line in said if line["level"] == "warning"} <= {"job_requeued"}
     swept = [line for line in said if line["event"] == "swept"]
     assert [sum(line.get(what, 0) for line in swept) for what in ("requeued", "planned", "notified")] == [
-        EACH, EACH, 2 * EACH
-    ]  # fmt: skip
+        EACH,
+        EACH,
+        2 * EACH,
+    ]

@@ -284,16 +284,19 @@ def malformed_envelopes() -> Iterator[bytes]:
     properties = {"delivery_tag": "t", "delivery_info": information, "body_encoding": "base64"}
     headers = {"task": INGEST_TASK, "id": "1"}
     message = {
-        "body": encoded([[], {}, {}]), "content-type": "application/json", "content-encoding": "utf-8",
-        "headers": headers, "properties": properties,
-    }  # fmt: skip
+        "body": encoded([[], {}, {}]),
+        "content-type": "application/json",
+        "content-encoding": "utf-8",
+        "headers": headers,
+        "properties": properties,
+    }
     bodies = ["?", "abc", "/w==", None, 7, *map(encoded, (None, 1, "x", [], [1, 2, 3], [{}, [], {}]))]
     damages: list[dict[str, Any]] = [
         *({"body": body} for body in bodies),
         *({"headers": each} for each in (None, {}, [], {"task": INGEST_TASK}, headers | {"task": "nobody.knows"})),
         *({"properties": each} for each in (None, {}, properties | {"body_encoding": "x"})),
         {"content-type": "application/x-python-serialize"},
-    ]  # fmt: skip
+    ]
     for number, damage in enumerate(damages):
         tag = {"delivery_tag": f"t{number}"}
         yield json.dumps({**message, "properties": properties | tag, **damage}).encode()

@@ -102,8 +102,9 @@ class TestSearch:
         store._known.clear()
 
         query = self.explain(store, ref, on.query(None, texts=True), vector=encode(given[0].vector), limit=10)
-        reached = self.explain(store, ref, on.reached, ids=["id0000"], vectors=encode_all([given[0].vector]),
-                               distance=0.001, twins=10)  # fmt: skip
+        reached = self.explain(
+            store, ref, on.reached, ids=["id0000"], vectors=encode_all([given[0].vector]), distance=0.001, twins=10
+        )
 
         for plan in (query, reached):
             assert "embedding_idx" in plan, plan
@@ -185,11 +186,15 @@ class TestSearch:
         assert store.index(ref)
         (table,) = own_tables(connection)
         # Rows that were written while the index was not in use, as after damage.
-        connection.execute(b"UPDATE pg_index SET indisready = false WHERE indexrelid = %s::regclass" % (
-            f"'{SCHEMA}.{table}_embedding_idx'".encode()))  # fmt: skip
+        connection.execute(
+            b"UPDATE pg_index SET indisready = false WHERE indexrelid = %s::regclass"
+            % (f"'{SCHEMA}.{table}_embedding_idx'".encode())
+        )
         store.upsert(ref, [VectorRecord("late", vectors(1, seed=5)[0], "t", {"k": 1})])
-        connection.execute(b"UPDATE pg_index SET indisready = true WHERE indexrelid = %s::regclass" % (
-            f"'{SCHEMA}.{table}_embedding_idx'".encode()))  # fmt: skip
+        connection.execute(
+            b"UPDATE pg_index SET indisready = true WHERE indexrelid = %s::regclass"
+            % (f"'{SCHEMA}.{table}_embedding_idx'".encode())
+        )
 
         late = VectorRecord("late", vectors(1, seed=5)[0], "t", {"k": 1})
         assert store.reached_ids(ref, [given[7], late]) == {"id0007"}

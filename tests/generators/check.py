@@ -28,7 +28,14 @@ history = get_history.sync(client=client, body=HistoryBody(flow_id="support", se
 lines = export_lines.sync_detailed(client=client, flow_id="support").content
 imported = import_lines.sync(client=client, body=File(payload=BytesIO(lines)))
 refused = get_flow.sync("none-such", client=client)
-sys.stdout.write(json.dumps({
-    "captured": len(captured.messages), "view": len(history.messages),
-    "last": json.loads(lines.splitlines()[-1])["type"], "imported": imported.lines, "code": refused.error.code,
-}))  # fmt: skip
+sys.stdout.write(
+    json.dumps(
+        {
+            "captured": len(captured.messages),
+            "view": len(history.messages),
+            "last": json.loads(lines.splitlines()[-1])["type"],
+            "imported": imported.lines,
+            "code": refused.error.code,
+        }
+    )
+)

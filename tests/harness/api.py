@@ -149,10 +149,13 @@ def settings_in(folder: Path) -> Settings:
 def _bounded() -> Settings:
     # Settings look every field up in the environment twice, which takes longer than all else of a test's set-up.
     return Settings(
-        embedding_model="fake", allowed_embedding_models=["other", "away"],
-        api_key="the-key-from-the-settings", max_body_bytes=200_000,
-        distiller="openai", web_deadline_factor=40,
-    )  # fmt: skip
+        embedding_model="fake",
+        allowed_embedding_models=["other", "away"],
+        api_key="the-key-from-the-settings",
+        max_body_bytes=200_000,
+        distiller="openai",
+        web_deadline_factor=40,
+    )
 
 
 @contextmanager

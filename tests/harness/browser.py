@@ -16,9 +16,14 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Without these flags Chromium reaches for the network when it starts.
 FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-prefers-reduced-motion",
+)
 WIDE, NARROW = 1280, 390
 # Every width in both themes. `make test` looks at a phone in the dark, where most faults show.
 IN_EVERY_LOOK = pytest.mark.parametrize(

@@ -26,7 +26,13 @@ def add_dead_letters(stack: EmbeddedStack, base: str, *texts: str) -> None:
                 ledger.delete(db, row.id, [message.id for message in buried])
                 row.total_processed -= len(buried)
                 failures = [dead_letters.Failure(each.id, each.version, "text_rejected", REASON) for each in buried]
-                dead_letters.add_dead_letters(db, base_id=UUID(base), generation=row.generation, progress_id=row.id,
-                                  failures=failures, now=datetime.now(UTC))  # fmt: skip
+                dead_letters.add_dead_letters(
+                    db,
+                    base_id=UUID(base),
+                    generation=row.generation,
+                    progress_id=row.id,
+                    failures=failures,
+                    now=datetime.now(UTC),
+                )
     finally:
         database.dispose()

@@ -188,8 +188,11 @@ def losing_answers(url: str) -> Iterator[str]:
         if request not in seen:
             seen.add(request)
             return b""
-        kept = {name.replace("-", "_"): forwarded.headers[name] for name in ("content-type", "retry-after")
-                if name in forwarded.headers}  # fmt: skip
+        kept = {
+            name.replace("-", "_"): forwarded.headers[name]
+            for name in ("content-type", "retry-after")
+            if name in forwarded.headers
+        }
         return http_answer(f"{forwarded.status_code} {forwarded.reason_phrase}", forwarded.content, **kept)
 
     with scripted(answer) as server:

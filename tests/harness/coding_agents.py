@@ -49,9 +49,14 @@ class Machine:
 
     def start(self, agent: str, event: str, sent: str) -> str:
         done = subprocess.run(
-            ["/bin/sh", "-c", self.command(agent, event)], input=sent, capture_output=True, text=True, timeout=PATIENCE,
-            check=False, cwd=self.home,
-        )  # fmt: skip
+            ["/bin/sh", "-c", self.command(agent, event)],
+            input=sent,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            cwd=self.home,
+        )
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
@@ -127,10 +132,19 @@ class ClaudeTranscript(Transcript):
         if kind == "assistant":
             message |= {"id": f"msg_{self.lines}", "type": "message", "model": "claude-opus-4-7"}
         return {
-            "parentUuid": None, "isSidechain": False, "userType": "external", "cwd": PROJECT, "sessionId": self.session,
-            "version": "2.1.214", "gitBranch": "main", "type": kind, "message": message, "uuid": uuid,
-            "timestamp": self.moment(), **fields,
-        }  # fmt: skip
+            "parentUuid": None,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": PROJECT,
+            "sessionId": self.session,
+            "version": "2.1.214",
+            "gitBranch": "main",
+            "type": kind,
+            "message": message,
+            "uuid": uuid,
+            "timestamp": self.moment(),
+            **fields,
+        }
 
     def user(self, text: str, **fields: Any) -> None:
         self.write(self.line("user", text, **fields))
@@ -206,14 +220,21 @@ TRANSCRIPTS: dict[str, Callable[[Path, str], ClaudeTranscript | CodexTranscript]
 def shared_fields(transcript: Transcript) -> Json:
     """What Claude Code and Codex send with every event."""
     return {
-        "session_id": transcript.session, "transcript_path": str(transcript.path), "cwd": PROJECT,
+        "session_id": transcript.session,
+        "transcript_path": str(transcript.path),
+        "cwd": PROJECT,
         "permission_mode": "default",
-    }  # fmt: skip
+    }
 
 
 def cursor_fields(session: str, generation: str) -> Json:
     """What Cursor sends with every event."""
     return {
-        "conversation_id": session, "generation_id": generation, "model": "gpt-5.5-medium", "cursor_version": "3.9.16",
-        "workspace_roots": [PROJECT], "user_email": None, "transcript_path": None,
-    }  # fmt: skip
+        "conversation_id": session,
+        "generation_id": generation,
+        "model": "gpt-5.5-medium",
+        "cursor_version": "3.9.16",
+        "workspace_roots": [PROJECT],
+        "user_email": None,
+        "transcript_path": None,
+    }

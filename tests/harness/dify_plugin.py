@@ -16,8 +16,15 @@ from typing import Any, Protocol
 
 PLUGIN = Path(__file__).resolve().parents[2] / "clients" / "dify"
 TIMEOUT_SECONDS = 60.0  # of its calls: a busy machine is no server that hangs
-MODULES = ("dify_context", "memorybase_api", "provider", "provider.memorybase", "tools", "tools.recall",
-           "tools.remember")  # fmt: skip
+MODULES = (
+    "dify_context",
+    "memorybase_api",
+    "provider",
+    "provider.memorybase",
+    "tools",
+    "tools.recall",
+    "tools.remember",
+)
 
 Json = dict[str, Any]
 
@@ -108,9 +115,16 @@ class StandIn:
 @contextmanager
 def stand_in() -> Iterator[StandIn]:
     """The modules of Dify and of the plugin exist only meanwhile."""
-    dify = {name: types.ModuleType(name) for name in
-            ("dify_plugin", "dify_plugin.entities", "dify_plugin.entities.tool", "dify_plugin.errors",
-             "dify_plugin.errors.tool")}  # fmt: skip
+    dify = {
+        name: types.ModuleType(name)
+        for name in (
+            "dify_plugin",
+            "dify_plugin.entities",
+            "dify_plugin.entities.tool",
+            "dify_plugin.errors",
+            "dify_plugin.errors.tool",
+        )
+    }
     vars(dify["dify_plugin"]).update(Tool=_Tool, ToolProvider=object)
     vars(dify["dify_plugin.entities.tool"]).update(ToolInvokeMessage=tuple)
     vars(dify["dify_plugin.errors.tool"]).update(ToolProviderCredentialValidationError=_ValidationError)
@@ -151,11 +165,19 @@ class WithSdk:
     def _answers(self, data: Json, asker: Asker) -> list[Json]:
         self._asked += 1
         request = {
-            "session_id": f"s{self._asked}", "event": "request", "conversation_id": asker.conversation,
-            "app_id": asker.app, "message_id": asker.message,
-            "data": {"type": "tool", "user_id": asker.user, "provider": "memorybase", "credential_type": "api-key",
-                     **data},
-        }  # fmt: skip
+            "session_id": f"s{self._asked}",
+            "event": "request",
+            "conversation_id": asker.conversation,
+            "app_id": asker.app,
+            "message_id": asker.message,
+            "data": {
+                "type": "tool",
+                "user_id": asker.user,
+                "provider": "memorybase",
+                "credential_type": "api-key",
+                **data,
+            },
+        }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")

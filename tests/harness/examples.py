@@ -44,11 +44,18 @@ TIME, MINUTE = "2026-01-15T09:30:00Z", "2026-01-15 09:30 UTC"
 # Values that differ at every call, by name.
 FIXED: Json = {
     "took_ms": 3.2,
-    "secret": "mb_EXAMPLE-secret-that-is-shown-once", "prefix": "mb_EXAMP", "request_id": "4f1c8e2a",
-    "memorybase": "1.0.0", "url_path": "/ui/enter?token=EXAMPLE", "retry_after_seconds": 0.2,
+    "secret": "mb_EXAMPLE-secret-that-is-shown-once",
+    "prefix": "mb_EXAMP",
+    "request_id": "4f1c8e2a",
+    "memorybase": "1.0.0",
+    "url_path": "/ui/enter?token=EXAMPLE",
+    "retry_after_seconds": 0.2,
     "hash": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
-    "searchable_after_ms": 840, "delay_median_seconds": 0.8, "delay_p95_seconds": 1.4, "searchable_after_seconds": 0.8,
-}  # fmt: skip
+    "searchable_after_ms": 840,
+    "delay_median_seconds": 0.8,
+    "delay_p95_seconds": 1.4,
+    "searchable_after_seconds": 0.8,
+}
 WEBHOOK_SECRET = "whsec_RVhBTVBMRS1zZWNyZXQtdGhhdC1pcy1zaG93bi1vbmNl"
 OUTAGE: Json = {"operation": "query", "reason": "ConnectError"}  # of Chroma's adapter
 OVERVIEW_BUCKET: Json = {"searchable": 2, "waiting": 1, "failed": 0, "other": 1}
@@ -84,9 +91,14 @@ def export_of_span(session_id: str, question: str, answer: str) -> Json:
         "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": answer}]}]),
     }
     attributes = [{"key": name, "value": {"stringValue": value}} for name, value in values.items()]
-    span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "chat",
-            "startTimeUnixNano": "1768469400000000000", "endTimeUnixNano": "1768469401000000000",
-            "attributes": attributes}  # fmt: skip
+    span = {
+        "traceId": "5b8efff798038103d269b633813fc60c",
+        "spanId": "eee19b7ec3c1b174",
+        "name": "chat",
+        "startTimeUnixNano": "1768469400000000000",
+        "endTimeUnixNano": "1768469401000000000",
+        "attributes": attributes,
+    }
     return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
 
 
@@ -118,12 +130,24 @@ CALLS = [
     Call("get_flow", parameters={"flow_id": "support"}),
     Call("create_memory_base", {"name": "support notes", "flow_id": "support", "threshold": 2, "capture": "all"}),
     Call("put_memory_base", {"capture": "all"}, {"flow_id": "support", "name": "support notes"}),
-    Call("capture_run", {
-        "session_id": "anna-1", "run_id": "run-1", "end_user_id": "anna",
-        "messages": [said("user", QUESTION, id="m-1"), said("assistant", REPLY, id="m-2")],
-        "node_executions": [{"id": "run-1-llm", "node_id": "llm", "status": "succeeded",
-                             "outputs": {"text": REPLY, "context": CONTEXT}}],
-    }, {"flow_id": "support"}),
+    Call(
+        "capture_run",
+        {
+            "session_id": "anna-1",
+            "run_id": "run-1",
+            "end_user_id": "anna",
+            "messages": [said("user", QUESTION, id="m-1"), said("assistant", REPLY, id="m-2")],
+            "node_executions": [
+                {
+                    "id": "run-1-llm",
+                    "node_id": "llm",
+                    "status": "succeeded",
+                    "outputs": {"text": REPLY, "context": CONTEXT},
+                }
+            ],
+        },
+        {"flow_id": "support"},
+    ),
     Call("list_runs", parameters={"flow_id": "support"}),
     Call("get_run_of_flow", parameters={"flow_id": "support", "run_id": "run-1"}),
     Call("get_run", parameters={"run_id": "run-1"}),
@@ -136,26 +160,54 @@ CALLS = [
     Call("get_memory_base", parameters=BASE),
     Call("update_memory_base", {"idle_after": 300, "paused": False, "priority": "high"}, BASE),
     Call("list_memory_base_sessions", parameters=BASE),
-    Call("search_memory_base", {"query": "Is Anna allergic to peanuts?", "top_k": 1, "neighbors": 1, "explain": True},
-         BASE),
+    Call(
+        "search_memory_base",
+        {"query": "Is Anna allergic to peanuts?", "top_k": 1, "neighbors": 1, "explain": True},
+        BASE,
+    ),
     Call("search_flow", {"flow_id": "support", "query": "peanuts", "mode": "keyword", "top_k": 1}),
-    Call("retrieve_knowledge", {"knowledge_id": "support", "query": "peanuts",
-                                "retrieval_setting": {"top_k": 1, "score_threshold": 0.0}}),
+    Call(
+        "retrieve_knowledge",
+        {"knowledge_id": "support", "query": "peanuts", "retrieval_setting": {"top_k": 1, "score_threshold": 0.0}},
+    ),
     Call("get_history", {**ANNA, "max_tokens": 2000}),
     Call("build_context", {**ANNA, "query": "peanuts", "token_budget": 1000, "run_id": "run-2", "node_id": "llm"}),
-    Call("capture_run", {"session_id": "anna-1", "run_id": "run-2", "messages": [said("user", "And almonds?")]},
-         {"flow_id": "support"}, record=False),
-    Call("put_run_memory", {"session_id": "anna-1", "query": "almonds", "messages": [said("system", "Anna: peanuts")],
-                            "sources": [{"kind": "recall", "message_ids": ["m-2"], "scores": [0.62]}]},
-         {"flow_id": "support", "run_id": "run-2", "node_id": "agent"}),
+    Call(
+        "capture_run",
+        {"session_id": "anna-1", "run_id": "run-2", "messages": [said("user", "And almonds?")]},
+        {"flow_id": "support"},
+        record=False,
+    ),
+    Call(
+        "put_run_memory",
+        {
+            "session_id": "anna-1",
+            "query": "almonds",
+            "messages": [said("system", "Anna: peanuts")],
+            "sources": [{"kind": "recall", "message_ids": ["m-2"], "scores": [0.62]}],
+        },
+        {"flow_id": "support", "run_id": "run-2", "node_id": "agent"},
+    ),
     Call("get_run_memory", parameters={"flow_id": "support", "run_id": "run-2"}),
-    Call("put_node_execution", {**ANNA, "run_id": "run-2", "node_id": "llm", "status": "succeeded",
-                                "outputs": {"text": "Almonds are fine.", "context": CONTEXT}},
-         {"execution_id": "run-2-llm"}),
+    Call(
+        "put_node_execution",
+        {
+            **ANNA,
+            "run_id": "run-2",
+            "node_id": "llm",
+            "status": "succeeded",
+            "outputs": {"text": "Almonds are fine.", "context": CONTEXT},
+        },
+        {"execution_id": "run-2-llm"},
+    ),
     Call("get_node_execution", parameters={"execution_id": "run-2-llm"}),
     Call("delete_node_execution", parameters={"execution_id": "run-2-llm"}),
-    Call("capture_run", {"session_id": "anna-1", "run_id": "run-3", "messages": 4 * CONTEXT}, {"flow_id": "support"},
-         record=False),
+    Call(
+        "capture_run",
+        {"session_id": "anna-1", "run_id": "run-3", "messages": 4 * CONTEXT},
+        {"flow_id": "support"},
+        record=False,
+    ),
     Call("request_summary", ANNA),
     Call("get_summary", parameters=ANNA),
     Call("delete_summary", parameters=ANNA),
@@ -165,15 +217,27 @@ CALLS = [
     Call("watch_job", parameters={"job_id": "$list_jobs.items.0.id"}),
     Call("act_on_jobs", {"action": "retry", **BASE, "dry_run": True}),
     Call("list_workers"),
-    Call("capture_run", {"session_id": "anna-1", "run_id": "run-4", "messages": [said("user", "Thanks!")]},
-         {"flow_id": "support"}, record=False),
+    Call(
+        "capture_run",
+        {"session_id": "anna-1", "run_id": "run-4", "messages": [said("user", "Thanks!")]},
+        {"flow_id": "support"},
+        record=False,
+    ),
     Call("flush_memory_base", {"session_id": "anna-1"}, BASE, work=False),
     Call("cancel_job", parameters={"job_id": "$flush_memory_base.jobs.0.id"}),
     Call("sync_memory_base", {"session_id": "anna-1"}, BASE),
     Call("regenerate_memory_base", {"capture": "outputs"}, BASE),
     Call("check_mismatch", parameters=BASE),
-    Call("capture_run", {"session_id": "ben-1", "end_user_id": "ben", "messages": [
-        said("assistant", "poison"), said("assistant", "Good morning.")]}, {"flow_id": "support"}, record=False),
+    Call(
+        "capture_run",
+        {
+            "session_id": "ben-1",
+            "end_user_id": "ben",
+            "messages": [said("assistant", "poison"), said("assistant", "Good morning.")],
+        },
+        {"flow_id": "support"},
+        record=False,
+    ),
     Call("list_dead_letters", parameters=BASE),
     Call("list_problems"),
     Call("get_overview", parameters={"window": "24h"}),
@@ -183,15 +247,28 @@ CALLS = [
     Call("retry_dead_letter", parameters=DEAD_LETTER),
     Call("discard_dead_letter", parameters=DEAD_LETTER),
     Call("get_activity", parameters={**BASE, "since": TIME, "buckets": 24}),
-    Call("set_search_weights", {"sets": {"with_token_vectors": {"bias": -2.0, "weights": {"keywords": 1.5}}},
-                                "note": "tuned on our questions"}, BASE),
+    Call(
+        "set_search_weights",
+        {
+            "sets": {"with_token_vectors": {"bias": -2.0, "weights": {"keywords": 1.5}}},
+            "note": "tuned on our questions",
+        },
+        BASE,
+    ),
     Call("get_search_weights", parameters=BASE),
     Call("reset_search_weights", parameters=BASE),
     Call("create_knowledge_base", HANDBOOK),
     Call("list_knowledge_bases", parameters={"for_retrieval": True}),
     Call("get_knowledge_base", parameters=HANDBOOK),
-    Call("add_documents", {"documents": [{"id": "returns", "text": "Parcels can be returned for 30 days.",
-                                          "metadata": {"language": "en"}}]}, HANDBOOK),
+    Call(
+        "add_documents",
+        {
+            "documents": [
+                {"id": "returns", "text": "Parcels can be returned for 30 days.", "metadata": {"language": "en"}}
+            ]
+        },
+        HANDBOOK,
+    ),
     Call("search_knowledge_base", {"query": "return a parcel", "top_k": 1}, HANDBOOK),
     Call("rebuild_knowledge_base", parameters=HANDBOOK),
     Call("delete_knowledge_base", parameters=HANDBOOK),
@@ -218,8 +295,12 @@ CALLS = [
     Call("create_sign_in_link"),
     Call("get_metrics"),
     Call("put_flow", {"name": "Archive"}, {"flow_id": "archive"}, record=False),
-    Call("capture_run", {"session_id": "carl-1", "run_id": "run-9", "messages": [said("user", "Hello", id="m-9")]},
-         {"flow_id": "archive"}, record=False),
+    Call(
+        "capture_run",
+        {"session_id": "carl-1", "run_id": "run-9", "messages": [said("user", "Hello", id="m-9")]},
+        {"flow_id": "archive"},
+        record=False,
+    ),
     Call("export_lines", parameters={"flow_id": "archive"}),
     Call("import_lines", "$export_lines.text", {"on_conflict": "keep"}),
     Call("delete_message", parameters={"message_id": "m-9"}),
@@ -230,15 +311,44 @@ CALLS = [
     Call("put_flow", {"name": "Harbour"}, {"flow_id": "harbour"}, record=False),
     Call("receive_traces", export_of_span("anna-1", "Where is my boat?", "At berth 12."), {"flow_id": "harbour"}),
     Call("create_memory_base", {"name": "harbour notes", "flow_id": "harbour", "threshold": 1}, record=False),
-    Call("capture_run", {"session_id": "ben-1", "run_id": "berth-1", "end_user_id": "ben", "messages": [
-        said("user", "Where is my boat?"), said("assistant", "Your boat is at berth 12.", id="berth-answer")]},
-         {"flow_id": "harbour"}, record=False),
-    Call("build_context", {
-        "flow_id": "harbour", "session_id": "ben-2", "end_user_id": "ben", "query": "Where is my boat?",
-        "token_budget": 600, "run_id": "berth-2", "node_id": "answer"}, record=False),
-    Call("capture_run", {"session_id": "ben-2", "run_id": "berth-2", "end_user_id": "ben", "messages": [
-        said("user", "Where is my boat?"), said("assistant", "Still at berth 12.")]},
-         {"flow_id": "harbour"}, record=False),
+    Call(
+        "capture_run",
+        {
+            "session_id": "ben-1",
+            "run_id": "berth-1",
+            "end_user_id": "ben",
+            "messages": [
+                said("user", "Where is my boat?"),
+                said("assistant", "Your boat is at berth 12.", id="berth-answer"),
+            ],
+        },
+        {"flow_id": "harbour"},
+        record=False,
+    ),
+    Call(
+        "build_context",
+        {
+            "flow_id": "harbour",
+            "session_id": "ben-2",
+            "end_user_id": "ben",
+            "query": "Where is my boat?",
+            "token_budget": 600,
+            "run_id": "berth-2",
+            "node_id": "answer",
+        },
+        record=False,
+    ),
+    Call(
+        "capture_run",
+        {
+            "session_id": "ben-2",
+            "run_id": "berth-2",
+            "end_user_id": "ben",
+            "messages": [said("user", "Where is my boat?"), said("assistant", "Still at berth 12.")],
+        },
+        {"flow_id": "harbour"},
+        record=False,
+    ),
     Call("get_run_story", parameters={"flow_id": "harbour", "run_id": "berth-2"}),
     Call("list_message_uses", parameters={"message_id": "berth-answer"}),
     Call("find_runs", parameters={"q": "berth"}),
@@ -246,16 +356,28 @@ CALLS = [
     Call("get_end_user", parameters={"end_user_id": "ben"}),
     Call("get_message_ingestion", parameters={"message_id": "berth-answer"}),
     Call("put_flow", {"name": "Pontoon"}, {"flow_id": "pontoon"}, record=False),
-    Call("create_memory_base", {"name": "pontoon notes", "flow_id": "pontoon", "threshold": 20, "capture": "all"},
-         record=False),
+    Call(
+        "create_memory_base",
+        {"name": "pontoon notes", "flow_id": "pontoon", "threshold": 20, "capture": "all"},
+        record=False,
+    ),
     Call("capture_run", {"session_id": "anna-2", "messages": HARBOUR_TALK}, {"flow_id": "pontoon"}, record=False),
     Call("request_memory_map", parameters=BASE),
     Call("get_memory_map", parameters={**BASE, "question": "Which berth has shore power?"}),
     Call("set_distillation", {"enabled": True}, BASE),
-    Call("capture_run", {"session_id": "carl-1", "end_user_id": "carl", "messages": [
-        said("user", "The ketch of Carl needs a berth with shore power.", sender_name="Carl"),
-        said("assistant", "Will berth 7 do?")]},
-         {"flow_id": "pontoon"}, record=False),
+    Call(
+        "capture_run",
+        {
+            "session_id": "carl-1",
+            "end_user_id": "carl",
+            "messages": [
+                said("user", "The ketch of Carl needs a berth with shore power.", sender_name="Carl"),
+                said("assistant", "Will berth 7 do?"),
+            ],
+        },
+        {"flow_id": "pontoon"},
+        record=False,
+    ),
     Call("flush_memory_base", {"session_id": "carl-1"}, BASE, record=False),
     Call("get_distillation", parameters=BASE),
     Call("list_facts", parameters={**BASE, "end_user_id": "carl"}),
@@ -263,35 +385,81 @@ CALLS = [
     Call("get_fact", parameters={**BASE, "fact_id": "$list_facts.items.0.id"}),
     Call("delete_fact", parameters={**BASE, "fact_id": "$list_facts.items.0.id"}),
     Call("delete_facts", parameters=BASE),
-    Call("mark_result", {"flow_id": "support", "query": "Is Anna allergic to peanuts?", "message_id": "m-2",
-                         "right": True, "settings": {"mode": "hybrid"}}),
+    Call(
+        "mark_result",
+        {
+            "flow_id": "support",
+            "query": "Is Anna allergic to peanuts?",
+            "message_id": "m-2",
+            "right": True,
+            "settings": {"mode": "hybrid"},
+        },
+    ),
     Call("list_labels", parameters={"flow_id": "support"}),
     Call("export_labels", parameters={"flow_id": "support"}),
     Call("delete_label", parameters={"label_id": "$mark_result.id"}),
-    Call("capture_run", {"session_id": "ben-3", "run_id": "run-30", "end_user_id": "ben", "messages": [
-        said("user", "Always give depths in meters.", id="m-30"), said("assistant", "I will.", id="m-31")]},
-         {"flow_id": "harbour"}, record=False),
+    Call(
+        "capture_run",
+        {
+            "session_id": "ben-3",
+            "run_id": "run-30",
+            "end_user_id": "ben",
+            "messages": [
+                said("user", "Always give depths in meters.", id="m-30"),
+                said("assistant", "I will.", id="m-31"),
+            ],
+        },
+        {"flow_id": "harbour"},
+        record=False,
+    ),
     Call("list_standing_statements", parameters={"flow_id": "harbour", "end_user_id": "ben"}),
-    Call("edit_standing_statement", {"text": "Give depths in meters, with one decimal."},
-         {"statement_id": "$list_standing_statements.statements.0.id"}),
+    Call(
+        "edit_standing_statement",
+        {"text": "Give depths in meters, with one decimal."},
+        {"statement_id": "$list_standing_statements.statements.0.id"},
+    ),
     Call("delete_standing_statement", parameters={"statement_id": "$edit_standing_statement.id"}),
-    Call("capture_run", {"session_id": "dora-1", "run_id": "run-20", "messages": [
-        said("assistant", "Berth 12 has no shore power.", id="m-20"), said("assistant", "Good morning.", id="m-21")]},
-         {"flow_id": "harbour"}, record=False),
-    Call("edit_message", {"content": "Berth 12 has 16 A shore power.", "reason": "It was wired in May."},
-         {"message_id": "m-20"}, record=False),
+    Call(
+        "capture_run",
+        {
+            "session_id": "dora-1",
+            "run_id": "run-20",
+            "messages": [
+                said("assistant", "Berth 12 has no shore power.", id="m-20"),
+                said("assistant", "Good morning.", id="m-21"),
+            ],
+        },
+        {"flow_id": "harbour"},
+        record=False,
+    ),
+    Call(
+        "edit_message",
+        {"content": "Berth 12 has 16 A shore power.", "reason": "It was wired in May."},
+        {"message_id": "m-20"},
+        record=False,
+    ),
     Call("get_message_history", parameters={"message_id": "m-20"}),
     Call("act_on_messages", {"action": "delete", "ids": ["m-20", "m-21"], "reason": "Sent by mistake."}),
     Call("list_deleted_messages", parameters={"flow_id": "harbour"}),
     Call("restore_message", {"reason": "It was right."}, {"message_id": "m-20"}),
     Call("purge_message", parameters={"message_id": "m-21"}),
-    Call("create_webhook", {"url": "https://example.com/memorybase", "event_types": ["job.completed", "job.failed"],
-                            "description": "Alerts"}),
+    Call(
+        "create_webhook",
+        {
+            "url": "https://example.com/memorybase",
+            "event_types": ["job.completed", "job.failed"],
+            "description": "Alerts",
+        },
+    ),
     Call("list_webhooks", parameters={"size": 50}),
     Call("get_webhook", parameters=WEBHOOK),
     Call("update_webhook", {"event_types": ["job.completed"]}, WEBHOOK),
-    Call("capture_run", {"session_id": "ben-3", "run_id": "run-22", "messages": [said("assistant", "Good morning.")]},
-         {"flow_id": "harbour"}, record=False),
+    Call(
+        "capture_run",
+        {"session_id": "ben-3", "run_id": "run-22", "messages": [said("assistant", "Good morning.")]},
+        {"flow_id": "harbour"},
+        record=False,
+    ),
     Call("list_deliveries", parameters={**WEBHOOK, "state": "pending"}),
     Call("replay_delivery", parameters={**WEBHOOK, "delivery_id": "$list_deliveries.items.0.id"}),
     Call("replay_dead_deliveries", {"since": TIME}, WEBHOOK),
@@ -307,7 +475,7 @@ CALLS = [
     Call("place_hold", {"flow_id": "harbour", "session_id": "ben-2", "reason": "Claim 4711"}),
     Call("list_holds", parameters={"flow_id": "harbour"}),
     Call("lift_hold", parameters={"hold_id": "$place_hold.id"}),
-]  # fmt: skip
+]
 
 
 class Fixed:
@@ -516,9 +684,12 @@ OPERATIONS = dict(operations())
 def recorder(folder: Path) -> Iterator[Recorder]:
     """A recorder with an API of its own in this folder."""
     settings = Settings(
-        data_dir=folder, embedding_model="fake", api_key="the-key-from-the-settings",
-        rate_limit_per_second=0, distiller="openai",
-    )  # fmt: skip
+        data_dir=folder,
+        embedding_model="fake",
+        api_key="the-key-from-the-settings",
+        rate_limit_per_second=0,
+        distiller="openai",
+    )
     with open_api(settings) as api:
         heartbeats.beat(api.services, "worker@1", "worker")
         heartbeats.beat(api.services, "sweeper@1", "sweeper")

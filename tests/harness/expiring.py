@@ -54,9 +54,12 @@ def key_of(world: World) -> MemoryKey:
 def chat(world: World, text: str, chat_id: str = "chat", end_user_id: str | None = None) -> None:
     memories.put_memory(world.services, key_of(world), ChatMemoryConfig(name="memory", chat_id=chat_id))
     message_log.post_messages(
-        world.services, key_of(world), ChatSelector(chat_id), [{"role": "user", "content": text}],
+        world.services,
+        key_of(world),
+        ChatSelector(chat_id),
+        [{"role": "user", "content": text}],
         end_user_id=end_user_id,
-    )  # fmt: skip
+    )
 
 
 def execute(world: World, session_id: str, run_id: UUID, text: str) -> UUID:
@@ -70,6 +73,11 @@ def execute(world: World, session_id: str, run_id: UUID, text: str) -> UUID:
 def use(world: World, session_id: str | None, run_id: UUID, message_id: UUID, text: str) -> None:
     view = build_view([Record(id=str(message_id), seq=1, role="user", content=text)])
     uses.record_use(
-        world.services, user_id=world.user_id, flow_id=world.flow_id, run_id=run_id, view=view, node_id="llm",
+        world.services,
+        user_id=world.user_id,
+        flow_id=world.flow_id,
+        run_id=run_id,
+        view=view,
+        node_id="llm",
         origin=ViewOrigin(session_id=session_id),
-    )  # fmt: skip
+    )

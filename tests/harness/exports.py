@@ -31,18 +31,29 @@ def chatgpt_node(node_id: str, parent: str | None, role: str, *parts: Any, **mor
     """A node of ChatGPT's mapping; `content` replaces the parts."""
     content = more.pop("content", {"content_type": "text", "parts": list(parts)})
     message = {
-        "id": node_id, "author": {"role": role, "name": None, "metadata": {}}, "create_time": 1700000000.5,
-        "content": content, "status": "finished_successfully", "recipient": "all", "metadata": {}, **more,
-    }  # fmt: skip
+        "id": node_id,
+        "author": {"role": role, "name": None, "metadata": {}},
+        "create_time": 1700000000.5,
+        "content": content,
+        "status": "finished_successfully",
+        "recipient": "all",
+        "metadata": {},
+        **more,
+    }
     return {"id": node_id, "parent": parent, "children": [], "message": message}
 
 
 def chatgpt_conversation(*nodes: Json, session: str = "c-1", **more: Any) -> Json:
     root = {"id": "root", "parent": None, "children": [], "message": None}
     return {
-        "conversation_id": session, "id": session, "title": "Sourdough", "create_time": 1700000000.0,
-        "mapping": {node["id"]: node for node in (root, *nodes)}, "current_node": nodes[-1]["id"], **more,
-    }  # fmt: skip
+        "conversation_id": session,
+        "id": session,
+        "title": "Sourdough",
+        "create_time": 1700000000.0,
+        "mapping": {node["id"]: node for node in (root, *nodes)},
+        "current_node": nodes[-1]["id"],
+        **more,
+    }
 
 
 def chatgpt() -> list[Json]:
@@ -71,14 +82,23 @@ def chatgpt() -> list[Json]:
     second = chatgpt_conversation(
         chatgpt_node("q1", "root", "user", "Hello", create_time=None),
         chatgpt_node("a1", "q1", "assistant", "Hi!", create_time=None),
-        session="c-2", title=None,
-    )  # fmt: skip
+        session="c-2",
+        title=None,
+    )
     return [first, second]
 
 
 def claude_message(message_id: str, sender: str, *content: Any, **more: Any) -> Json:
-    return {"uuid": message_id, "sender": sender, "text": "", "content": list(content), "attachments": [],
-            "files": [], "created_at": "2024-05-01T10:00:00.000000Z", **more}  # fmt: skip
+    return {
+        "uuid": message_id,
+        "sender": sender,
+        "text": "",
+        "content": list(content),
+        "attachments": [],
+        "files": [],
+        "created_at": "2024-05-01T10:00:00.000000Z",
+        **more,
+    }
 
 
 def claude() -> list[Json]:
@@ -88,22 +108,42 @@ def claude() -> list[Json]:
         return {"type": "text", "text": words, "citations": []}
 
     first = {
-        "uuid": "k-1", "name": "Leeks", "created_at": "2024-05-01T09:59:00Z", "account": {"uuid": "u"},
+        "uuid": "k-1",
+        "name": "Leeks",
+        "created_at": "2024-05-01T09:59:00Z",
+        "account": {"uuid": "u"},
         "chat_messages": [
-            claude_message("m-1", "human", text("When do I plant leeks?"),
-                           attachments=[{"file_name": "garden.txt", "extracted_content": "clay soil"}]),
-            claude_message("m-2", "assistant", {"type": "thinking", "thinking": "soil"}, text("I look it up."),
-                           {"type": "tool_use", "id": "tu-1", "name": "web_search", "input": {"query": "leeks"}},
-                           {"type": "tool_result", "tool_use_id": "tu-1", "name": "web_search",
-                            "content": [text("sow in April")], "is_error": False},
-                           text("Sow them in April."), parent_message_uuid="m-1"),
+            claude_message(
+                "m-1",
+                "human",
+                text("When do I plant leeks?"),
+                attachments=[{"file_name": "garden.txt", "extracted_content": "clay soil"}],
+            ),
+            claude_message(
+                "m-2",
+                "assistant",
+                {"type": "thinking", "thinking": "soil"},
+                text("I look it up."),
+                {"type": "tool_use", "id": "tu-1", "name": "web_search", "input": {"query": "leeks"}},
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "tu-1",
+                    "name": "web_search",
+                    "content": [text("sow in April")],
+                    "is_error": False,
+                },
+                text("Sow them in April."),
+                parent_message_uuid="m-1",
+            ),
             claude_message("m-3", "human", text("Thanks"), parent_message_uuid="m-2"),
         ],
-    }  # fmt: skip
+    }
     second = {
-        "uuid": "k-2", "name": "", "created_at": "2023-01-01T00:00:00Z",
+        "uuid": "k-2",
+        "name": "",
+        "created_at": "2023-01-01T00:00:00Z",
         "chat_messages": [claude_message("m-4", "human", text="Only text"), claude_message("m-5", "assistant")],
-    }  # fmt: skip
+    }
     return [first, second]
 
 
@@ -143,13 +183,25 @@ def langflow_rows() -> list[Json]:
 
     def row(number: int, sender: str, text: str | None, **more: Any) -> Json:
         return {
-            "id": f"00000000-0000-4000-8000-00000000000{number}", "flow_id": LANGFLOW_FLOW, "session_id": "talk",
-            "run_id": f"33333333-3333-4333-8333-33333333333{(number + 1) // 2}", "context_id": "",
-            "timestamp": f"2026-03-01 10:00:0{number}.000000 UTC", "sender": sender, "sender_name": sender,
-            "text": text, "files": [], "error": False, "edit": False, "category": "message", "content_blocks": [],
+            "id": f"00000000-0000-4000-8000-00000000000{number}",
+            "flow_id": LANGFLOW_FLOW,
+            "session_id": "talk",
+            "run_id": f"33333333-3333-4333-8333-33333333333{(number + 1) // 2}",
+            "context_id": "",
+            "timestamp": f"2026-03-01 10:00:0{number}.000000 UTC",
+            "sender": sender,
+            "sender_name": sender,
+            "text": text,
+            "files": [],
+            "error": False,
+            "edit": False,
+            "category": "message",
+            "content_blocks": [],
             "properties": {"text_color": "red", "source": {"id": None, "display_name": None, "source": None}},
-            "session_metadata": None, "is_output": sender == "Machine", **more,
-        }  # fmt: skip
+            "session_metadata": None,
+            "is_output": sender == "Machine",
+            **more,
+        }
 
     block = {"title": "Agent Steps", "contents": [{"type": "tool_use", "name": "search", "output": "clay"}]}
     model = {"source": {"id": "Agent-1", "display_name": "Agent", "source": "gpt"}, "text_color": "blue"}
@@ -188,9 +240,15 @@ def mem0() -> Json:
 
     def memory(number: int, text: str, **more: Any) -> Json:
         return {
-            "id": f"63dbb81a-1be3-497b-b03d-37b7b5f7fda{number}", "memory": text, "hash": "3e65e094", "metadata": None,
-            "created_at": f"2026-03-01T10:00:0{number}.717185+00:00", "updated_at": None, "user_id": "ada", **more,
-        }  # fmt: skip
+            "id": f"63dbb81a-1be3-497b-b03d-37b7b5f7fda{number}",
+            "memory": text,
+            "hash": "3e65e094",
+            "metadata": None,
+            "created_at": f"2026-03-01T10:00:0{number}.717185+00:00",
+            "updated_at": None,
+            "user_id": "ada",
+            **more,
+        }
 
     return {
         "results": [
@@ -206,8 +264,13 @@ def letta() -> Json:
     """An agent file of Letta: an agent that answers by the tool send_message, with a tool and a block."""
 
     def message(number: int, role: str, text: str | None, **more: Any) -> Json:
-        return {"id": f"message-{number}", "role": role, "content": [{"type": "text", "text": text}] if text else [],
-                "created_at": f"2026-03-01T10:00:0{number}+00:00", **more}  # fmt: skip
+        return {
+            "id": f"message-{number}",
+            "role": role,
+            "content": [{"type": "text", "text": text}] if text else [],
+            "created_at": f"2026-03-01T10:00:0{number}+00:00",
+            **more,
+        }
 
     def call(call_id: str, name: str, **arguments: Any) -> Json:
         return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
@@ -216,23 +279,32 @@ def letta() -> Json:
     beat = json.dumps({"type": "heartbeat", "reason": "Automated timer", "time": "10:00"})
     found = json.dumps({"status": "OK", "message": "berth 12", "time": "10:00"})
     return {
-        "agents": [{
-            "id": "agent-0", "name": "harbour", "block_ids": ["block-0"], "in_context_message_ids": ["message-0"],
-            "messages": [
-                message(0, "system", "You are the harbour."),
-                message(1, "user", packed, name="Ada"),
-                message(2, "assistant", "I have to look.", tool_calls=[call("c-1", "search", query="boat")]),
-                message(3, "tool", found, tool_call_id="c-1", name="search"),
-                message(4, "assistant", "She wants to know.", tool_calls=[call("c-2", "send_message",
-                                                                               message="At berth 12.")]),
-                message(5, "tool", json.dumps({"status": "OK", "message": "None"}), tool_call_id="c-2"),
-                message(6, "user", beat),
-                message(7, "user", "Thanks"),
-            ],
-        }],
+        "agents": [
+            {
+                "id": "agent-0",
+                "name": "harbour",
+                "block_ids": ["block-0"],
+                "in_context_message_ids": ["message-0"],
+                "messages": [
+                    message(0, "system", "You are the harbour."),
+                    message(1, "user", packed, name="Ada"),
+                    message(2, "assistant", "I have to look.", tool_calls=[call("c-1", "search", query="boat")]),
+                    message(3, "tool", found, tool_call_id="c-1", name="search"),
+                    message(
+                        4,
+                        "assistant",
+                        "She wants to know.",
+                        tool_calls=[call("c-2", "send_message", message="At berth 12.")],
+                    ),
+                    message(5, "tool", json.dumps({"status": "OK", "message": "None"}), tool_call_id="c-2"),
+                    message(6, "user", beat),
+                    message(7, "user", "Thanks"),
+                ],
+            }
+        ],
         "blocks": [{"id": "block-0", "label": "human", "value": "Ada has a boat.", "description": "The person"}],
         "created_at": "2026-03-02T00:00:00+00:00",
-    }  # fmt: skip
+    }
 
 
 def zep(folder: Path) -> Path:
@@ -241,14 +313,26 @@ def zep(folder: Path) -> Path:
 
     def item(number: int, role: str, content: str, **more: Any) -> Json:
         return {
-            "uuid": f"66666666-6666-4666-8666-66666666666{number}", "role": role, "content": content,
-            "created_at": "2026-03-05T00:00:00Z", "reference_time": f"2026-03-01T10:00:0{number}Z", **more,
-        }  # fmt: skip
+            "uuid": f"66666666-6666-4666-8666-66666666666{number}",
+            "role": role,
+            "content": content,
+            "created_at": "2026-03-05T00:00:00Z",
+            "reference_time": f"2026-03-01T10:00:0{number}Z",
+            **more,
+        }
 
-    page = [item(1, "user", "My boat is the Albatross.", name="Ada", metadata={"mood": "glad"}, thread_uuid=thread),
-            item(2, "assistant", "A good name.", thread_uuid=thread)]  # fmt: skip
-    episode = {"uuid": "77777777-7777-4777-8777-777777777777", "name": "note", "group_id": "harbour", "source": "text",
-               "content": "The harbour closes at ten.", "valid_at": "2026-03-01T11:00:00Z"}  # fmt: skip
+    page = [
+        item(1, "user", "My boat is the Albatross.", name="Ada", metadata={"mood": "glad"}, thread_uuid=thread),
+        item(2, "assistant", "A good name.", thread_uuid=thread),
+    ]
+    episode = {
+        "uuid": "77777777-7777-4777-8777-777777777777",
+        "name": "note",
+        "group_id": "harbour",
+        "source": "text",
+        "content": "The harbour closes at ten.",
+        "valid_at": "2026-03-01T11:00:00Z",
+    }
     saved = folder / "zep"
     saved.mkdir(exist_ok=True)
     write_json(saved, "page-1.json", {"items": page, "next_cursor": None, "user_id": "ada"})
@@ -260,15 +344,35 @@ def agent_memory_server(folder: Path) -> Path:
     """A folder with a working memory and the answer of a search in the long-term memory."""
     saved = folder / "ams"
     saved.mkdir(exist_ok=True)
-    said = [{"id": f"01HX{n}", "role": role, "content": text, "created_at": f"2026-03-01T10:00:0{n}Z",
-             "discrete_memory_extracted": "t"} for n, (role, text) in
-            enumerate((("user", "I prefer tea."), ("assistant", "Noted.")))]  # fmt: skip
+    said = [
+        {
+            "id": f"01HX{n}",
+            "role": role,
+            "content": text,
+            "created_at": f"2026-03-01T10:00:0{n}Z",
+            "discrete_memory_extracted": "t",
+        }
+        for n, (role, text) in enumerate((("user", "I prefer tea."), ("assistant", "Noted.")))
+    ]
     fact = {
-        "id": "01HY1", "text": "Ada prefers tea.", "memory_type": "semantic", "topics": ["drinks"],
-        "session_id": "chat-1", "user_id": "ada", "namespace": "kitchen", "created_at": "2026-03-01T10:01:00Z",
-    }  # fmt: skip
-    working = {"session_id": "chat-1", "namespace": "kitchen", "user_id": "ada", "messages": said, "data": {},
-               "memories": [fact], "context": "Ada talks about tea."}  # fmt: skip
+        "id": "01HY1",
+        "text": "Ada prefers tea.",
+        "memory_type": "semantic",
+        "topics": ["drinks"],
+        "session_id": "chat-1",
+        "user_id": "ada",
+        "namespace": "kitchen",
+        "created_at": "2026-03-01T10:01:00Z",
+    }
+    working = {
+        "session_id": "chat-1",
+        "namespace": "kitchen",
+        "user_id": "ada",
+        "messages": said,
+        "data": {},
+        "memories": [fact],
+        "context": "Ada talks about tea.",
+    }
     repeated = fact | {"id": "01HY2", "memory_type": "message", "text": "I prefer tea."}
     write_json(saved, "chat-1.json", working)
     other = fact | {"id": "01HY3", "text": "The kettle is blue."}

@@ -14,10 +14,19 @@ def add_fact(services: Services, base: str, message_id: str, *, who: str = "user
     with services.database.transaction() as db:
         source, now = db.get_one(Message, UUID(message_id)), datetime.now(UTC)
         fact = Fact(
-            id=uuid4(), memory_base_id=UUID(base), flow_id=source.flow_id, session_id=source.session_id, who=who,
-            what=what or str(source.content), key=b"k", source_count=1, last_seq=source.seq, said_at=now, model="m",
+            id=uuid4(),
+            memory_base_id=UUID(base),
+            flow_id=source.flow_id,
+            session_id=source.session_id,
+            who=who,
+            what=what or str(source.content),
+            key=b"k",
+            source_count=1,
+            last_seq=source.seq,
+            said_at=now,
+            model="m",
             created_at=now,
-        )  # fmt: skip
+        )
         db.add(fact)
         db.flush()
         db.add(FactSource(fact_id=fact.id, message_id=source.id, version=source.version))

@@ -16,11 +16,19 @@ NUL = {"name": "%00"}
 
 # Their 404 is that of another id than the last one of the path; None: there is none.
 UNKNOWN_OTHER: dict[str, str | None] = {
-    "put_flow": None, "put_chat_memory": "flow_id", "get_run_memory": "flow_id", "put_node_execution": "flow_id",
-    "get_run_story": "flow_id", "put_memory_base": "flow_id", "put_run_memory": "flow_id",
-    "list_all_jobs": "memory_base_id", "list_all_dead_letters": "memory_base_id",
-    "group_dead_letters": "memory_base_id", "act_on_dead_letters": "memory_base_id", "act_on_jobs": "memory_base_id",
-}  # fmt: skip
+    "put_flow": None,
+    "put_chat_memory": "flow_id",
+    "get_run_memory": "flow_id",
+    "put_node_execution": "flow_id",
+    "get_run_story": "flow_id",
+    "put_memory_base": "flow_id",
+    "put_run_memory": "flow_id",
+    "list_all_jobs": "memory_base_id",
+    "list_all_dead_letters": "memory_base_id",
+    "group_dead_letters": "memory_base_id",
+    "act_on_dead_letters": "memory_base_id",
+    "act_on_jobs": "memory_base_id",
+}
 # What is not valid: of calls with a body, a field of it. Others get a page that is too large, or an invalid id.
 INVALID: dict[str, Json] = {
     "create_flow": {"name": ""},

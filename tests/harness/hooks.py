@@ -29,9 +29,12 @@ def subscribe(
 ) -> WebhookWithSecret:
     """A webhook for these types of events, by default for all."""
     return endpoints.create(
-        world.services, user_id or world.user_id, url=url, event_types=types or tuple(EventType),
+        world.services,
+        user_id or world.user_id,
+        url=url,
+        event_types=types or tuple(EventType),
         description=description,
-    )  # fmt: skip
+    )
 
 
 def happen(world: World, count: int = 1) -> None:

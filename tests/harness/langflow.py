@@ -175,8 +175,17 @@ class StandIn:
 @contextmanager
 def stand_in() -> Iterator[StandIn]:
     """Langflow's modules exist only meanwhile, and so do the runs that wait in this process."""
-    names = ("lfx", "lfx.custom", "lfx.custom.custom_component", "lfx.custom.custom_component.component", "lfx.io",
-             "lfx.schema", "lfx.schema.data", "lfx.schema.message", "lfx.custom.validate")  # fmt: skip
+    names = (
+        "lfx",
+        "lfx.custom",
+        "lfx.custom.custom_component",
+        "lfx.custom.custom_component.component",
+        "lfx.io",
+        "lfx.schema",
+        "lfx.schema.data",
+        "lfx.schema.message",
+        "lfx.custom.validate",
+    )
     modules = {name: types.ModuleType(name) for name in names}
     inputs = ("DropdownInput", "FloatInput", "HandleInput", "IntInput", "MessageTextInput", "Output", "SecretStrInput")
     vars(modules["lfx.io"]).update(dict.fromkeys(inputs, _declared))

@@ -115,8 +115,13 @@ def _of_postgresql(connection: sa.Connection, lines: Sequence[tuple[str, str, st
     rows = {table: int(numbers.split()[0]) for table, _, numbers in lines}
     columns = sa.inspect(connection).get_columns
     of_sessions = rows["session_progress"]
-    alike = {"session_id": of_sessions, "progress_id": of_sessions, "end_user_id": of_sessions // 5,
-             "run_id": rows["runs"], "term": rows["postings"] // POSTINGS_OF_A_TERM}  # fmt: skip
+    alike = {
+        "session_id": of_sessions,
+        "progress_id": of_sessions,
+        "end_user_id": of_sessions // 5,
+        "run_id": rows["runs"],
+        "term": rows["postings"] // POSTINGS_OF_A_TERM,
+    }
     for table, count in rows.items():
         pages = connection.scalar(sa.text("SELECT greatest(pg_relation_size(:table) / 8192, 1)"), {"table": table})
         _restore(connection, "relation", table, f"'relpages', {pages}::int, 'reltuples', {count}::real")

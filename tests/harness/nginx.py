@@ -79,7 +79,25 @@ class NginxServer(PortServer):
             f"http {{ access_log off; {temporary}\ninclude memorybase.conf; }}\n"
         )
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-             "-addext", "subjectAltName=DNS:localhost", "-keyout", "privkey.pem", "-out", "fullchain.pem"],
-            cwd=self.directory, check=True, capture_output=True,
-        )  # fmt: skip
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-days",
+                "2",
+                "-subj",
+                "/CN=localhost",
+                "-addext",
+                "subjectAltName=DNS:localhost",
+                "-keyout",
+                "privkey.pem",
+                "-out",
+                "fullchain.pem",
+            ],
+            cwd=self.directory,
+            check=True,
+            capture_output=True,
+        )

@@ -57,9 +57,14 @@ class Reader:
         before = f". {self._state}\n" if self._state.exists() else ""
         script = f"{_STRICT}{before}{code}\nexport -p > {self._state}\n"
         done = subprocess.run(
-            ["bash", "-c", script], cwd=self.folder, env=self._environment,
-            capture_output=True, text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
+            ["bash", "-c", script],
+            cwd=self.folder,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
         assert done.returncode == 0, f"{block.code}\nended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

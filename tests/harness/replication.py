@@ -25,9 +25,19 @@ class Standby(PostgresServer):
     def _make_cluster(self) -> None:
         source = self._primary.conninfo(application_name=self._name)
         self.run_program(
-            "pg_basebackup", "--dbname", source, "--pgdata", str(self.data),
-            "--write-recovery-conf", "--create-slot", "--slot", self._name, "--checkpoint", "fast", "--no-sync",
-        )  # fmt: skip
+            "pg_basebackup",
+            "--dbname",
+            source,
+            "--pgdata",
+            str(self.data),
+            "--write-recovery-conf",
+            "--create-slot",
+            "--slot",
+            self._name,
+            "--checkpoint",
+            "fast",
+            "--no-sync",
+        )
 
 
 class Replicated:

@@ -271,8 +271,15 @@ def empty_world(settings: Settings, *, database: Database | None = None, embedde
     """Nothing is stored: neither the user nor the flow exists."""
     vectors, queue, locks, embedders = InMemoryVectors(), InMemoryQueue(), InMemoryLocks(), embedders or FakeEmbedders()
     database = lend(settings.resolved_database_url) if database is None else database
-    return World(Services(settings, database, vectors, embedders, locks, queue), vectors, queue, locks, embedders,
-                 user_id=uuid4(), flow_id=uuid4())  # fmt: skip
+    return World(
+        Services(settings, database, vectors, embedders, locks, queue),
+        vectors,
+        queue,
+        locks,
+        embedders,
+        user_id=uuid4(),
+        flow_id=uuid4(),
+    )
 
 
 def crash_after(times: int = 1) -> Callable[..., None]:

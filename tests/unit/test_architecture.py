@@ -177,8 +177,6 @@ ONLY_HERE = (
 )
 
 TASK_LINES = 12
-MODULE_LINES = 500
-FUNCTION_LINES = 60
 EVENT_NAME = re.compile(r"[a-z][a-z0-9_]*")
 LOG_METHODS = {"debug", "info", "warning", "error", "critical", "exception"}
 
@@ -376,18 +374,6 @@ def long_tasks(module: Module) -> Iterator[str]:
             )
 
 
-def oversized(module: Module) -> Iterator[str]:
-    if module.name.startswith("migrations.versions"):
-        return  # a revision is as long as its tables
-    lines = sum(bool(line.strip()) for line in module.source.splitlines())
-    if lines > MODULE_LINES:
-        yield f"{module.path}: {lines} lines, blank ones aside. Past {MODULE_LINES} it becomes a package of nouns."
-    for function in functions_of(module):
-        length = (function.end_lineno or 0) - function.lineno + 1
-        if length > FUNCTION_LINES:
-            yield f"{module.at(function)}: {function.name} has {length} lines, a screen {FUNCTION_LINES}. Split it."
-
-
 def changing_events(module: Module) -> Iterator[str]:
     for node in module.nodes_with("log.", "logger."):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOG_METHODS):
@@ -415,7 +401,6 @@ RULES = {
     "only database commits": committers,
     "only what is shown reads on a standby": replica_readers,
     "tasks are doorways": long_tasks,
-    "modules and functions fit a reader": oversized,
     "log events are static": changing_events,
 }
 
@@ -479,8 +464,6 @@ PLANTED = [
         "with services.database.reading(on_replica=True) as db:\n    pass",
     ),
     ("worker.tasks", "tasks are doorways", "@app.task(name='t')\ndef f():\n" + "    g()\n" * 13),
-    ("memorybase.auth.api_keys", "modules and functions fit a reader", "def f():\n" + "    g()\n" * 60),
-    ("memorybase.auth.api_keys", "modules and functions fit a reader", "x = 1\n" * 501),
     ("memorybase.auth.api_keys", "log events are static", "log.info(f'key {x}')"),
     ("memorybase.auth.api_keys", "log events are static", "log.warning('Key was revoked')"),
 ]

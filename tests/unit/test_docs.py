@@ -32,10 +32,35 @@ PACKAGES = ("memorybase", "api", "worker")
 
 # The words that code, tables, logs and pages share.
 WORDS = (
-    "memory base", "session", "message", "run", "stride", "seq", "cursor", "target", "pending", "counted", "threshold",
-    "job", "generation", "serving", "building", "chunk", "ledger", "dead letter", "repair", "recall", "view",
-    "notification", "enqueue", "claim", "lease", "heartbeat", "recover", "due",
-)  # fmt: skip
+    "memory base",
+    "session",
+    "message",
+    "run",
+    "stride",
+    "seq",
+    "cursor",
+    "target",
+    "pending",
+    "counted",
+    "threshold",
+    "job",
+    "generation",
+    "serving",
+    "building",
+    "chunk",
+    "ledger",
+    "dead letter",
+    "repair",
+    "recall",
+    "view",
+    "notification",
+    "enqueue",
+    "claim",
+    "lease",
+    "heartbeat",
+    "recover",
+    "due",
+)
 DECISION_HEADINGS = ("## Context", "## Decision", "## Consequences", "## Alternatives")
 # `up` chooses these when it starts, so its settings cannot be asked for them.
 CHOSEN_BY_UP = frozenset({"redis_url", "chroma_url"})
@@ -182,9 +207,10 @@ def test_each_command_is_documented_with_its_options(subtests: pytest.Subtests) 
         with subtests.test(name):
             assert name in page, f"add a heading '## {name}' to docs/reference/cli.md"
             options = {
-                parameter.opts[0] for parameter in command.params
+                parameter.opts[0]
+                for parameter in command.params
                 if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False)
-            }  # fmt: skip
+            }
             missing = [option for option in options - {"--help"} if f"| `{option}` |" not in page[name]]
             assert not missing, f"add {missing} to the table below '## {name}' in docs/reference/cli.md"
 

@@ -42,18 +42,36 @@ class TestOpenAI:
     def test_the_smallest_message(self) -> None:
         message = made(role="user", content="hello")
         assert message == NewMessage(
-            id=None, role="user", is_output=False, content="hello", tool_calls=None,
-            tool_call_id=None, name=None, sender_name=None, parent_message_id=None, files=[], metadata={},
-            status="completed", timestamp=None,
-        )  # fmt: skip
+            id=None,
+            role="user",
+            is_output=False,
+            content="hello",
+            tool_calls=None,
+            tool_call_id=None,
+            name=None,
+            sender_name=None,
+            parent_message_id=None,
+            files=[],
+            metadata={},
+            status="completed",
+            timestamp=None,
+        )
 
     def test_every_field(self) -> None:
         parent = uuid4()
         message = made(
-            id="m-1", role="assistant", content=[{"type": "text", "text": "hi"}], name="bot", sender_name="Bot",
-            parent_message_id=str(parent), files=["a.pdf"], metadata={"k": 1}, status="stopped",
-            timestamp="2026-01-07T13:57:55+08:00", tool_calls=[{"id": "c", "type": "function"}],
-        )  # fmt: skip
+            id="m-1",
+            role="assistant",
+            content=[{"type": "text", "text": "hi"}],
+            name="bot",
+            sender_name="Bot",
+            parent_message_id=str(parent),
+            files=["a.pdf"],
+            metadata={"k": 1},
+            status="stopped",
+            timestamp="2026-01-07T13:57:55+08:00",
+            tool_calls=[{"id": "c", "type": "function"}],
+        )
         assert message.id == CallerId.of(USER, "message", "m-1")
         assert message.parent_message_id == CallerId.of(USER, "message", parent)
         assert message.timestamp == datetime(2026, 1, 7, 5, 57, 55, tzinfo=UTC)
@@ -148,10 +166,17 @@ class TestLangChain:
 
     def test_a_dump_of_the_library(self) -> None:
         message = made(
-            type="ai", content="", id="run-1", name=None, example=False, additional_kwargs={}, invalid_tool_calls=[],
-            response_metadata={"model": "m"}, usage_metadata=None,
+            type="ai",
+            content="",
+            id="run-1",
+            name=None,
+            example=False,
+            additional_kwargs={},
+            invalid_tool_calls=[],
+            response_metadata={"model": "m"},
+            usage_metadata=None,
             tool_calls=[{"name": "f", "args": {"a": "ä"}, "id": "c", "type": "tool_call"}],
-        )  # fmt: skip
+        )
         assert message.id == CallerId.of(USER, "message", "run-1")
         assert message.tool_calls == [
             {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": "ä"}'}}

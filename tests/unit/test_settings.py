@@ -27,10 +27,12 @@ OTHER = "postgresql://memorybase@other/vectors"
         ({"vector_store": "pgvector", "database_url": POSTGRES, "pgvector_url": OTHER}, ("pgvector",), "", OTHER),
         (
             {"vector_store": "pgvector", "pgvector_url": OTHER, "chroma_url": "http://c"},
-            ("pgvector", "chroma"), "http://c", OTHER,
+            ("pgvector", "chroma"),
+            "http://c",
+            OTHER,
         ),
     ],
-)  # fmt: skip
+)
 def test_which_vector_stores_are_used_and_where(
     given: dict[str, Any], stores: tuple[str, ...], chroma: str, pgvector: str
 ) -> None:

@@ -34,10 +34,17 @@ def test_while_traces_are_off_nothing_begins() -> None:
 @each_row(
     "header",
     [
-        "", "nonsense", f"00-{TRACE}-{SPAN}", f"00-{TRACE.upper()}-{SPAN}-01", f"00-{'0' * 32}-{SPAN}-01",
-        f"00-{TRACE}-{'0' * 16}-01", f"ff-{TRACE}-{SPAN}-01", f"00-{TRACE}-{SPAN}-01-more", f"00-{TRACE}-{SPAN}-01\n",
+        "",
+        "nonsense",
+        f"00-{TRACE}-{SPAN}",
+        f"00-{TRACE.upper()}-{SPAN}-01",
+        f"00-{'0' * 32}-{SPAN}-01",
+        f"00-{TRACE}-{'0' * 16}-01",
+        f"ff-{TRACE}-{SPAN}-01",
+        f"00-{TRACE}-{SPAN}-01-more",
+        f"00-{TRACE}-{SPAN}-01\n",
     ],
-)  # fmt: skip
+)
 def test_an_invalid_traceparent_begins_a_trace_of_its_own(header: str) -> None:
     with recorded_spans() as spans:
         tracing.end(tracing.begin("POST", "server", header))

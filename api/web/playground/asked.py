@@ -94,11 +94,18 @@ class Asked:
     def address(self, **changes: Any) -> dict[str, Any]:
         """The query of this page. A change to None leaves a parameter out."""
         values: dict[str, Any] = {
-            "q": self.q, "flow": self.flow, "session": self.session, "memory": [str(each) for each in self.memories],
-            "person": self.person, "role": self.role, "days": self.days or None, "fold": None if self.fold else "0",
+            "q": self.q,
+            "flow": self.flow,
+            "session": self.session,
+            "memory": [str(each) for each in self.memories],
+            "person": self.person,
+            "role": self.role,
+            "days": self.days or None,
+            "fold": None if self.fold else "0",
             "budget": self.budget if self.budget != DEFAULT_BUDGET else None,
-            "preset": self.preset if self.preset != "token_buffer" else None, **self.a.address(),
-        }  # fmt: skip
+            "preset": self.preset if self.preset != "token_buffer" else None,
+            **self.a.address(),
+        }
         if self.b is not None:
             values |= {"compare": "1"} | self._b_address()
         return values | changes
@@ -106,9 +113,13 @@ class Asked:
     def _b_address(self) -> dict[str, Any]:
         """All of B, also what is the default: else B would be as A is there."""
         b = self.b or self.a
-        everything = {"mode": b.mode, "k": b.k, "min": f"{b.min_score:g}",
-                      "recent": "" if b.half_life is None else f"{b.half_life:g}",
-                      "corrections": _flag(b.corrections)}  # fmt: skip
+        everything = {
+            "mode": b.mode,
+            "k": b.k,
+            "min": f"{b.min_score:g}",
+            "recent": "" if b.half_life is None else f"{b.half_life:g}",
+            "corrections": _flag(b.corrections),
+        }
         factors = {f"w.{part}": f"{value:g}" for part, value in asdict(b.weights).items()}
         return {f"b.{name}": value for name, value in (everything | factors).items() if value != ""}
 

@@ -28,7 +28,7 @@ def snippets(asked: Asked, setting: Setting, origin: str) -> list[Snippet]:
         Snippet("LangGraph", _langgraph(origin, search, context), _CONTEXT_NOTE if context else _SEARCH_NOTE),
         Snippet("MCP", _mcp(asked, setting), _MCP_NOTE),
         *([Snippet("curl, for the model", _curl(origin, "context", context), _CONTEXT_NOTE)] if context else []),
-    ]  # fmt: skip
+    ]
 
 
 _MCP_NOTE = "The tool searches one flow as its memories keep it: save weights for the memory to have them here."

@@ -65,15 +65,28 @@ class Filters:
         """The address with these changes, of the first page unless they have a cursor."""
         changed = replace(self, **{"cursor": "", **changes})
         return address(
-            PATH, tab="" if changed.tab == "sessions" else changed.tab, flow=changed.flow, person=changed.person,
-            q=changed.q, state=changed.state, since=changed.since, sort=changed.sort, cursor=changed.cursor,
-        )  # fmt: skip
+            PATH,
+            tab="" if changed.tab == "sessions" else changed.tab,
+            flow=changed.flow,
+            person=changed.person,
+            q=changed.q,
+            state=changed.state,
+            since=changed.since,
+            sort=changed.sort,
+            cursor=changed.cursor,
+        )
 
 
 async def _filters(
-    tab: str = "sessions", flow: str = "", person: str = "", q: str = "", state: str = "", since: str = "",
-    sort: str = "", cursor: str = "",
-) -> Filters:  # fmt: skip
+    tab: str = "sessions",
+    flow: str = "",
+    person: str = "",
+    q: str = "",
+    state: str = "",
+    since: str = "",
+    sort: str = "",
+    cursor: str = "",
+) -> Filters:
     is_people = tab == "people"
     return Filters(
         tab=tab if tab in TABS else "sessions",
@@ -169,9 +182,16 @@ async def sync(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[
         titles.session_titles, [(each.session.flow_id, each.session.session_id) for each in results]
     )
     return visit.page(
-        "conversations_sync.html", place="conversations", title="Ingest sessions", values=s, back=inside(back, PATH),
-        results=results, rows=await _states(visit, s), states=STATES, titles=named,
-    )  # fmt: skip
+        "conversations_sync.html",
+        place="conversations",
+        title="Ingest sessions",
+        values=s,
+        back=inside(back, PATH),
+        results=results,
+        rows=await _states(visit, s),
+        states=STATES,
+        titles=named,
+    )
 
 
 @router.post(f"{PATH}/progress")

@@ -59,8 +59,15 @@ def leave(visit: Visit) -> Response:
 
 
 def _kept(visit: Visit, response: Response, state: str) -> Response:
-    response.set_cookie(COOKIE, state, max_age=31_536_000, path=visit.root or "/", httponly=True, samesite="lax",
-                        secure=visit.request.url.scheme == "https")  # fmt: skip
+    response.set_cookie(
+        COOKIE,
+        state,
+        max_age=31_536_000,
+        path=visit.root or "/",
+        httponly=True,
+        samesite="lax",
+        secure=visit.request.url.scheme == "https",
+    )
     return response
 
 
@@ -110,7 +117,7 @@ async def start(visit: Visitor, name: Annotated[str, Form()]) -> Response:
     user_id = visit.principal.user_id
     flow, _ = await visit.write(
         flows.put_flow, name=name, flow_id=ids.flow_id(user_id, slug), external_id=slug, rename=False
-    )  # fmt: skip
+    )
     new = NewMemoryBase(name=name, flow_id=flow.id, threshold=2, capture=Capture.ALL)
     try:
         await visit.write(manage.create_memory_base, new)

@@ -38,8 +38,10 @@ Result = TypeVar("Result")
 
 WINDOWS = {Window.HOUR: "1 h", Window.DAY: "24 h", Window.WEEK: "7 d"}
 CHART_TITLES = {
-    Window.HOUR: "Messages, by 5 minutes", Window.DAY: "Messages by hour", Window.WEEK: "Messages, by 6 hours"
-}  # fmt: skip
+    Window.HOUR: "Messages, by 5 minutes",
+    Window.DAY: "Messages by hour",
+    Window.WEEK: "Messages, by 6 hours",
+}
 SPANS = {Window.HOUR: "five minutes", Window.DAY: "hour", Window.WEEK: "six hours"}  # of a bar
 KINDS = ("searchable", "waiting", "failed", "lost", "other")
 
@@ -57,8 +59,16 @@ async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
     if begins and steps is not None and not steps.captured:  # the overview may be of before the first run
         return first_minute.enter(visit)
     values = await _overview_values(visit, found, chosen)
-    return visit.page("home.html", place="home", title="Home", seen=seen, steps=steps if is_open else None, version="",
-                      **outlook, **values)  # fmt: skip
+    return visit.page(
+        "home.html",
+        place="home",
+        title="Home",
+        seen=seen,
+        steps=steps if is_open else None,
+        version="",
+        **outlook,
+        **values,
+    )
 
 
 @router.get("/home/problems")
@@ -137,9 +147,12 @@ async def _resume(visit: Visit, base_id: UUID) -> str:
 
 
 _FIXES = {
-    FixAction.REBUILD: _rebuild, FixAction.RETRY: _retry, FixAction.SYNC: _sync, FixAction.TURN_ON: _turn_on,
+    FixAction.REBUILD: _rebuild,
+    FixAction.RETRY: _retry,
+    FixAction.SYNC: _sync,
+    FixAction.TURN_ON: _turn_on,
     FixAction.RESUME: _resume,
-}  # fmt: skip
+}
 
 
 async def _enable(visit: Visit, webhook_id: UUID) -> str:

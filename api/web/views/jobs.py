@@ -36,13 +36,19 @@ CAUSES = {
     "unexpected": "An unexpected error",
 }
 TONES = {
-    JobState.QUEUED: "waiting", JobState.RUNNING: "working", JobState.DONE: "ok", JobState.FAILED: "failed",
+    JobState.QUEUED: "waiting",
+    JobState.RUNNING: "working",
+    JobState.DONE: "ok",
+    JobState.FAILED: "failed",
     JobState.CANCELLED: "off",
-}  # fmt: skip
+}
 STATES = {
-    JobState.QUEUED: "Queued", JobState.RUNNING: "Running", JobState.DONE: "Done", JobState.FAILED: "Failed",
+    JobState.QUEUED: "Queued",
+    JobState.RUNNING: "Running",
+    JobState.DONE: "Done",
+    JobState.FAILED: "Failed",
     JobState.CANCELLED: "Cancelled",
-}  # fmt: skip
+}
 KINDS = {"ingest": "Ingest", "repair": "Repair", "regenerate": "Rebuild"}
 TABS = {"problems": "jobs_problems.html", "running": "jobs_table.html", "all": "jobs_table.html"}
 
@@ -86,9 +92,14 @@ async def act(
         wanted,
     )
     return _answer(
-        visit, "jobs_results.html", action=done.action, remaining=done.remaining, done=len(done.results),
-        **values, **await _outcomes(visit, _pairs(done.results)),
-    )  # fmt: skip
+        visit,
+        "jobs_results.html",
+        action=done.action,
+        remaining=done.remaining,
+        done=len(done.results),
+        **values,
+        **await _outcomes(visit, _pairs(done.results)),
+    )
 
 
 @router.post("/jobs/dead-letters/results")
@@ -137,8 +148,13 @@ async def _outcomes(visit: Visit, pairs: Sequence[tuple[UUID, UUID]]) -> dict[st
     found = await visit.read(groups.outcomes, pairs)
     counts = {name: sum(each.outcome == name for each in found) for name in ("retrying", "searchable", "failed")}
     named = {(each.message.flow_id, each.message.session_id) for each in found if each.message is not None}
-    return {"pairs": pairs, "outcomes": found, "counts": counts, "text_of": message_text,
-            "titles": await visit.read(titles.session_titles, named)}  # fmt: skip
+    return {
+        "pairs": pairs,
+        "outcomes": found,
+        "counts": counts,
+        "text_of": message_text,
+        "titles": await visit.read(titles.session_titles, named),
+    }
 
 
 async def _values(visit: Visit) -> dict[str, Any]:
@@ -160,11 +176,24 @@ async def _values(visit: Visit) -> dict[str, Any]:
     failing = (text.example.message for group in found.causes for text in group.texts)
     named = {(each.flow_id, each.session_id) for each in (*listed, *failing) if each is not None}
     return {
-        "tab": tab, "memory": str(memory or ""), "cause": cause or "", "state": state, "found": found, "causes": CAUSES,
-        "active": running.total + queued.total, "listed": listed, "total": total, "following": following,
-        "cursor": cursor or "", "kept": urlencode(kept), "tones": TONES, "states": STATES, "kinds": KINDS,
-        "text_of": message_text, "titles": await visit.read(titles.session_titles, named),
-    }  # fmt: skip
+        "tab": tab,
+        "memory": str(memory or ""),
+        "cause": cause or "",
+        "state": state,
+        "found": found,
+        "causes": CAUSES,
+        "active": running.total + queued.total,
+        "listed": listed,
+        "total": total,
+        "following": following,
+        "cursor": cursor or "",
+        "kept": urlencode(kept),
+        "tones": TONES,
+        "states": STATES,
+        "kinds": KINDS,
+        "text_of": message_text,
+        "titles": await visit.read(titles.session_titles, named),
+    }
 
 
 def _uuid(value: str) -> UUID | None:

@@ -55,14 +55,24 @@ async def create(
     vector_store: Annotated[VectorStoreName | None, Form()] = None,
 ) -> Response:
     given = {
-        "name": name, "flow": flow, "threshold": threshold, "capture": capture, "on": on, "start": start,
+        "name": name,
+        "flow": flow,
+        "threshold": threshold,
+        "capture": capture,
+        "on": on,
+        "start": start,
         "vector_store": vector_store,
-    }  # fmt: skip
+    }
     try:
         new = NewMemoryBase(
-            name=name.strip(), flow_id=ids.flow_id(visit.principal.user_id, flow), threshold=threshold, capture=capture,
-            auto_capture=on, start="all" if start == "all" else "now", vector_store=vector_store,
-        )  # fmt: skip
+            name=name.strip(),
+            flow_id=ids.flow_id(visit.principal.user_id, flow),
+            threshold=threshold,
+            capture=capture,
+            auto_capture=on,
+            start="all" if start == "all" else "now",
+            vector_store=vector_store,
+        )
         base_id = await visit.write(manage.create_memory_base, new)
     except errors.Forbidden:  # such a key is shown no form that could say so
         raise
@@ -102,10 +112,18 @@ async def _page(
     flows = (await visit.read(sessions.list_flows, PageRequest(size=FLOWS_OFFERED))).items
     asked = given or {"flow": visit.request.query_params.get("flow", "")}
     return visit.page(
-        "memories.html", place="memories", title="Memories", flows=flows, given=asked, error=error, version="",
-        stores=visit.services.settings.known_vector_stores, orders=ORDERS,
-        opens="new-memory" if error or "new" in visit.request.query_params else "", **await _list(visit),
-    )  # fmt: skip
+        "memories.html",
+        place="memories",
+        title="Memories",
+        flows=flows,
+        given=asked,
+        error=error,
+        version="",
+        stores=visit.services.settings.known_vector_stores,
+        orders=ORDERS,
+        opens="new-memory" if error or "new" in visit.request.query_params else "",
+        **await _list(visit),
+    )
 
 
 async def _list(visit: Visit) -> dict[str, Any]:
@@ -123,8 +141,11 @@ async def _list(visit: Visit) -> dict[str, Any]:
     flows = await visit.read(sessions.get_flows, {memory.flow_id for memory in page.items})
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor", "new", "flow"} and value]
     return {
-        "query": query, "condition_labels": condition_labels(), "memories": page,
+        "query": query,
+        "condition_labels": condition_labels(),
+        "memories": page,
         "conditions": {each.id: condition(each) for each in page.items},
-        "flow_names": {flow_id: flow.name for flow_id, flow in flows.items()}, "kept": urlencode(kept),
+        "flow_names": {flow_id: flow.name for flow_id, flow in flows.items()},
+        "kept": urlencode(kept),
         "cursor": request.cursor or "",
-    }  # fmt: skip
+    }

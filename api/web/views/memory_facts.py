@@ -37,9 +37,17 @@ async def show(visit: Visit, memory: MemoryBaseView) -> Response:
         query = FactQuery(query=question, base_ids=[memory.id], top_k=FOUND)
         found = await visit.read(manage.search_facts, query)
     return await memory_page(
-        visit, "memory_facts.html", memory, "facts", distillation=status, facts=page, found=found, question=question,
-        fact_state=state, next_url=_next(memory.id, state, page.next_cursor),
-    )  # fmt: skip
+        visit,
+        "memory_facts.html",
+        memory,
+        "facts",
+        distillation=status,
+        facts=page,
+        found=found,
+        question=question,
+        fact_state=state,
+        next_url=_next(memory.id, state, page.next_cursor),
+    )
 
 
 def _next(base_id: UUID, state: str, cursor: str | None) -> str:

@@ -15,8 +15,12 @@ from memorybase.read_models.condition import condition
 from memorybase.read_models.memory_bases import MemoryBaseView
 
 TABS = (
-    ("overview", "Overview"), ("messages", "Messages"), ("map", "Map"), ("facts", "Facts"), ("settings", "Settings"),
-)  # fmt: skip
+    ("overview", "Overview"),
+    ("messages", "Messages"),
+    ("map", "Map"),
+    ("facts", "Facts"),
+    ("settings", "Settings"),
+)
 
 
 COUNTED_SESSIONS = 5_000  # of a larger flow the waiting sessions are not counted with every look

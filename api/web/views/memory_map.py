@@ -31,9 +31,15 @@ async def show(visit: Visit, memory: MemoryBaseView) -> Response:
     color = query.get("color", "cluster")
     found = await visit.read(read.get_map, memory.id, with_points=False)
     return await memory_page(
-        visit, "memory_map.html", memory, "map", memory_id=memory.id, map=found,
-        color=color if color in map_data.COLORINGS else "cluster", question=query.get("question", "").strip(),
-    )  # fmt: skip
+        visit,
+        "memory_map.html",
+        memory,
+        "map",
+        memory_id=memory.id,
+        map=found,
+        color=color if color in map_data.COLORINGS else "cluster",
+        question=query.get("question", "").strip(),
+    )
 
 
 @router.post("")

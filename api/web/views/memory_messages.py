@@ -142,11 +142,19 @@ async def act_here(
     page = await visit.read(sessions.list_messages, wanted.query(memory.id), step)
     answer = await message_actions.apply(visit, action, [each.id for each in page.items], reason, batch or uuid4())
     values: dict[str, Any] = {
-        "memory": memory, "wanted": wanted, "action": action, "word": DONE[action], "reason": reason, "back": back,
-        "batch": answer.batch_id, "done": done + answer.done, "failed": failed + answer.failed,
-        "errors": [each for each in answer.results if each.error], "cursor": page.next_cursor or "",
+        "memory": memory,
+        "wanted": wanted,
+        "action": action,
+        "word": DONE[action],
+        "reason": reason,
+        "back": back,
+        "batch": answer.batch_id,
+        "done": done + answer.done,
+        "failed": failed + answer.failed,
+        "errors": [each for each in answer.results if each.error],
+        "cursor": page.next_cursor or "",
         "left": max(0, page.total - (len(page.items) if action == "delete" else done + failed + len(page.items))),
-    }  # fmt: skip
+    }
     if visit.is_fragment:
         return visit.fragment("memory_messages_step.html", **values)
     return visit.page("memory_messages_all.html", place="memories", title=memory.name, **values)

@@ -78,8 +78,12 @@ async def act(
         return await delete_sessions(visit, planned, f"/memories/{memory.id}")
     named = await visit.read(titles.session_titles, [(memory.flow_id, each) for each in chosen])
     values: dict[str, Any] = {
-        "memory": memory, "action": action, "chosen": chosen, "outcomes": outcomes, "titles": named,
-    }  # fmt: skip
+        "memory": memory,
+        "action": action,
+        "chosen": chosen,
+        "outcomes": outcomes,
+        "titles": named,
+    }
     if visit.is_fragment:
         return visit.fragment("memory_session_results.html", **values)
     return visit.page("memory_session_page.html", place="memories", title=memory.name, **values)
@@ -114,6 +118,11 @@ async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
     if memory.paused_at is not None:
         states, tones = states | {SessionState.PENDING: "Paused"}, tones | {SessionState.PENDING: "off"}
     return {
-        "query": query, "sessions": page, "titles": named, "states": states, "tones": tones,
-        "kept": urlencode(kept), "cursor": request.cursor or "",
-    }  # fmt: skip
+        "query": query,
+        "sessions": page,
+        "titles": named,
+        "states": states,
+        "tones": tones,
+        "kept": urlencode(kept),
+        "cursor": request.cursor or "",
+    }

@@ -40,9 +40,18 @@ async def _page(
     """`counted`: what the rule that was entered would make the memory forget, to be confirmed."""
     found = await visit.read(weights.get_weights, memory.id)
     return await memory_page(
-        visit, "memory_settings.html", memory, "settings", weights=found, given=given, error=error,
-        counted=counted, most=MAX_THRESHOLD, longest=MAX_RETAIN_DAYS, priorities=PRIORITIES,
-    )  # fmt: skip
+        visit,
+        "memory_settings.html",
+        memory,
+        "settings",
+        weights=found,
+        given=given,
+        error=error,
+        counted=counted,
+        most=MAX_THRESHOLD,
+        longest=MAX_RETAIN_DAYS,
+        priorities=PRIORITIES,
+    )
 
 
 @router.post("/memories/{memory_base_id}/settings")
@@ -60,9 +69,12 @@ async def save(
     """Save, unless the memory would forget more than before: then count it first, and save what is confirmed."""
     visit.principal.require("write")
     changes: dict[str, object] = {
-        "name": name.strip(), "threshold": threshold, "idle_after": idle_minutes * 60, "auto_capture": on,
+        "name": name.strip(),
+        "threshold": threshold,
+        "idle_after": idle_minutes * 60,
+        "auto_capture": on,
         "retain_days": retain_days,
-    }  # fmt: skip
+    }
     if priority is not None:
         changes["priority"] = priority
     memory = await visit.read(memory_bases.get_memory_base, memory_base_id)

@@ -32,10 +32,17 @@ async def message(visit: Visitor, id: UUID, back: str = "/", cursor: str = "") -
     named = await visit.read(titles.session_titles, [(found.flow_id, found.session_id)])
     words = {**DONE, "edit": "edited", "unmute": "unmuted", "unpin": "unpinned"}
     return visit.page(
-        "message.html", place="conversations", title=f"Message {found.seq}", message=found,
-        texts=texts_of(found.content), changes=changes, words=words, back=inside(back), first=bool(cursor),
+        "message.html",
+        place="conversations",
+        title=f"Message {found.seq}",
+        message=found,
+        texts=texts_of(found.content),
+        changes=changes,
+        words=words,
+        back=inside(back),
+        first=bool(cursor),
         titles=named,
-    )  # fmt: skip
+    )
 
 
 @router.post("/message")

@@ -19,9 +19,13 @@ from memorybase.sessions.curation import Action, BulkAnswer, check_reason
 router = APIRouter(include_in_schema=False, prefix="/messages")
 
 DONE: dict[str, str] = {
-    "mute": "muted", "unmute": "recalled again", "pin": "pinned", "unpin": "no longer pinned", "delete": "deleted",
+    "mute": "muted",
+    "unmute": "recalled again",
+    "pin": "pinned",
+    "unpin": "no longer pinned",
+    "delete": "deleted",
     "restore": "restored",
-}  # fmt: skip
+}
 Chosen = Annotated[list[UUID] | None, Form()]
 Reason = Annotated[str, Form()]
 

@@ -56,10 +56,15 @@ async def person(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name i
         ("Node executions", known.node_executions, ""),
     ]
     return visit.page(
-        "person.html", place="conversations", title=id, person=known, recent=recent.items, figures=figures,
+        "person.html",
+        place="conversations",
+        title=id,
+        person=known,
+        recent=recent.items,
+        figures=figures,
         titles=await visit.read(titles.session_titles, [(each.flow_id, each.session_id) for each in recent.items]),
         standing=await visit.read(statements.flows_of_end_user, id),
-    )  # fmt: skip
+    )
 
 
 @router.get("/person/export")

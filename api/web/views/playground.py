@@ -61,9 +61,17 @@ async def playground(visit: Visitor) -> Response:
         return visit.root + address("/playground", **ask.address(**changes))
 
     return visit.page(
-        "playground.html", place="playground", title="Playground", ask=ask, scope=scope, asking=asking,
-        searched=scope.searched(ask), without_b=_here(replace(ask, b=None)), link=link, fine=_is_fine(ask),
-    )  # fmt: skip
+        "playground.html",
+        place="playground",
+        title="Playground",
+        ask=ask,
+        scope=scope,
+        asking=asking,
+        searched=scope.searched(ask),
+        without_b=_here(replace(ask, b=None)),
+        link=link,
+        fine=_is_fine(ask),
+    )
 
 
 @router.get("/playground/results")
@@ -88,10 +96,17 @@ async def results(visit: Visitor) -> Response:
     hits = [row.hit for side in sides for row in side.get("rows", ())]
     sessions_ = {(flow_of[hit.memory_base_id], hit.session_id) for hit in hits if hit.memory_base_id in flow_of}
     answer = visit.fragment(
-        "playground_results.html", ask=ask, sides=sides, marks=marks, bases={base.id: base for base in bases},
-        query=_here(ask), plain=_here(_plain(ask)), saves=_to_save(ask, bases),
-        snippets=code.snippets(ask, ask.a, visit.origin), titles=await visit.read(titles.session_titles, sessions_),
-    )  # fmt: skip
+        "playground_results.html",
+        ask=ask,
+        sides=sides,
+        marks=marks,
+        bases={base.id: base for base in bases},
+        query=_here(ask),
+        plain=_here(_plain(ask)),
+        saves=_to_save(ask, bases),
+        snippets=code.snippets(ask, ask.a, visit.origin),
+        titles=await visit.read(titles.session_titles, sessions_),
+    )
     answer.headers["HX-Replace-Url"] = visit.root + _here(ask)
     return answer
 
@@ -131,17 +146,18 @@ async def label(
         await visit.write(labels.remove_label, label_id)
     else:
         wanted = labels.Mark(
-            message_id=CallerId.of(visit.principal.user_id, "message", message), query=q, right=verdict == "right",
-            end_user_id=person or None, settings=_settings_of(here),
-        )  # fmt: skip
+            message_id=CallerId.of(visit.principal.user_id, "message", message),
+            query=q,
+            right=verdict == "right",
+            end_user_id=person or None,
+            settings=_settings_of(here),
+        )
         made = await visit.write(labels.mark, visit.principal.key_id, wanted)
         mark = (made.id, made.right)
     if not visit.is_fragment:
         return visit.done(here if here.startswith("/playground") else "/playground")
     ask = Asked(q=q, person=person)
-    return visit.fragment(
-        "playground_label.html", ask=ask, message_id=message, mark=mark, query=here, is_answer=True
-    )  # fmt: skip
+    return visit.fragment("playground_label.html", ask=ask, message_id=message, mark=mark, query=here, is_answer=True)
 
 
 @router.post("/playground/save")
@@ -204,9 +220,14 @@ async def _asked(visit: Visit) -> Asked:
 def _is_fine(ask: Asked) -> bool:
     """Whether a setting below "Advanced" is another one than its default."""
     plain = Asked(
-        q=ask.q, flow=ask.flow, session=ask.session, person=ask.person, role=ask.role, days=ask.days,
+        q=ask.q,
+        flow=ask.flow,
+        session=ask.session,
+        person=ask.person,
+        role=ask.role,
+        days=ask.days,
         a=Setting(mode=ask.a.mode),
-    )  # fmt: skip
+    )
     return ask != plain
 
 
@@ -265,8 +286,12 @@ async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
     words = analyzer(visit.services.settings.keyword_language).of(ask.q)
     is_dense = setting.mode == "dense"
     rows = shown.show(answer.results, ask.q, words, limit=setting.min_score, is_dense=is_dense)
-    return {"rows": rows, "took_ms": answer.took_ms, "fits": sum(row.is_given for row in rows),
-            "nothing_fits": shown.nothing_fits(rows)}  # fmt: skip
+    return {
+        "rows": rows,
+        "took_ms": answer.took_ms,
+        "fits": sum(row.is_given for row in rows),
+        "nothing_fits": shown.nothing_fits(rows),
+    }
 
 
 def _find(services: Services, user_id: UUID, ask: Asked, setting: Setting) -> SearchAnswer:
@@ -287,8 +312,12 @@ async def _failure(visit: Visit, error: Exception, seconds: float) -> dict[str, 
     """What the card of a failed search says; of a part that is away the same as Health."""
     command = "memorybase doctor"
     if isinstance(error, errors.CollectionMissing):
-        return {"what": "A memory of this search lost its vectors", "command": command, "since": None,
-                "text": "Searches by meaning fail until it is rebuilt. Home names it, with the button."}  # fmt: skip
+        return {
+            "what": "A memory of this search lost its vectors",
+            "command": command,
+            "since": None,
+            "text": "Searches by meaning fail until it is rebuilt. Home names it, with the button.",
+        }
     if isinstance(error, errors.CallerError):
         return {"what": error.message.rstrip("."), "text": "", "command": "", "since": None}
     stores = visit.services.settings.vector_stores_in_use
@@ -297,8 +326,12 @@ async def _failure(visit: Visit, error: Exception, seconds: float) -> dict[str, 
     away = [part for part in await visit.read(_look, visit.deadlines.away) if part.name in asked and not part.ok]
     if away:
         part = away[0]
-        return {"what": f"{part.label} is away", "since": part.since, "command": part.command,
-                "text": f"{part.stops} This does not mean that nothing is there."}  # fmt: skip
+        return {
+            "what": f"{part.label} is away",
+            "since": part.since,
+            "command": part.command,
+            "text": f"{part.stops} This does not mean that nothing is there.",
+        }
     if isinstance(error, errors.MemorybaseError):
         what, text = error.message.rstrip("."), "Nothing was searched: this does not mean that nothing is there."
     elif problem := visit.services.embedders.problem():
@@ -323,5 +356,10 @@ def _query_of(path: str) -> QueryParams:
 def _settings_of(here: str) -> dict[str, Any]:
     """What a label keeps of the search that found the message."""
     setting = Asked.of(_query_of(here)).a
-    return {"mode": setting.mode, "top_k": setting.k, "min_score": setting.min_score,
-            "half_life_days": setting.half_life, "weights": asdict(setting.weights)}  # fmt: skip
+    return {
+        "mode": setting.mode,
+        "top_k": setting.k,
+        "min_score": setting.min_score,
+        "half_life_days": setting.half_life,
+        "weights": asdict(setting.weights),
+    }

@@ -65,12 +65,20 @@ async def run(visit: Visitor, flow: str, id: str, memory: UUID | None = None) ->
         return visit.live("run_timeline.html", **_timeline(story, memory))
     shown_flow = await visit.read(sessions.get_flow, story.flow_id)
     return visit.page(
-        "run.html", place="conversations", title=_title(story, id), flow=shown_flow,
+        "run.html",
+        place="conversations",
+        title=_title(story, id),
+        flow=shown_flow,
         run_id=story.external_id or (id if story.captured_at is None else str(story.run_id)),
-        bubbles=await _bubbles(visit, story), verdicts=VERDICTS, reasons=REASONS, flags=FLAGS, advice=_advice,
+        bubbles=await _bubbles(visit, story),
+        verdicts=VERDICTS,
+        reasons=REASONS,
+        flags=FLAGS,
+        advice=_advice,
         titles=await visit.read(titles.session_titles, _sessions_of(story)),
-        version="", **_timeline(story, memory),
-    )  # fmt: skip
+        version="",
+        **_timeline(story, memory),
+    )
 
 
 @router.get("/run/input")
@@ -83,10 +91,14 @@ async def model_input(visit: Visitor, flow: str, id: str, node: str) -> Response
     if use is None:
         raise errors.NotFound("There is no such node in this run", field="node", value=node)
     sent = [
-        {"role": message.get("role") or message.get("type", ""), "kind": source["kind"], "tokens": source["tokens"],
-         "text": "\n\n".join(chain(*texts_and_parts(message.get("content"))))}
+        {
+            "role": message.get("role") or message.get("type", ""),
+            "kind": source["kind"],
+            "tokens": source["tokens"],
+            "text": "\n\n".join(chain(*texts_and_parts(message.get("content")))),
+        }
         for message, source in zip(use.messages, use.sources, strict=True)
-    ]  # fmt: skip
+    ]
     return visit.fragment("run_input.html", sent=sent)
 
 

@@ -50,9 +50,17 @@ class Shown:
 
 @router.get("/session")
 async def session(
-    visit: Visitor, flow: str = "", id: str = "", at: str = "", branch: int | None = None, role: str = "",  # noqa: A002 - in the address
-    find: str = "", day: str = "", flow_id: str = "", session_id: str = "",
-) -> Response:  # fmt: skip
+    visit: Visitor,
+    flow: str = "",
+    id: str = "",  # noqa: A002 - in the address
+    at: str = "",
+    branch: int | None = None,
+    role: str = "",
+    find: str = "",
+    day: str = "",
+    flow_id: str = "",
+    session_id: str = "",
+) -> Response:
     if flow_id and session_id:  # of a former address
         return RedirectResponse(f"{visit.root}{address('/session', flow=flow_id, id=session_id)}", 301)
     shown = _shown(visit, flow, id, branch, role, find)
@@ -67,30 +75,41 @@ async def session(
     read = await visit.read(transcript.read_transcript, shown.flow_id, id, shown.place(at=here))
     titled = await visit.read(titles.session_titles, [(shown.flow_id, id)])
     return visit.page(
-        "session.html", place="conversations", title=titles.title_of(titled, shown.flow_id, id), about=about,
-        shown=shown, titled=titled.get((shown.flow_id, id)), here=here, roles=ROLES,
+        "session.html",
+        place="conversations",
+        title=titles.title_of(titled, shown.flow_id, id),
+        about=about,
+        shown=shown,
+        titled=titled.get((shown.flow_id, id)),
+        here=here,
+        roles=ROLES,
         flow=await visit.read(sessions.get_flow, shown.flow_id),
         is_held=await visit.read(holds.is_held, shown.flow_id, id),
         before=max((seq for seq in found if here is not None and seq < here), default=None),
         after=min((seq for seq in found if here is not None and seq > here), default=None),
-        found=found, found_at=found.index(here) + 1 if here in found else 0,
+        found=found,
+        found_at=found.index(here) + 1 if here in found else 0,
         **_group(read, ends_at_newest=here is None),
-    )  # fmt: skip
+    )
 
 
 @router.get("/session/part")
 async def part(
-    visit: Visitor, flow: str, id: str, before: int | None = None, after: int | None = None,  # noqa: A002 - in the address
-    branch: int | None = None, role: str = "", find: str = "",
-) -> Response:  # fmt: skip
+    visit: Visitor,
+    flow: str,
+    id: str,  # noqa: A002 - in the address
+    before: int | None = None,
+    after: int | None = None,
+    branch: int | None = None,
+    role: str = "",
+    find: str = "",
+) -> Response:
     """The group before or after one that is shown."""
     shown = _shown(visit, flow, id, branch, role, find)
-    read = await visit.read(
-        transcript.read_transcript, shown.flow_id, id, shown.place(before=before, after=after)
-    )  # fmt: skip
+    read = await visit.read(transcript.read_transcript, shown.flow_id, id, shown.place(before=before, after=after))
     return visit.fragment(
         "session_group.html", shown=shown, here=None, way="up" if after is None else "down", **_group(read)
-    )  # fmt: skip
+    )
 
 
 @router.get("/session/message")
@@ -100,14 +119,21 @@ async def message(visit: Visitor, flow: str, message: str) -> Response:
     held = await visit.read(ingestion.message_ingestion, given.id)
     uses = await visit.read(run_story.uses_of_message, given.id, PageRequest(size=USES_SHOWN))
     return visit.fragment(
-        "session_message.html", message=given, held=held, uses=uses, state_of=timeline.state_of,
-    )  # fmt: skip
+        "session_message.html",
+        message=given,
+        held=held,
+        uses=uses,
+        state_of=timeline.state_of,
+    )
 
 
 @router.post("/session/rename")
 async def rename(
-    visit: Visitor, flow: Annotated[str, Form()], id: Annotated[str, Form()], name: Annotated[str, Form()]  # noqa: A002 - in the address
-) -> Response:  # fmt: skip
+    visit: Visitor,
+    flow: Annotated[str, Form()],
+    id: Annotated[str, Form()],  # noqa: A002 - in the address
+    name: Annotated[str, Form()],
+) -> Response:
     flow_id = ids.flow_id(visit.principal.user_id, flow)
     name = name.strip()
     if not 1 <= len(name) <= ID_LENGTH or why_unstorable(name):

@@ -38,9 +38,13 @@ async def audit(
 ) -> Response:
     """What cannot be a filter is left out."""
     values: dict[str, Any] = {
-        "kinds": KINDS, "kind": kind if kind in get_args(Kind) else "", "key": key, "operation": operation.strip(),
-        "cursor": cursor, "is_on": visit.services.settings.audit,
-    }  # fmt: skip
+        "kinds": KINDS,
+        "kind": kind if kind in get_args(Kind) else "",
+        "key": key,
+        "operation": operation.strip(),
+        "cursor": cursor,
+        "is_on": visit.services.settings.audit,
+    }
     if not visit.may("admin"):
         return visit.page("settings_audit.html", place="settings", title="Audit log", tab="audit", found=None, **values)
     keys = await visit.admin(api_keys.list_keys)
@@ -49,9 +53,16 @@ async def audit(
     found = await visit.admin(entries.list_entries, wanted, PageRequest(size=PAGE, cursor=cursor or None))
     own = address(PATH, kind=values["kind"], key=chosen, operation=values["operation"])
     return visit.page(
-        "settings_audit.html", place="settings", title="Audit log", tab="audit", found=found, own=own, keys=keys,
-        key_names={each.id: each.name for each in keys}, **values | {"key": str(chosen or "")},
-    )  # fmt: skip
+        "settings_audit.html",
+        place="settings",
+        title="Audit log",
+        tab="audit",
+        found=found,
+        own=own,
+        keys=keys,
+        key_names={each.id: each.name for each in keys},
+        **values | {"key": str(chosen or "")},
+    )
 
 
 @router.get(f"{PATH}/export")

@@ -42,8 +42,12 @@ async def _values(visit: Visit) -> dict[str, Any]:
             lag = await visit.within(visit.deadlines.lag, health.oldest_pending_seconds)
         except (TimeoutError, errors.EnvironmentFailure):
             lag = None
-    return {"parts": found, "away": [part for part in found if not part.ok], "lag": lag,
-            "overdue": OVERDUE.total_seconds()}  # fmt: skip
+    return {
+        "parts": found,
+        "away": [part for part in found if not part.ok],
+        "lag": lag,
+        "overdue": OVERDUE.total_seconds(),
+    }
 
 
 def _look(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:

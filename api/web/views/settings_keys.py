@@ -23,8 +23,10 @@ FLOWS = 200  # to choose from; beyond, by id
 LIFETIMES = {0: "Never", 1: "In a day", 7: "In 7 days", 30: "In 30 days", 90: "In 90 days", 365: "In a year"}
 OVERLAPS = {0: "Not at all", 3_600: "An hour", 86_400: "A day", 604_800: "7 days", 2_592_000: "30 days"}
 SCOPE_WORDS = {
-    "read": "Read", "write": "Write: capture, ingest, edit, delete", "admin": "Admin: keys and webhooks",
-}  # fmt: skip
+    "read": "Read",
+    "write": "Write: capture, ingest, edit, delete",
+    "admin": "Admin: keys and webhooks",
+}
 
 
 @router.get("/settings/keys")
@@ -45,14 +47,23 @@ async def create(
     """Create a key. The answer shows its secret; no address and no later page does."""
     expires_at = datetime.now(UTC) + timedelta(days=days) if days else None
     named = [*(flow or []), *(line.strip() for line in other_flows.splitlines() if line.strip())]
-    given = {"name": name, "scope": scope or [], "days": days, "flow": flow or [], "other_flows": other_flows,
-             "end_user": end_user}  # fmt: skip
+    given = {
+        "name": name,
+        "scope": scope or [],
+        "days": days,
+        "flow": flow or [],
+        "other_flows": other_flows,
+        "end_user": end_user,
+    }
     try:
         key, secret = await visit.admin(
-            api_keys.create_key, name=name.strip(), scopes=scope or [], expires_at=expires_at,
+            api_keys.create_key,
+            name=name.strip(),
+            scopes=scope or [],
+            expires_at=expires_at,
             flow_ids=[ids.flow_id(visit.principal.user_id, each) for each in named] or None,
             end_user_id=end_user.strip() or None,
-        )  # fmt: skip
+        )
     except (errors.InvalidRequest, errors.NotFound) as error:
         return await _page(visit, given=given, error=error)
     return await _page(visit, created=key, secret=secret)
@@ -78,7 +89,18 @@ async def _page(visit: Visit, **values: Any) -> Response:
     names = {each.id: each.name for each in (await visit.read(sessions.get_flows, limited_to)).values()}
     shown: dict[str, Any] = {"given": {}, "error": None, "created": None, "secret": "", "overlap": None} | values
     return visit.page(
-        "settings_keys.html", place="settings", title="Keys", tab="keys", keys=found, scopes=SCOPES,
-        scope_words=SCOPE_WORDS, lifetimes=LIFETIMES, overlaps=OVERLAPS, scopes_of=scopes_of, flows=flows,
-        flow_names={str(each): name for each, name in names.items()}, now=datetime.now(UTC), **shown,
-    )  # fmt: skip
+        "settings_keys.html",
+        place="settings",
+        title="Keys",
+        tab="keys",
+        keys=found,
+        scopes=SCOPES,
+        scope_words=SCOPE_WORDS,
+        lifetimes=LIFETIMES,
+        overlaps=OVERLAPS,
+        scopes_of=scopes_of,
+        flows=flows,
+        flow_names={str(each): name for each, name in names.items()},
+        now=datetime.now(UTC),
+        **shown,
+    )

@@ -44,6 +44,11 @@ async def _page(visit: Visit, **values: Any) -> Response:
     found = await visit.read(registry.list_knowledge_bases, PageRequest(size=PAGE, cursor=cursor), for_retrieval=True)
     shown: dict[str, Any] = {"name": "", "error": None} | values
     return visit.page(
-        "settings_knowledge.html", place="settings", title="Knowledge bases", tab="knowledge", found=found,
-        cursor=cursor or "", **shown,
-    )  # fmt: skip
+        "settings_knowledge.html",
+        place="settings",
+        title="Knowledge bases",
+        tab="knowledge",
+        found=found,
+        cursor=cursor or "",
+        **shown,
+    )

@@ -28,9 +28,13 @@ PATH = "/settings/retention"
 PAGE = 50
 OFFERED = 200  # flows and memories to choose from
 COUNTS = {
-    "sessions": "Whole sessions", "messages": "Messages", "chunks": "Chunks", "node_executions": "Node executions",
-    "chat_messages": "Chat messages", "held_sessions": "Sessions that a hold keeps",
-}  # fmt: skip
+    "sessions": "Whole sessions",
+    "messages": "Messages",
+    "chunks": "Chunks",
+    "node_executions": "Node executions",
+    "chat_messages": "Chat messages",
+    "held_sessions": "Sessions that a hold keeps",
+}
 RULES = {"flow": "Flow", "session": "Sessions that expire by themselves", "memory_base": "Memory"}
 
 
@@ -84,9 +88,13 @@ async def place(
         for name, most in (("session", ID_LENGTH), ("person", ID_LENGTH), ("reason", MAX_REASON)):
             _check_length(given[name], name, most)
         await visit.admin(
-            holds.place_hold, flow_id=_uuid(flow, "flow_id") if flow else None, session_id=session or None,
-            end_user_id=person.strip() or None, reason=reason.strip() or None, placed_by=visit.principal.name,
-        )  # fmt: skip
+            holds.place_hold,
+            flow_id=_uuid(flow, "flow_id") if flow else None,
+            session_id=session or None,
+            end_user_id=person.strip() or None,
+            reason=reason.strip() or None,
+            placed_by=visit.principal.name,
+        )
     except (errors.InvalidRequest, errors.NotFound) as error:
         return await _holds(visit, given=given, error=error)
     return visit.done(f"{PATH}/holds", "The hold is placed. Nothing that it keeps is deleted.")
@@ -102,9 +110,16 @@ async def lift(visit: Visitor, hold_id: UUID) -> Response:
 async def list_receipts(visit: Visitor, cursor: str = "") -> Response:
     found = await visit.read(receipts.list_passes, PageRequest(size=PAGE, cursor=cursor or None))
     return visit.page(
-        "settings_receipts.html", place="settings", title="Retention", tab="retention", found=found, cursor=cursor,
-        rule_words=RULES, kept_days=visit.services.settings.retention_receipt_days, **await _names(visit, found.items),
-    )  # fmt: skip
+        "settings_receipts.html",
+        place="settings",
+        title="Retention",
+        tab="retention",
+        found=found,
+        cursor=cursor,
+        rule_words=RULES,
+        kept_days=visit.services.settings.retention_receipt_days,
+        **await _names(visit, found.items),
+    )
 
 
 async def _rules(visit: Visit, target: str, days: str, error: errors.MemorybaseError | None = None) -> Response:
@@ -113,19 +128,30 @@ async def _rules(visit: Visit, target: str, days: str, error: errors.MemorybaseE
         if target and days and error is None:
             kind, subject = _target(target)
             found = await visit.read(
-                preview.preview, retain_days=_days(days), flow_id=subject if kind == "flow" else None,
+                preview.preview,
+                retain_days=_days(days),
+                flow_id=subject if kind == "flow" else None,
                 memory_base_id=None if kind == "flow" else subject,
-            )  # fmt: skip
+            )
             counted = next(each for each in found.items if each.rule == kind)
     except (errors.InvalidRequest, errors.NotFound) as refused:
         error = refused
     offered = PageRequest(size=OFFERED)
     bases = await visit.read(memory_bases.list_memory_bases, offered)
     return visit.page(
-        "settings_retention.html", place="settings", title="Retention", tab="retention", target=target, days=days,
-        flows=(await visit.read(sessions.list_flows, offered)).items, memories=bases.items, counted=counted,
-        counts=COUNTS, error=error, longest=MAX_RETAIN_DAYS,
-    )  # fmt: skip
+        "settings_retention.html",
+        place="settings",
+        title="Retention",
+        tab="retention",
+        target=target,
+        days=days,
+        flows=(await visit.read(sessions.list_flows, offered)).items,
+        memories=bases.items,
+        counted=counted,
+        counts=COUNTS,
+        error=error,
+        longest=MAX_RETAIN_DAYS,
+    )
 
 
 async def _holds(visit: Visit, cursor: str = "", **values: Any) -> Response:
@@ -134,10 +160,18 @@ async def _holds(visit: Visit, cursor: str = "", **values: Any) -> Response:
     named = await visit.read(sessions.get_flows, {each.flow_id for each in found.items if each.flow_id})
     shown: dict[str, Any] = {"given": {}, "error": None} | values
     return visit.page(
-        "settings_holds.html", place="settings", title="Retention", tab="retention", found=found, cursor=cursor,
-        flows=offered, flow_names={each: flow.name for each, flow in named.items()}, address_of=address,
-        most=MAX_REASON, **shown,
-    )  # fmt: skip
+        "settings_holds.html",
+        place="settings",
+        title="Retention",
+        tab="retention",
+        found=found,
+        cursor=cursor,
+        flows=offered,
+        flow_names={each: flow.name for each, flow in named.items()},
+        address_of=address,
+        most=MAX_REASON,
+        **shown,
+    )
 
 
 async def _names(visit: Visit, found: Any) -> dict[str, Any]:

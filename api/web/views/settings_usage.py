@@ -22,9 +22,11 @@ router = APIRouter(include_in_schema=False)
 
 PATH = "/settings/usage"
 NAMES = {
-    "messages_per_day": "Messages a day", "stored_messages": "Stored messages",
-    "searches_per_minute": "Searches a minute", "end_users": "End users",
-}  # fmt: skip
+    "messages_per_day": "Messages a day",
+    "stored_messages": "Stored messages",
+    "searches_per_minute": "Searches a minute",
+    "end_users": "End users",
+}
 MOST_KEYS = 50  # shown: each is counted
 
 
@@ -53,9 +55,11 @@ async def save(
 ) -> Response:
     """Replace the quotas of a key; an empty field is the default of the settings."""
     given = {
-        "messages_per_day": messages_per_day, "stored_messages": stored_messages,
-        "searches_per_minute": searches_per_minute, "end_users": end_users,
-    }  # fmt: skip
+        "messages_per_day": messages_per_day,
+        "stored_messages": stored_messages,
+        "searches_per_minute": searches_per_minute,
+        "end_users": end_users,
+    }
     try:
         quotas = {name: _number(name, text.strip()) for name, text in given.items()}
         key = await visit.admin(manage.change_key_quotas, key_id, quotas, by_key_id=visit.principal.key_id)
@@ -83,10 +87,18 @@ async def _page(visit: Visit, **values: Any) -> Response:
     settings = visit.services.settings
     shown: dict[str, Any] = {"changed": None, "given": {}, "error": None} | values
     return visit.page(
-        "settings_usage.html", place="settings", title="Usage", tab="usage", user=found.user, keys=listed,
-        left_out=left_out, names=NAMES, most=MAX_QUOTA,
-        defaults={each: limit_of(settings, "key", each, None) for each in QUOTAS}, **shown,
-    )  # fmt: skip
+        "settings_usage.html",
+        place="settings",
+        title="Usage",
+        tab="usage",
+        user=found.user,
+        keys=listed,
+        left_out=left_out,
+        names=NAMES,
+        most=MAX_QUOTA,
+        defaults={each: limit_of(settings, "key", each, None) for each in QUOTAS},
+        **shown,
+    )
 
 
 def _keys(services: Services, user_id: UUID, asking_id: UUID) -> tuple[list[Listed], int]:
@@ -96,10 +108,12 @@ def _keys(services: Services, user_id: UUID, asking_id: UUID) -> tuple[list[List
     subjects = {key.id: key.quota_subject or key.id for key in found}
     listed = [
         Listed(
-            key.name, usage.usage_of_key(services, user_id, key.id).key, key.quotas or {},
+            key.name,
+            usage.usage_of_key(services, user_id, key.id).key,
+            key.quotas or {},
             None if subjects[key.id] == subjects.get(asking_id) else key.id,
         )
         for key in found[:MOST_KEYS]
-    ]  # fmt: skip
+    ]
     listed.sort(key=lambda each: all(quota.limit is None for quota in each.quotas))
     return listed, len(found) - len(listed)

@@ -22,11 +22,14 @@ router = APIRouter(include_in_schema=False)
 
 PAGE = 50
 EVENTS = {
-    EventType.JOB_COMPLETED: "A job is done", EventType.JOB_FAILED: "A job failed",
+    EventType.JOB_COMPLETED: "A job is done",
+    EventType.JOB_FAILED: "A job failed",
     EventType.DEAD_LETTER_CREATED: "A message could not be embedded",
-    EventType.MEMORY_MISMATCH: "A memory differs from its store", EventType.MEMORY_REGENERATED: "A memory was rebuilt",
-    EventType.SESSION_ERASED: "A session was erased", EventType.RETENTION_EXPIRED: "Data expired",
-}  # fmt: skip
+    EventType.MEMORY_MISMATCH: "A memory differs from its store",
+    EventType.MEMORY_REGENERATED: "A memory was rebuilt",
+    EventType.SESSION_ERASED: "A session was erased",
+    EventType.RETENTION_EXPIRED: "Data expired",
+}
 REASONS = {"request": "Disabled", "gone": "Disabled: it answered 410", "failing": "Disabled: it failed for days"}
 TONES = {DeliveryState.PENDING: "waiting", DeliveryState.DELIVERED: "ok", DeliveryState.DEAD: "failed"}
 STATES = {DeliveryState.PENDING: "Pending", DeliveryState.DELIVERED: "Delivered", DeliveryState.DEAD: "Dead"}
@@ -49,9 +52,11 @@ async def create(
     given = {"url": url, "description": description, "event": event or []}
     try:
         created = await visit.admin(
-            endpoints.create, url=url.strip(), description=description.strip(),
+            endpoints.create,
+            url=url.strip(),
+            description=description.strip(),
             event_types=[each for each in EventType if each in given["event"]],
-        )  # fmt: skip
+        )
     except errors.InvalidRequest as error:
         return await _page(visit, given=given, error=error)
     return await _page(visit, created=created)
@@ -70,11 +75,23 @@ async def webhook(
     )
     own = address(f"/settings/webhooks/{webhook_id}", state=chosen or "")
     return visit.page(
-        "settings_webhook.html", place="settings", title="Deliveries", tab="webhooks", hook=hook, found=found,
-        state=chosen or "", states=STATES, tones=TONES, cursor=cursor, own=own,
-        reasons=REASONS, tested=tested, version="", kept_days=visit.services.settings.webhook_retention_days,
+        "settings_webhook.html",
+        place="settings",
+        title="Deliveries",
+        tab="webhooks",
+        hook=hook,
+        found=found,
+        state=chosen or "",
+        states=STATES,
+        tones=TONES,
+        cursor=cursor,
+        own=own,
+        reasons=REASONS,
+        tested=tested,
+        version="",
+        kept_days=visit.services.settings.webhook_retention_days,
         now=datetime.now(UTC),
-    )  # fmt: skip
+    )
 
 
 @router.get("/settings/webhooks/{webhook_id}/tests/{delivery_id}")
@@ -149,6 +166,12 @@ async def _page(visit: Visit, **values: Any) -> Response:
     found = (await visit.admin(endpoints.list_webhooks, listed)).items if visit.may("admin") else []
     shown: dict[str, Any] = {"given": {}, "error": None, "created": None} | values
     return visit.page(
-        "settings_webhooks.html", place="settings", title="Webhooks", tab="webhooks", hooks=found, events=EVENTS,
-        reasons=REASONS, **shown,
-    )  # fmt: skip
+        "settings_webhooks.html",
+        place="settings",
+        title="Webhooks",
+        tab="webhooks",
+        hooks=found,
+        events=EVENTS,
+        reasons=REASONS,
+        **shown,
+    )

@@ -30,11 +30,16 @@ async def standing(
         statements.list_statements, flow_id, end_user_id=person or None, session_id=session or None, every=every
     )
     return visit.page(
-        "standing.html", place="conversations", title="Standing statements", found=found, every=every,
-        flow=await visit.read(sessions.get_flow, flow_id), longest=MAX_CHARS,
+        "standing.html",
+        place="conversations",
+        title="Standing statements",
+        found=found,
+        every=every,
+        flow=await visit.read(sessions.get_flow, flow_id),
+        longest=MAX_CHARS,
         titles=await visit.read(titles.session_titles, [(flow_id, session)] if session else []),
         here=lambda **changes: address("/standing", **{"flow": flow, "person": person, "session": session, **changes}),
-    )  # fmt: skip
+    )
 
 
 @router.post("/standing/contexts")

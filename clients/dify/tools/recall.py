@@ -52,10 +52,14 @@ class RecallTool(Tool):
 
 def _memory(hit: dict[str, Any]) -> dict[str, Any]:
     return {
-        "text": hit["snippet"], "who": hit.get("sender_name") or hit["role"], "time": hit["timestamp"],
-        "score": hit["score"], "session_id": hit["session_id"], "message_id": hit["message_id"],
+        "text": hit["snippet"],
+        "who": hit.get("sender_name") or hit["role"],
+        "time": hit["timestamp"],
+        "score": hit["score"],
+        "session_id": hit["session_id"],
+        "message_id": hit["message_id"],
         "note": _note(hit.get("corrected_by")),
-    }  # fmt: skip
+    }
 
 
 def _given(context: Context, query: str, memories: list[dict[str, Any]]) -> dict[str, Any]:

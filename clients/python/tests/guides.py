@@ -48,9 +48,14 @@ def run_example(name: str, stack: Stack, directory: Path) -> str:
     printed = []
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", PATIENT, str(ROOT / "examples" / name)], cwd=directory, env=environment,
-            capture_output=True, text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
+            [sys.executable, "-c", PATIENT, str(ROOT / "examples" / name)],
+            cwd=directory,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         printed.append(done.stdout)
     assert printed[0] == printed[1]

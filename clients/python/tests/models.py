@@ -53,15 +53,37 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self, body: Json, message: Json) -> None:
         part = {"type": "output_text", "text": message["content"], "annotations": []}
-        item = {"type": "message", "id": f"msg_{self.model.calls}", "role": "assistant", "status": "completed",
-                "content": [part]}  # fmt: skip
-        answer = {"id": f"resp_{self.model.calls}", "object": "response", "created_at": 0, "model": "fake",
-                  "status": "completed", "output": [item], "parallel_tool_calls": False, "tool_choice": "auto",
-                  "tools": [], "error": None, "incomplete_details": None, "instructions": None, "metadata": {},
-                  "temperature": 1, "top_p": 1}  # fmt: skip
+        item = {
+            "type": "message",
+            "id": f"msg_{self.model.calls}",
+            "role": "assistant",
+            "status": "completed",
+            "content": [part],
+        }
+        answer = {
+            "id": f"resp_{self.model.calls}",
+            "object": "response",
+            "created_at": 0,
+            "model": "fake",
+            "status": "completed",
+            "output": [item],
+            "parallel_tool_calls": False,
+            "tool_choice": "auto",
+            "tools": [],
+            "error": None,
+            "incomplete_details": None,
+            "instructions": None,
+            "metadata": {},
+            "temperature": 1,
+            "top_p": 1,
+        }
         if body.get("stream"):
-            self._events([{"type": "response.created", "response": answer | {"output": []}, "sequence_number": 0},
-                          {"type": "response.completed", "response": answer, "sequence_number": 1}])  # fmt: skip
+            self._events(
+                [
+                    {"type": "response.created", "response": answer | {"output": []}, "sequence_number": 0},
+                    {"type": "response.completed", "response": answer, "sequence_number": 1},
+                ]
+            )
         else:
             self._json(answer)
 

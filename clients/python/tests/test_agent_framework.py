@@ -179,8 +179,11 @@ async def test_a_server_killed_in_the_middle_of_a_run_fails_nothing_and_loses_no
     stack.restart()
     deliver(memory)
     assert stored_texts(client, memory.flow_id) == [
-        "My boat lies at berth 12.", "Noted.", "Where is the boat?", "Noted.",
-    ]  # fmt: skip
+        "My boat lies at berth 12.",
+        "Noted.",
+        "Where is the boat?",
+        "Noted.",
+    ]
 
 
 async def test_a_server_that_does_not_answer_holds_no_run_up(stack: Stack, flow: str, tmp_path: Path) -> None:

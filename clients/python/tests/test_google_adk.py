@@ -57,9 +57,11 @@ class Host:
         self.service = MemorybaseMemoryService(memory)
         self._sessions = InMemorySessionService()
         agent = LlmAgent(
-            name="master", model=self.model, tools=[preload_memory] if tools is None else tools,
+            name="master",
+            model=self.model,
+            tools=[preload_memory] if tools is None else tools,
             after_agent_callback=capture_session,
-        )  # fmt: skip
+        )
         self._runner = Runner(app_name=APP, agent=agent, session_service=self._sessions, memory_service=self.service)
 
     async def ask(self, question: str, session_id: str = "s1", user_id: str = "anna") -> str:
@@ -141,8 +143,15 @@ async def test_another_process_that_adds_the_session_again_stores_it_once(memory
 @pytest.mark.anyio
 async def test_equal_ids_of_apps_users_and_sessions_do_not_conflict(memory: AgentMemory, client: Client) -> None:
     service = MemorybaseMemoryService(memory)
-    scopes = [{}, {"app_name": "other"}, {"user_id": "ben"}, {"session_id": "s2"}, {"user_id": "u" * 300},
-              {"user_id": "a/b", "session_id": "c"}, {"user_id": "a", "session_id": "b/c"}]  # fmt: skip
+    scopes = [
+        {},
+        {"app_name": "other"},
+        {"user_id": "ben"},
+        {"session_id": "s2"},
+        {"user_id": "u" * 300},
+        {"user_id": "a/b", "session_id": "c"},
+        {"user_id": "a", "session_id": "b/c"},
+    ]
     for fields in scopes:
         await service.add_session_to_memory(session(event(f"Said by {fields}", "e1"), **fields))
     deliver(memory)
@@ -165,9 +174,11 @@ async def test_a_search_finds_only_what_this_user_said_in_this_app(memory: Agent
 @pytest.mark.anyio
 async def test_events_without_text_and_thoughts_are_left_out(memory: AgentMemory, client: Client) -> None:
     thought = Event(
-        id="e3", author="master", invocation_id="i1",
+        id="e3",
+        author="master",
+        invocation_id="i1",
         content=types.Content(role="model", parts=[types.Part(text="Hm.", thought=True), types.Part(text="Yes \0.")]),
-    )  # fmt: skip
+    )
     call = types.Part(function_call=types.FunctionCall(name="find", args={}))
     events = [
         Event(id="e1", author="master", invocation_id="i1"),
@@ -244,8 +255,13 @@ async def test_a_server_killed_during_a_run_stops_neither_it_nor_the_next(
     stack.restart()
     deliver(memory)
     assert stored_texts(client, memory.flow_id) == [
-        "Berth 12.", "Noted.", "And now?", "Still here.", "And then?", "Here too.",
-    ]  # fmt: skip
+        "Berth 12.",
+        "Noted.",
+        "And now?",
+        "Still here.",
+        "And then?",
+        "Here too.",
+    ]
 
 
 @pytest.mark.anyio

@@ -163,8 +163,9 @@ def test_a_second_session_recalls_what_the_first_one_said(flow: str) -> None:
     recall = opened_as(MemorybaseRetriever, flow)
     found = recall.run("Where is the boat?", end_user_id="anna")
     assert ([each.content for each in found["documents"]], found["is_available"]) == (
-        ["My boat lies at berth 12."], True,
-    )  # fmt: skip
+        ["My boat lies at berth 12."],
+        True,
+    )
     assert len(recall.run("Where is the boat?")["documents"]) == 2
     assert [each.meta["session_id"] for each in recall.run("boat", session_id="bob")["documents"]] == ["bob"]
 

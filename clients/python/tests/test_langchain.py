@@ -37,7 +37,10 @@ EVERY_KIND: list[BaseMessage] = [
     SystemMessage("Be brief.", id="s1"),
     HumanMessage("Where is the boat?", id="h1", name="anna", additional_kwargs={"mood": "calm"}),
     AIMessage(
-        "", id="a1", tool_calls=[CALL], response_metadata={"model": "m", "logprobs": [0.5]},
+        "",
+        id="a1",
+        tool_calls=[CALL],
+        response_metadata={"model": "m", "logprobs": [0.5]},
         usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
     ),
     ToolMessage("berth 12", id="t1", tool_call_id="call-1", artifact={"rows": [1]}, status="error"),
@@ -46,10 +49,14 @@ EVERY_KIND: list[BaseMessage] = [
     HumanMessage([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": "data:,x"}}], id="h3"),
     ChatMessage("Ahoy.", role="captain", id="c1"),
     FunctionMessage("12", name="find", id="f1"),
-    AIMessage("Done.", id="a3", invalid_tool_calls=[
-        {"name": "find", "args": "{", "id": "call-2", "error": "no JSON", "type": "invalid_tool_call"},
-    ]),
-]  # fmt: skip
+    AIMessage(
+        "Done.",
+        id="a3",
+        invalid_tool_calls=[
+            {"name": "find", "args": "{", "id": "call-2", "error": "no JSON", "type": "invalid_tool_call"},
+        ],
+    ),
+]
 
 
 class Spy(FakeListChatModel):
@@ -230,8 +237,11 @@ def test_a_server_killed_in_the_middle_of_a_turn_fails_nothing_and_loses_nothing
     stack.restart()
     deliver(memory)
     assert stored_texts(client, memory.flow_id) == [
-        "My boat lies at berth 12.", "Noted.", "Where is the boat?", "Berth 12.",
-    ]  # fmt: skip
+        "My boat lies at berth 12.",
+        "Noted.",
+        "Where is the boat?",
+        "Berth 12.",
+    ]
 
 
 def test_a_server_back_in_the_middle_of_a_turn_does_not_cost_the_question(

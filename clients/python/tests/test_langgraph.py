@@ -483,8 +483,10 @@ def test_a_run_of_a_process_that_died_is_captured_by_the_next_one(
     stack.kill()
     assert memory.client.outbox is not None
     environment = os.environ | {
-        "MEMORYBASE_URL": stack.url, "MEMORYBASE_API_KEY": stack.key, "PYTHONPATH": str(Path(__file__).parent),
-    }  # fmt: skip
+        "MEMORYBASE_URL": stack.url,
+        "MEMORYBASE_API_KEY": stack.key,
+        "PYTHONPATH": str(Path(__file__).parent),
+    }
     command = [sys.executable, "-c", _LEAVING, memory.flow_id, str(memory.client.outbox.directory)]
     assert subprocess.run(command, env=environment, timeout=120, check=False).returncode == 9
     stack.restart()

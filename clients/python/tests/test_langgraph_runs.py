@@ -165,8 +165,11 @@ def test_time_travel_continues_from_the_chosen_turn(stored: Stored, memory: Agen
     app = app.with_config(callbacks=[hook])
     for question in ("First?", "Second?"):
         app.invoke({"messages": [("user", question)]}, on())
-    first_turn = next(state for state in app.get_state_history(on()) if state.values["messages"][-1:] and
-                      state.values["messages"][-1].content == "One.")  # fmt: skip
+    first_turn = next(
+        state
+        for state in app.get_state_history(on())
+        if state.values["messages"][-1:] and state.values["messages"][-1].content == "One."
+    )
 
     app.invoke({"messages": [("user", "Other?")]}, first_turn.config)
     assert stored.thread() == ["First?", "One.", "Other?", "Three."]

@@ -115,9 +115,16 @@ class Operations:
     def search(self) -> SearchOp:
         prefix = self._namespace()[: self._random.randint(0, 3)]
         conditions = [
-            None, {"color": "red"}, {"n": {"$gte": 2}}, {"n": {"$gt": 1, "$lte": 3}}, {"n": {"$lt": 2}},
-            {"n": {"$eq": 1}}, {"color": {"$ne": "red"}}, {"deep": {"x": [1, {"y": 2}]}}, {"none": None},
-        ]  # fmt: skip
+            None,
+            {"color": "red"},
+            {"n": {"$gte": 2}},
+            {"n": {"$gt": 1, "$lte": 3}},
+            {"n": {"$lt": 2}},
+            {"n": {"$eq": 1}},
+            {"color": {"$ne": "red"}},
+            {"deep": {"x": [1, {"y": 2}]}},
+            {"none": None},
+        ]
         return SearchOp(prefix, filter=self._random.choice(conditions), limit=ALL)
 
     def list_namespaces(self) -> ListNamespacesOp:

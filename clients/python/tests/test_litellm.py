@@ -87,9 +87,12 @@ def test_a_stream_is_captured_once(model: FakeModel, memory: AgentMemory) -> Non
 def test_an_async_call_is_captured(model: FakeModel, memory: AgentMemory) -> None:
     async def call() -> None:
         await litellm.acompletion(
-            model="openai/fake", api_base=model.url, api_key="k", messages=[user(BOAT)],
+            model="openai/fake",
+            api_base=model.url,
+            api_key="k",
+            messages=[user(BOAT)],
             metadata={"session_id": "anna"},
-        )  # fmt: skip
+        )
         # LiteLLM calls back in a task of this loop.
         await asyncio.to_thread(wait_until, lambda: stored(memory) == [BOAT, NOTED])
 

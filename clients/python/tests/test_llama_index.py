@@ -209,10 +209,14 @@ async def test_a_block_recalls_other_sessions_and_captures_what_overflows(
     MemorybaseMemory(memory=memory, session_id="earlier").put(ChatMessage(content="My boat lies at berth 12."))
     deliver(memory)
     made = Memory.from_defaults(
-        session_id="anna", token_limit=40, token_flush_size=20, chat_history_token_ratio=0.5, tokenizer_fn=str.split,
+        session_id="anna",
+        token_limit=40,
+        token_flush_size=20,
+        chat_history_token_ratio=0.5,
+        tokenizer_fn=str.split,
         memory_blocks=[MemorybaseMemoryBlock(memory=memory)],
         async_database_uri=f"sqlite+aiosqlite:///{tmp_path / 'short-term.db'}",
-    )  # fmt: skip
+    )
     for number in range(6):
         await made.aput(ChatMessage(role="user", content=f"Words of message {number} that fill the memory."))
     await made.aput(ChatMessage(role="user", content="Where is the boat?"))
@@ -247,8 +251,11 @@ def test_a_server_killed_in_the_middle_of_a_turn_fails_nothing_and_loses_nothing
     stack.restart()
     deliver(memory)
     assert stored_texts(client, memory.flow_id) == [
-        "My boat lies at berth 12.", "Noted.", "Where is the boat?", "Noted.",
-    ]  # fmt: skip
+        "My boat lies at berth 12.",
+        "Noted.",
+        "Where is the boat?",
+        "Noted.",
+    ]
 
 
 HOSTS: list[Callable[[AgentMemory], object]] = [

@@ -85,8 +85,11 @@ def test_tool_calls_and_their_results_are_captured(memory: AgentMemory) -> None:
         with OpenAI(base_url=model.url, api_key="k", http_client=http) as openai, conversation("anna"):
             called = openai.chat.completions.create(model="fake", messages=[user("Find her.")], stream=True)  # type: ignore[list-item]
             assert list(called)
-            call = {"id": "call-1", "type": "function",
-                    "function": {"name": "find_boat", "arguments": '{"name": "Albatross"}'}}  # fmt: skip
+            call = {
+                "id": "call-1",
+                "type": "function",
+                "function": {"name": "find_boat", "arguments": '{"name": "Albatross"}'},
+            }
             result = {"role": "tool", "tool_call_id": "call-1", "content": "berth 12"}
             ask(openai, user("Find her."), {"role": "assistant", "tool_calls": [call]}, result)
     found = memory.messages("anna")

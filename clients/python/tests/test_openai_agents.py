@@ -44,24 +44,41 @@ ITEMS: list[dict[str, Any]] = [
     {"role": "user", "content": ""},
     {"role": "developer", "content": "Be brief."},
     {"type": "message", "role": "system", "content": [{"type": "input_text", "text": "You know every boat."}]},
-    {"role": "user", "content": [{"type": "input_text", "text": "What is this?"},
-                                 {"type": "input_image", "image_url": "data:image/png;base64,AA==", "detail": "auto"}]},
-    {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
-     "content": [{"type": "output_text", "text": "A boat.", "annotations": [{"type": "url_citation", "url": "u"}]},
-                 {"type": "refusal", "refusal": "No."}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "input_text", "text": "What is this?"},
+            {"type": "input_image", "image_url": "data:image/png;base64,AA==", "detail": "auto"},
+        ],
+    },
+    {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "status": "completed",
+        "content": [
+            {"type": "output_text", "text": "A boat.", "annotations": [{"type": "url_citation", "url": "u"}]},
+            {"type": "refusal", "refusal": "No."},
+        ],
+    },
     {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "berth_of", "arguments": '{"boat": "Aurora"}'},
     {"type": "function_call", "call_id": "", "name": "", "arguments": ""},
     {"type": "function_call_output", "call_id": "c1", "output": "12"},
     {"type": "function_call_output", "call_id": "c" * 300, "output": [{"type": "input_text", "text": "12"}]},
-    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Think."}],
-     "encrypted_content": "x", "content": None},
+    {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [{"type": "summary_text", "text": "Think."}],
+        "encrypted_content": "x",
+        "content": None,
+    },
     {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "boats"}},
     {"type": "compaction", "encrypted_content": "gAAA"},
     {"type": "item_reference", "id": "msg_1"},
     {"role": "user", "content": "a NUL \0 and \\u0000"},
     {"type": "function_call_output", "call_id": "c2", "output": "binary \0 \ud800"},
     {"type": "of_the_future", "role": "robot", "content": [1, 2.5, None, True, {"deep": [[]]}]},
-]  # fmt: skip
+]
 
 
 class Scripted(Model):
@@ -85,9 +102,15 @@ class Scripted(Model):
     async def stream_response(self, *args: Any, **options: Any) -> AsyncIterator[Any]:
         output = (await self.get_response(*args, **options)).output
         response = Response(
-            id="r", created_at=0, model="m", object="response", output=output, parallel_tool_calls=False,
-            tool_choice="auto", tools=[],
-        )  # fmt: skip
+            id="r",
+            created_at=0,
+            model="m",
+            object="response",
+            output=output,
+            parallel_tool_calls=False,
+            tool_choice="auto",
+            tools=[],
+        )
         yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
 
 
@@ -223,8 +246,12 @@ async def test_a_run_continues_its_session_with_its_tool_calls(memory: AgentMemo
     assert await ask(model, "Where is Aurora?", MemorybaseSession("anna", memory), tools=[berth_of]) == "Berth 12."
     assert await ask(model, "Sure?", MemorybaseSession("anna", memory), tools=[berth_of]) == "Yes."
     assert [item.get("type", item.get("role")) for item in model.inputs[-1]] == [
-        "user", "function_call", "function_call_output", "message", "user",
-    ]  # fmt: skip
+        "user",
+        "function_call",
+        "function_call_output",
+        "message",
+        "user",
+    ]
     assert len(await MemorybaseSession("anna", memory).get_items()) == 6
 
 
@@ -248,8 +275,11 @@ async def test_a_second_session_recalls_what_the_first_said(memory: AgentMemory)
     await ask(model, "What did I ask about Aurora?", second, recalls=True)
     assert "Where does Aurora lie?" not in model.instructions[1]  # the session's own: the model reads it as history
     assert texts(await second.get_items()) == [
-        "Where does Aurora lie?", "Berth 12.", "What did I ask about Aurora?", "You asked where it lies.",
-    ]  # fmt: skip
+        "Where does Aurora lie?",
+        "Berth 12.",
+        "What did I ask about Aurora?",
+        "You asked where it lies.",
+    ]
 
 
 @pytest.mark.anyio

@@ -39,8 +39,15 @@ EVERY_KIND: list[ModelMessage] = [
     ModelRequest(parts=[UserPromptPart(["What", ImageUrl("https://example.org/boat.png"), "is this?"])]),
     ModelRequest(parts=[UserPromptPart([BinaryContent(b"\x00\xff", media_type="image/png")])]),
     ModelRequest(parts=[UserPromptPart("")]),
-    ModelResponse(parts=[ThinkingPart("Hm."), TextPart("A "), TextPart("boat."), ToolCallPart("find", {"a": 1}, "c1"),
-                         ToolCallPart("find", "{}", "c2")]),
+    ModelResponse(
+        parts=[
+            ThinkingPart("Hm."),
+            TextPart("A "),
+            TextPart("boat."),
+            ToolCallPart("find", {"a": 1}, "c1"),
+            ToolCallPart("find", "{}", "c2"),
+        ]
+    ),
     ModelRequest(parts=[ToolReturnPart("find", {"berth": [12, None]}, "c1"), ToolReturnPart("find", None, "c2")]),
     ModelResponse(parts=[ToolCallPart("find", None, "c3")]),
     ModelRequest(parts=[ToolReturnPart("find", "12", "c3"), ToolReturnPart("find", "13", "c4")]),
@@ -49,7 +56,7 @@ EVERY_KIND: list[ModelMessage] = [
     ModelResponse(parts=[]),
     ModelRequest(parts=[UserPromptPart("a NUL \0 and \\u0000"), ToolReturnPart("find", float("nan"), "c5")]),
     ModelResponse(parts=[TextPart("binary \0")]),
-]  # fmt: skip
+]
 
 
 class Scripted:

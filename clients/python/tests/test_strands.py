@@ -153,8 +153,13 @@ def test_a_server_killed_during_a_run_stops_neither_it_nor_the_next(
     stack.restart()
     deliver(memory)
     assert stored_texts(client, memory.flow_id) == [
-        "Berth 12.", "Noted.", "And now?", "Still here.", "And then?", "Here too.",
-    ]  # fmt: skip
+        "Berth 12.",
+        "Noted.",
+        "And now?",
+        "Still here.",
+        "And then?",
+        "Here too.",
+    ]
 
 
 def test_a_server_that_does_not_answer_holds_no_run_up(stack: Stack, flow: str, tmp_path: Path) -> None:

@@ -121,8 +121,17 @@ class ChatMemoryConfig(Sent):
     @property
     def trims_like(self) -> dict[str, Any]:
         """The fields that decide where a threshold cuts; a change of any invalidates stored cuts."""
-        names = {"limit_type", "trim_mode", "trim_strategy", "threshold_trigger", "threshold_target", "keep_first",
-                 "pin_predefined", "use_predefined_messages", "predefined_messages"}  # fmt: skip
+        names = {
+            "limit_type",
+            "trim_mode",
+            "trim_strategy",
+            "threshold_trigger",
+            "threshold_target",
+            "keep_first",
+            "pin_predefined",
+            "use_predefined_messages",
+            "predefined_messages",
+        }
         return self.model_dump(include=names)
 
     def limits(self, cuts: tuple[Cut, ...] = ()) -> Limits:

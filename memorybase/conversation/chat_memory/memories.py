@@ -105,8 +105,16 @@ def put_memory(
         require_flow(db, key.user_id, key.flow_id)
         now = clock.now(db)
         options = config.model_dump(exclude={"name"})
-        values = {"id": uuid4(), "flow_id": key.flow_id, "node_id": key.node_id, "name": config.name,
-                  "options": options, "revision": 1, "created_at": now, "updated_at": now}  # fmt: skip
+        values = {
+            "id": uuid4(),
+            "flow_id": key.flow_id,
+            "node_id": key.node_id,
+            "name": config.name,
+            "options": options,
+            "revision": 1,
+            "created_at": now,
+            "updated_at": now,
+        }
         created = chats.insert_memory(db, values)
         memory = require(chats.lock_memory(db, key.flow_id, key.node_id), "chat memory", key.node_id)
         if replace and not created:

@@ -97,9 +97,13 @@ class ChatMemory:
 
     def summarize(self, chat_id: str, keep_last_n: int = 2, summarize_prompt: str | None = None) -> Trimmed:
         return summaries.summarize_chat(
-            self.services, self.key, chat_id, keep_last_n=keep_last_n, prompt=summarize_prompt,
+            self.services,
+            self.key,
+            chat_id,
+            keep_last_n=keep_last_n,
+            prompt=summarize_prompt,
             summarizer=self._summarizer,
-        )  # fmt: skip
+        )
 
     def _run(self, run_id: UUID | str | None) -> CallerId | None:
         return None if run_id is None else CallerId.of(self.key.user_id, "run", run_id)

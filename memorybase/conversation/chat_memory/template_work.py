@@ -24,9 +24,27 @@ LOOP, TEXT, MEMBERS = "(loop)", "(text)", "(members)"
 
 # Tests that look only at a value's type, or at one number. Others read the whole value.
 _CHEAP_TESTS = frozenset(
-    {"defined", "undefined", "none", "string", "number", "integer", "float", "boolean", "true", "false", "mapping",
-     "sequence", "iterable", "callable", "sameas", "odd", "even", "divisibleby"}
-)  # fmt: skip
+    {
+        "defined",
+        "undefined",
+        "none",
+        "string",
+        "number",
+        "integer",
+        "float",
+        "boolean",
+        "true",
+        "false",
+        "mapping",
+        "sequence",
+        "iterable",
+        "callable",
+        "sameas",
+        "odd",
+        "even",
+        "divisibleby",
+    }
+)
 
 
 class OutOfWork(Exception):

@@ -37,10 +37,28 @@ MAX_TEMPLATE_CHARS = 8_000
 MAX_RENDERED_CHARS = 1_000_000
 
 _ALLOWED = (
-    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem,
-    nodes.Slice, nodes.Filter, nodes.Keyword, nodes.Test, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not,
-    nodes.CondExpr, nodes.If, nodes.For, nodes.List, nodes.Neg,
-)  # fmt: skip
+    nodes.Template,
+    nodes.Output,
+    nodes.TemplateData,
+    nodes.Name,
+    nodes.Const,
+    nodes.Getattr,
+    nodes.Getitem,
+    nodes.Slice,
+    nodes.Filter,
+    nodes.Keyword,
+    nodes.Test,
+    nodes.Compare,
+    nodes.Operand,
+    nodes.And,
+    nodes.Or,
+    nodes.Not,
+    nodes.CondExpr,
+    nodes.If,
+    nodes.For,
+    nodes.List,
+    nodes.Neg,
+)
 
 
 class _TooLong(Exception):

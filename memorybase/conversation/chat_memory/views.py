@@ -80,9 +80,14 @@ def view_chat(
     if run_id is not None:
         recorded = view if chat is None else _with_summary_id(view, chat.id)
         record_use(
-            services, user_id=key.user_id, flow_id=key.flow_id, run_id=run_id, node_id=key.node_id, view=recorded,
+            services,
+            user_id=key.user_id,
+            flow_id=key.flow_id,
+            run_id=run_id,
+            node_id=key.node_id,
+            view=recorded,
             origin=ViewOrigin() if chat is None else ViewOrigin(end_user_id=chat.end_user_id, chat_row_id=chat.id),
-        )  # fmt: skip
+        )
     return view
 
 

@@ -11,9 +11,16 @@ from memorybase.conversation.view.records import Record, plain, text_part
 from memorybase.messages import canonical
 
 _TYPES: dict[str, FileType] = {
-    "image": "image", "image_url": "image", "input_image": "image", "audio": "audio", "input_audio": "audio",
-    "video": "video", "video_url": "video", "document": "document", "file": "document",
-}  # fmt: skip
+    "image": "image",
+    "image_url": "image",
+    "input_image": "image",
+    "audio": "audio",
+    "input_audio": "audio",
+    "video": "video",
+    "video_url": "video",
+    "document": "document",
+    "file": "document",
+}
 
 
 @dataclass(frozen=True, slots=True)

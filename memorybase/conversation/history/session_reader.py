@@ -179,8 +179,9 @@ def tails(
 
 
 def _records(db: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Link]) -> list[Record]:
-    by_seq = {message.seq: message for message in threads.messages_at(
-        db, flow_id, session_id, [link.seq for link in links])}  # fmt: skip
+    by_seq = {
+        message.seq: message for message in threads.messages_at(db, flow_id, session_id, [link.seq for link in links])
+    }
     return [as_record(by_seq[link.seq]) for link in links]
 
 

@@ -70,10 +70,15 @@ def record_given(
         rows = _rows(db, flow_id, given)
     view = _view(messages, given.sources, rows, counter_for(settings))
     return record_use(
-        services, user_id=user_id, flow_id=flow_id, run_id=run_id, node_id=node_id, view=view,
+        services,
+        user_id=user_id,
+        flow_id=flow_id,
+        run_id=run_id,
+        node_id=node_id,
+        view=view,
         query=None if given.query is None else cut_query(given.query),
         origin=ViewOrigin(session_id=given.session_id, end_user_id=given.end_user_id),
-    )  # fmt: skip
+    )
 
 
 def _check(given: Given) -> None:

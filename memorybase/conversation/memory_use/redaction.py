@@ -43,8 +43,10 @@ class _Quoted:
     @property
     def search_texts(self) -> list[str] | None:
         """Each quotation contains one of these, for the database to search; None if it cannot."""
-        in_parts = (max((json_text.searchable(each) or "" for each in _strings(part)), key=len, default="")
-                    for part in self.parts)  # fmt: skip
+        in_parts = (
+            max((json_text.searchable(each) or "" for each in _strings(part)), key=len, default="")
+            for part in self.parts
+        )
         found = [*(json_text.searchable(text) or "" for text in self.texts), *in_parts]
         return found if len(found) <= MOST_SEARCHED and all(found) else None
 

@@ -82,9 +82,7 @@ class ChatEndpoint:
 
         Raises EndpointUnavailable, PromptTooLong.
         """
-        body: dict[str, Any] = {
-            "model": self.model, "messages": messages, "temperature": 0, "max_tokens": max_tokens
-        }  # fmt: skip
+        body: dict[str, Any] = {"model": self.model, "messages": messages, "temperature": 0, "max_tokens": max_tokens}
         if schema is not None and self._takes_schemas:
             bound = body | {"response_format": {"type": "json_schema", "json_schema": schema}}
             answer = self._post(bound)
@@ -143,9 +141,11 @@ def _completion(content: bytes) -> Completion:
         text = message_text(choice["message"]["content"])
         usage = answer.get("usage") or {}
         return Completion(
-            text, _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")),
+            text,
+            _count(usage.get("prompt_tokens")),
+            _count(usage.get("completion_tokens")),
             is_complete=choice.get("finish_reason") != "length",
-        )  # fmt: skip
+        )
     except (ValueError, LookupError, TypeError, AttributeError):
         raise EndpointUnavailable("sent an answer that is not a chat completion") from None
 

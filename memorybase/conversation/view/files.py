@@ -131,9 +131,13 @@ def _unknown(raw: Mapping[str, Any]) -> FileRef:
     guessed = given if "/" in given else guess_type(name or "")[0]
     kind: FileType = "image" if "image" in given else _type_of(guessed)
     return FileRef(
-        type=kind, transfer_method="local_file", pointer="", name=name, content_type=guessed,
+        type=kind,
+        transfer_method="local_file",
+        pointer="",
+        name=name,
+        content_type=guessed,
         text=_text(raw.get("extracted_content")),
-    )  # fmt: skip
+    )
 
 
 def _name(raw: Mapping[str, Any]) -> str | None:

@@ -83,8 +83,12 @@ def _langchain_call(call: Any) -> dict[str, Any]:
     except ValueError:
         args = None
     # LangChain accepts only an object; keep anything else that a model wrote under _raw.
-    return {"name": name, "args": args if isinstance(args, dict) else {"_raw": arguments}, "id": call.get("id"),
-            "type": "tool_call"}  # fmt: skip
+    return {
+        "name": name,
+        "args": args if isinstance(args, dict) else {"_raw": arguments},
+        "id": call.get("id"),
+        "type": "tool_call",
+    }
 
 
 def _without(records: Sequence[Record], removed: Sequence[Record]) -> list[Record]:

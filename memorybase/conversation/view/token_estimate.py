@@ -51,18 +51,58 @@ _TENTHS = {
 
 # Tokens of a character from each code point on.
 _BLOCKS: tuple[tuple[int, float], ...] = (
-    (0x0000, 1.0), (0x0080, 2.0), (0x00A0, 1.0),
-    (0x0250, 2.0), (0x0370, 0.45), (0x0400, 1.3),  # phonetic, combining; Greek; Cyrillic but Russian
-    (0x0410, 0.32), (0x0452, 1.3), (0x0530, 0.5), (0x0590, 0.47),  # Russian; Armenian; Hebrew
-    (0x0600, 0.39), (0x064B, 1.1), (0x0660, 0.6),  # Arabic: letters, vowel signs, others
-    (0x0700, 2.4), (0x0900, 0.36), (0x0980, 0.42), (0x0A00, 0.62), (0x0A80, 0.45), (0x0B00, 1.0),
-    (0x0B80, 0.34), (0x0C00, 0.46), (0x0C80, 0.44), (0x0D00, 0.35), (0x0D80, 0.74), (0x0E00, 0.44),
-    (0x0E80, 2.0), (0x1000, 0.58), (0x10A0, 0.38), (0x1100, 2.4),
-    (0x1780, 0.62), (0x1800, 2.4), (0x2000, 1.3), (0x2070, 2.0), (0x2500, 1.5), (0x25A0, 2.0),  # Khmer to box drawing
-    (0x3000, 0.8), (0x3040, 0.64), (0x3100, 2.0), (0x4E00, 1.45), (0xA000, 2.4),  # Japanese and Chinese
-    (0xAC00, 0.7), (0xD7A4, 2.5), (0xFE00, 1.2), (0xFE10, 1.4), (0xFE70, 2.0), (0xFF00, 1.0), (0xFFF0, 1.5),
-    (0x10000, 4.0), (0x1D400, 2.9), (0x1E000, 2.1), (0x1FB00, 4.0),  # rare scripts; mathematical letters; emoji
-)  # fmt: skip
+    (0x0000, 1.0),
+    (0x0080, 2.0),
+    (0x00A0, 1.0),
+    (0x0250, 2.0),
+    (0x0370, 0.45),
+    (0x0400, 1.3),  # phonetic, combining; Greek; Cyrillic but Russian
+    (0x0410, 0.32),
+    (0x0452, 1.3),
+    (0x0530, 0.5),
+    (0x0590, 0.47),  # Russian; Armenian; Hebrew
+    (0x0600, 0.39),
+    (0x064B, 1.1),
+    (0x0660, 0.6),  # Arabic: letters, vowel signs, others
+    (0x0700, 2.4),
+    (0x0900, 0.36),
+    (0x0980, 0.42),
+    (0x0A00, 0.62),
+    (0x0A80, 0.45),
+    (0x0B00, 1.0),
+    (0x0B80, 0.34),
+    (0x0C00, 0.46),
+    (0x0C80, 0.44),
+    (0x0D00, 0.35),
+    (0x0D80, 0.74),
+    (0x0E00, 0.44),
+    (0x0E80, 2.0),
+    (0x1000, 0.58),
+    (0x10A0, 0.38),
+    (0x1100, 2.4),
+    (0x1780, 0.62),
+    (0x1800, 2.4),
+    (0x2000, 1.3),
+    (0x2070, 2.0),
+    (0x2500, 1.5),
+    (0x25A0, 2.0),  # Khmer to box drawing
+    (0x3000, 0.8),
+    (0x3040, 0.64),
+    (0x3100, 2.0),
+    (0x4E00, 1.45),
+    (0xA000, 2.4),  # Japanese and Chinese
+    (0xAC00, 0.7),
+    (0xD7A4, 2.5),
+    (0xFE00, 1.2),
+    (0xFE10, 1.4),
+    (0xFE70, 2.0),
+    (0xFF00, 1.0),
+    (0xFFF0, 1.5),
+    (0x10000, 4.0),
+    (0x1D400, 2.9),
+    (0x1E000, 2.1),
+    (0x1FB00, 4.0),  # rare scripts; mathematical letters; emoji
+)
 _STARTS = [start for start, _ in _BLOCKS]
 _FREQUENT_HAN = 0.73
 

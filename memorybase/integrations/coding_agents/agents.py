@@ -68,19 +68,34 @@ def agents() -> dict[str, Agent]:
     shared = (Hook("SessionStart", NEW_SESSION), Hook("UserPromptSubmit"), Hook("Stop"), Hook("PreCompact"))
     every = (
         Agent(
-            "claude-code", claude / "settings.json", (*shared, Hook("SessionEnd")), True, {},
+            "claude-code",
+            claude / "settings.json",
+            (*shared, Hook("SessionEnd")),
+            True,
+            {},
             "It takes effect in the next session.",
         ),
         Agent(
             # Codex allows a hook at the end of a session 3 seconds, and warns of more.
-            "codex", codex / "hooks.json", (*shared, Hook("SessionEnd", timeout=3)), True, {},
+            "codex",
+            codex / "hooks.json",
+            (*shared, Hook("SessionEnd", timeout=3)),
+            True,
+            {},
             "Codex runs new hooks only after you trust them: open /hooks in Codex.",
         ),
         Agent(
-            "cursor", home / ".cursor" / "hooks.json",
-            tuple(map(Hook, ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "preCompact", "stop",
-                             "sessionEnd"))), False, {"version": 1},
+            "cursor",
+            home / ".cursor" / "hooks.json",
+            tuple(
+                map(
+                    Hook,
+                    ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "preCompact", "stop", "sessionEnd"),
+                )
+            ),
+            False,
+            {"version": 1},
             "Cursor reloads the file by itself. It recalls at the start of a session only.",
         ),
-    )  # fmt: skip
+    )
     return {agent.name: agent for agent in every}

@@ -139,10 +139,17 @@ def _spooled(agent: str, event: Json, **fields: str) -> Json:
     """What the background process needs of an event."""
     project, branch = project_of(event["cwd"])
     return {
-        "agent": agent, "session": event["session"], "transcript": _text(event.get("transcript_path")),
-        "turn": _text(event.get("generation_id")), "cwd": event["cwd"], "project": project, "branch": branch,
-        "model": _text(event.get("model")), "at": now(), **fields,
-    }  # fmt: skip
+        "agent": agent,
+        "session": event["session"],
+        "transcript": _text(event.get("transcript_path")),
+        "turn": _text(event.get("generation_id")),
+        "cwd": event["cwd"],
+        "project": project,
+        "branch": branch,
+        "model": _text(event.get("model")),
+        "at": now(),
+        **fields,
+    }
 
 
 def project_of(folder: str) -> tuple[str, str]:
@@ -544,14 +551,19 @@ def lines(file: BinaryIO) -> Iterator[Json]:
 def message_of(event: Json, entry: Json, tools: list[str]) -> Json:
     """An entry of a transcript as a message of the API."""
     metadata = {
-        "agent": event["agent"], "cwd": entry.get("cwd") or event["cwd"], "project": event["project"],
-        "branch": entry.get("branch") or event["branch"], "model": entry.get("model") or event["model"],
+        "agent": event["agent"],
+        "cwd": entry.get("cwd") or event["cwd"],
+        "project": event["project"],
+        "branch": entry.get("branch") or event["branch"],
+        "model": entry.get("model") or event["model"],
         "tools": tools,
-    }  # fmt: skip
+    }
     message = {
-        "id": identity(event, entry["id"]), "role": entry["role"], "content": clean(entry["text"], MAX_TEXT),
+        "id": identity(event, entry["id"]),
+        "role": entry["role"],
+        "content": clean(entry["text"], MAX_TEXT),
         "metadata": {name: value for name, value in metadata.items() if value},
-    }  # fmt: skip
+    }
     if _MOMENT.fullmatch(_text(entry.get("timestamp"))):
         message["timestamp"] = entry["timestamp"]
     if entry["role"] == "tool":
@@ -586,9 +598,12 @@ def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
     from urllib.parse import quote
 
     body = {
-        "session_id": event["session"][:128], "run_id": identity(event, run), "on_conflict": "keep",
-        "end_user_id": config.get("end_user"), "messages": messages,
-    }  # fmt: skip
+        "session_id": event["session"][:128],
+        "run_id": identity(event, run),
+        "on_conflict": "keep",
+        "end_user_id": config.get("end_user"),
+        "messages": messages,
+    }
     try:
         status, answer = call(config, f"/v1/flows/{quote(config['flow'], safe='')}/runs", body)
     except Exception as error:

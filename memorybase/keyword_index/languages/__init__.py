@@ -28,9 +28,21 @@ from memorybase.keyword_index.languages.turkish import TURKISH
 LANGUAGES: Mapping[str, Language] = {
     language.name: language
     for language in (
-        GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, DUTCH, POLISH, TURKISH, RUSSIAN, ARABIC, HINDI, CHINESE, JAPANESE,
+        GERMAN,
+        FRENCH,
+        SPANISH,
+        PORTUGUESE,
+        ITALIAN,
+        DUTCH,
+        POLISH,
+        TURKISH,
+        RUSSIAN,
+        ARABIC,
+        HINDI,
+        CHINESE,
+        JAPANESE,
     )
-}  # fmt: skip
+}
 OF_CODE: Mapping[str, Language] = {language.code: language for language in LANGUAGES.values()}
 # A word alone does not show which of these it is in.
 LATIN = tuple(language for language in LANGUAGES.values() if not language.has_own_script)

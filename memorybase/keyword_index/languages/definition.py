@@ -116,8 +116,21 @@ class Language:
     @cached_property
     def questions(self) -> Mapping[str, re.Pattern[str]]:
         """Patterns by what they recognize in a question."""
-        names = ("asks_time", "asks_number", "asks_other_side", "asks_first", "asks_latest", "asks_order", "asks_what",
-                 "asks_otherwise", "today", "yesterday", "last_week", "last_month", "last_year")  # fmt: skip
+        names = (
+            "asks_time",
+            "asks_number",
+            "asks_other_side",
+            "asks_first",
+            "asks_latest",
+            "asks_order",
+            "asks_what",
+            "asks_otherwise",
+            "today",
+            "yesterday",
+            "last_week",
+            "last_month",
+            "last_year",
+        )
         return {name: re.compile(self.whole(getattr(self, name))) for name in names}
 
     @cached_property

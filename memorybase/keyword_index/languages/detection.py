@@ -38,7 +38,7 @@ _FOREIGN = {
     ),
     "arabic": re.compile("[\u067e\u0686\u0698\u06a9\u06af\u06cc\u0679\u0688\u0691\u06ba\u06d2]"),
     "hindi": re.compile("\u0933"),
-}  # fmt: skip
+}
 _CHARACTER = 2  # a character of Chinese or Japanese says as much as two letters
 
 
@@ -132,9 +132,22 @@ def _shared(held: Mapping[str, Mapping[str, int]]) -> _Hints:
 
 # Of months and days: also English, or other words and names there.
 _ENGLISH_NAMES = {
-    "april", "august", "september", "november", "december", "mars", "mart", "mayo", "maj", "mei", "mai", "domingo",
-    "sabato", "quinta", "sexta",
-}  # fmt: skip
+    "april",
+    "august",
+    "september",
+    "november",
+    "december",
+    "mars",
+    "mart",
+    "mayo",
+    "maj",
+    "mei",
+    "mai",
+    "domingo",
+    "sabato",
+    "quinta",
+    "sexta",
+}
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")  # alone they are variables and marks of lists
 
 

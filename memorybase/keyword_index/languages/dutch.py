@@ -3,7 +3,8 @@ from __future__ import annotations
 from memorybase.keyword_index.languages.definition import Language
 
 DUTCH = Language(
-    name="dutch", code="nl",
+    name="dutch",
+    code="nl",
     stop_words="de het een en of maar want dus ik jij je u hij zij ze we wij jullie hen hun mij me jou hem haar ons "
     "onze mijn jouw uw zijn is ben bent was waren geweest wordt worden werd werden heb hebt heeft hebben had hadden "
     "gehad kan kunt kunnen kon konden zal zullen zou zouden moet moeten moest wil wilt willen wilde mag mogen niet "
@@ -24,9 +25,14 @@ DUTCH = Language(
     r"|in welk jaar",
     asks_number=r"hoeveel|hoe vaak|hoe oud|hoe ?lang|hoe hoog|hoe duur|hoe groot|hoe ver|wat kost\w*",
     asks_other_side=r"(?:heb|had|was) (?:je|jij)|hebt u|(?:je|jij) (?:me|mij|ons) \w+",
-    today=r"vandaag|vanavond|vanochtend", yesterday=r"gisteren|gisteravond", last_week=r"(?:vorige|afgelopen) week",
-    last_month=r"(?:vorige|afgelopen) maand", last_year=r"(?:vorig|afgelopen) jaar",
-    ago=r"{n} {unit} geleden", units="dag(?:en)? we(?:ek|ken) maand(?:en)? ja(?:ar|ren)", ordinal="e",
+    today=r"vandaag|vanavond|vanochtend",
+    yesterday=r"gisteren|gisteravond",
+    last_week=r"(?:vorige|afgelopen) week",
+    last_month=r"(?:vorige|afgelopen) maand",
+    last_year=r"(?:vorig|afgelopen) jaar",
+    ago=r"{n} {unit} geleden",
+    units="dag(?:en)? we(?:ek|ken) maand(?:en)? ja(?:ar|ren)",
+    ordinal="e",
     name_endings={"s": ""},
     asks_first=r"(?:voor het eerst|voor de eerste keer|de eerste keer)|als eerste|in het begin|aanvankelijk"
     r"|oorspronkelijk|(?:mijn|zijn|haar|onze?|hun) eerste (?!(?:versie|naam|hoofdstuk|week|dag|sprint|stap|deel"
@@ -50,4 +56,4 @@ DUTCH = Language(
     past_day=r"vorige|afgelopen|deze",
     day_alone=r"de {d}e|de {d}(?=\s*(?:[.,;!?)]|$))",
     counted=r"hoeveel (?!tijd|geld)(\w+)",
-)  # fmt: skip
+)

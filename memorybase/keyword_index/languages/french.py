@@ -3,7 +3,8 @@ from __future__ import annotations
 from memorybase.keyword_index.languages.definition import Language
 
 FRENCH = Language(
-    name="french", code="fr",
+    name="french",
+    code="fr",
     stop_words="le la les l un une des du de d au aux et ou mais donc or ni car je tu il elle on nous vous ils elles "
     "me te se m t s moi toi lui leur leurs eux y en mon ma mes ton ta tes "
     "son sa ses notre nos votre vos ce cet cette "
@@ -29,9 +30,15 @@ FRENCH = Language(
     asks_number=r"combien|quel âge|à quel prix|quelle (?:somme|taille|quantité|hauteur|distance)|quel (?:montant|prix)",
     asks_other_side=r"(?:as|avais)-tu|tu (?:as|avais|m'as|m'avais|nous as)|(?:avez|aviez)-vous"
     r"|vous (?:m'avez|nous avez)",
-    today=r"aujourd'hui|ce (?:matin|soir)", yesterday=r"hier", last_week=r"semaine (?:dernière|passée)",
-    last_month=r"mois (?:dernier|passé)", last_year=r"(?:an|année) (?:derni(?:er|ère)|passée?)",
-    ago=r"il y a {n} {unit}", units="jour semaine mois an/année", ordinal=r"er", of=r"de ",
+    today=r"aujourd'hui|ce (?:matin|soir)",
+    yesterday=r"hier",
+    last_week=r"semaine (?:dernière|passée)",
+    last_month=r"mois (?:dernier|passé)",
+    last_year=r"(?:an|année) (?:derni(?:er|ère)|passée?)",
+    ago=r"il y a {n} {unit}",
+    units="jour semaine mois an/année",
+    ordinal=r"er",
+    of=r"de ",
     elided="l d j m t s c n qu jusqu lorsqu puisqu",
     asks_first=r"(?:la )?première fois|en premier|au (?:tout )?début|à l'origine|initialement|(?:mon|ma|mes|son"
     r"|sa|ses|notre|nos) premi(?:er|ère)s? (?!(?:version|nom|chapitre|semaine|jour|sprint|étape|partie|choix"
@@ -56,4 +63,4 @@ FRENCH = Language(
     day_alone=r"le {d}(?=\s*(?:[.,;!?)]|$))",
     unclear="neuf",
     counted=r"combien d(?:e |')(?!temps|argent)(\w+)",
-)  # fmt: skip
+)

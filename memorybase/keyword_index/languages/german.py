@@ -3,7 +3,8 @@ from __future__ import annotations
 from memorybase.keyword_index.languages.definition import Language
 
 GERMAN = Language(
-    name="german", code="de",
+    name="german",
+    code="de",
     stop_words="der die das den dem des ein eine einen einem einer eines und oder aber denn doch ich du er sie es wir "
     "ihr mich dich sich uns euch mir dir ihm ihn ihnen mein meine meinen meinem meiner dein deine deinen deinem deiner "
     "sein seine seinen seinem seiner unser unsere unseren unserem ihre ihren ihrem ihrer euer eure ist sind bin bist "
@@ -28,9 +29,15 @@ GERMAN = Language(
     asks_number=r"wie ?viele?|wie oft|wie alt|wie lange|wie hoch|wie teuer|wie groß|wie weit|was kostet\w*",
     asks_other_side=r"(?:hast|hattest|warst) du|haben sie (?:mir|uns)|du (?:mir|uns) \w+"
     r"|du (?:empfohlen|vorgeschlagen|gesagt|erwähnt|geraten|geschrieben|erklärt)",
-    today=r"heute", yesterday=r"gestern", last_week=r"(?:letzte|vorige|vergangene)[nr]? woche",
-    last_month=r"(?:letzten|vorigen|vergangenen) monat", last_year=r"(?:letztes|voriges|vergangenes|letzten) jahr",
-    ago=r"\bvor {n} {unit}", units="tag woche monat jahr", ordinal=r"\.", name_endings={"s": ""},
+    today=r"heute",
+    yesterday=r"gestern",
+    last_week=r"(?:letzte|vorige|vergangene)[nr]? woche",
+    last_month=r"(?:letzten|vorigen|vergangenen) monat",
+    last_year=r"(?:letztes|voriges|vergangenes|letzten) jahr",
+    ago=r"\bvor {n} {unit}",
+    units="tag woche monat jahr",
+    ordinal=r"\.",
+    name_endings={"s": ""},
     asks_first=r"zum (?:aller)?ersten ?mal|zuerst|als erstes|anfangs|am anfang|ursprünglich|das erste mal|(?:mein"
     r"|dein|sein|ihr|unser)e?[nrsm]? erste[nrsm]? (?!(?:entwurf|name|version|sprint|kapitel|woche|tag|phase"
     r"|schritt|runde|teil|wahl|sprache|artikel|hälfte|platz|nacht)\w*)\w+",
@@ -56,4 +63,4 @@ GERMAN = Language(
     day_alone=r"(?:am|zum|vom|den) {d}\.(?! ?(?:\d|mal|tag|abend|sprint|spieltag|kapitel))",
     counted=r"wie ?viele (\w+)",
     folds={"ß": "ss", "ẞ": "ss"},  # as they are folded, so that patterns have them too
-)  # fmt: skip
+)

@@ -3,7 +3,8 @@ from __future__ import annotations
 from memorybase.keyword_index.languages.definition import Language
 
 ITALIAN = Language(
-    name="italian", code="it",
+    name="italian",
+    code="it",
     stop_words="il lo la i gli le l un uno una di a da in con su per tra fra del dello della dei degli delle al allo "
     "alla ai agli alle dal dallo dalla dai dagli dalle nel nello nella nei negli nelle sul sullo sulla sui sugli sulle "
     "col e ed o ma anche se che chi cui quale quali come quando dove perché perchè quanto quanta quanti quante cosa io "
@@ -26,9 +27,15 @@ ITALIAN = Language(
     r"|mese|ora)",
     asks_number=r"quant[oaie]|quant'è|che età|qual è (?:il|la) (?:prezzo|numero|somma|costo)",
     asks_other_side=r"(?:mi|ci) (?:hai|avevi|ha|aveva) \w+|hai (?:detto|consigliato|suggerito|proposto|menzionato)",
-    today=r"oggi|stamattina|stasera", yesterday=r"ieri", last_week=r"settimana scorsa|scorsa settimana",
-    last_month=r"mese scorso|scorso mese", last_year=r"(?:anno scorso|scorso anno|l'anno scorso)",
-    ago=r"{n} {unit} fa", units="giorn[oi] settiman[ae] mes[ei] ann[oi]", of=r"di ", ordinal="[ºo]",
+    today=r"oggi|stamattina|stasera",
+    yesterday=r"ieri",
+    last_week=r"settimana scorsa|scorsa settimana",
+    last_month=r"mese scorso|scorso mese",
+    last_year=r"(?:anno scorso|scorso anno|l'anno scorso)",
+    ago=r"{n} {unit} fa",
+    units="giorn[oi] settiman[ae] mes[ei] ann[oi]",
+    of=r"di ",
+    ordinal="[ºo]",
     elided="l un dell all dall nell sull d c quell quest s m t v n com dov anch senz bell",
     asks_first=r"(?:la |per la )?prima volta|all'inizio|inizialmente|in origine|originariamente|per prim[oa]"
     r"|per prima cosa|(?:mio|mia|miei|mie|suo|sua|nostro|nostra) prim[oaie] (?!(?:versione|nome|capitolo"
@@ -54,4 +61,4 @@ ITALIAN = Language(
     day_alone=r"il {d}(?=\s*(?:[.,;!?)]|$))",
     unclear="sei",
     counted=r"quant[ei] (\w+)",
-)  # fmt: skip
+)

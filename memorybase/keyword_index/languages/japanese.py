@@ -4,7 +4,8 @@ from __future__ import annotations
 from memorybase.keyword_index.languages.definition import Language
 
 JAPANESE = Language(
-    name="japanese", code="ja",
+    name="japanese",
+    code="ja",
     stop_words="私たち 私 僕 俺 あなた 君 彼女 彼 これ それ あれ どれ この その あの どの ここ "
     "そこ どこ 何時 何日 何年 何月 何人 何個 "
     "何曜日 何 なに なん 誰 だれ いつ なぜ どう どんな どうして いくつ いくら どのくらい どれくらい "
@@ -16,7 +17,8 @@ JAPANESE = Language(
     "という といった について として ため こと もの よう そう また でも しかし "
     "だから ので のに けど けれど なら ください くれた くれました "
     "言った 言っていた 言いました 教えて ない なかった れる られる さん ちゃん くん",
-    months="", weekdays="月曜 火曜 水曜 木曜 金曜 土曜 日曜",
+    months="",
+    weekdays="月曜 火曜 水曜 木曜 金曜 土曜 日曜",
     numbers="一=1 二=2 三=3 四=4 五=5 六=6 七=7 八=8 九=9 十=10",
     times=r"昨日|一昨日|今日|明日|明後日|昨夜|今夜|今朝|最近|週末|先週|来週|今週|先月|来月|今月|去年|昨年|今年|来年|日前"
     r"|年前|週間前"
@@ -24,9 +26,16 @@ JAPANESE = Language(
     asks_time=r"いつ|何[時日年月]|何曜日|どのくらいの時間|どれくらいの時間|どのくらい(?:かか|前)",
     asks_number=r"いくつ|いくら|何(?:[人個回枚本匹台歳杯冊件才分]|[時日年週]間)|どのくらい|どれくらい|何パーセント|何キロ",
     asks_other_side=r"(?:勧め|薦め|おすすめし|提案し|教え|言っ|説明し|アドバイスし)て?(?:くれ|た|い)",
-    today=r"今日|今朝|今夜", yesterday=r"昨日|昨夜", last_week=r"先週", last_month=r"先月", last_year=r"去年|昨年",
-    ago=r"{n} ?[かヶカケ]?{unit}間?前", units="日 週 月 年",
-    has_spaces=False, has_own_script=True, asks=r"(?:か|かな|っけ)[。！!~\s]*(?:\n|$)",
+    today=r"今日|今朝|今夜",
+    yesterday=r"昨日|昨夜",
+    last_week=r"先週",
+    last_month=r"先月",
+    last_year=r"去年|昨年",
+    ago=r"{n} ?[かヶカケ]?{unit}間?前",
+    units="日 週 月 年",
+    has_spaces=False,
+    has_own_script=True,
+    asks=r"(?:か|かな|っけ)[。！!~\s]*(?:\n|$)",
     asks_first=r"最初に|初めて|はじめて|(?:私|彼|彼女|僕)の最初の|もともと|元々|当初",
     asks_latest=r"最後に|最新の|一番最近|直近|前回",
     asks_order=r"どんな順番|どの順番|どういう順番|何の順番|どんな順序|時系列|年表|順番に.{0,10}(?:教え|挙げ|並べ"
@@ -47,4 +56,4 @@ JAPANESE = Language(
     counted=r"何(匹|本|冊|枚|台|件|回|人|歳|才|個|ページ|杯|階|章|時間|分)",
     counters=r"円|ドル|ユーロ|人|名|歳|才|日間|週間|時間|分|秒|ミリ秒|キロ|グラム|メートル"
     r"|平米|ページ|匹|本|冊|枚|台|件|回|個|つ|章|[かヶカケ]月|年間|年|文字|杯|階|度",
-)  # fmt: skip
+)

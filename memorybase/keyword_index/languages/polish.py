@@ -3,7 +3,8 @@ from __future__ import annotations
 from memorybase.keyword_index.languages.definition import Language
 
 POLISH = Language(
-    name="polish", code="pl",
+    name="polish",
+    code="pl",
     stop_words="i a o w we z ze na do od po za u przez przed przy nad pod dla bez między ku oraz lub albo ale lecz "
     "więc że żeby aby bo ponieważ gdy kiedy jeśli jak co kto gdzie dlaczego czemu czy który która które którzy których "
     "którym której którego jaki jaka jakie ile ilu ja ty on ona ono my wy oni one mnie mi ciebie ci cię go jego jemu "
@@ -29,10 +30,13 @@ POLISH = Language(
     asks_number=r"ile|ilu|jak często|jak długo|jak drog\w+|jak wysok\w+|jak daleko|ile lat",
     asks_other_side=r"(?:poleci|zapropon|powiedzi|doradzi|wspomni|radzi|suger|wyjaśni|mówi|proponow)\w*(?:łeś|łaś)"
     r"|\w+(?:łeś|łaś) (?:mi|nam)",
-    today=r"dziś|dzisiaj", yesterday=r"wczoraj", last_week=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) (?:tydzień|tygodniu)",
+    today=r"dziś|dzisiaj",
+    yesterday=r"wczoraj",
+    last_week=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) (?:tydzień|tygodniu)",
     last_month=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) miesiąc\w*",
     last_year=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) rok\w*",
-    ago=r"{n} {unit} temu", units="dzień/dni tydzień/tygodni\\w* miesi[ąę]c\\w* rok/lata?",
+    ago=r"{n} {unit} temu",
+    units="dzień/dni tydzień/tygodni\\w* miesi[ąę]c\\w* rok/lata?",
     name_endings={"y": "a", "ę": "a", "ą": "a", "ie": "a", "i": "a", "owi": "", "em": "", "a": "", "u": ""},
     asks_first=r"(?:po )?raz pierwszy|po raz pierwszy|pierwszy raz|najpierw|na początku|początkowo|pierwotnie"
     r"|(?:mój|moja|moje|mojego|mojej|jego|jej|nasz\w*) pierwsz\w+ (?!(?:wersj|imi|rozdział|tydzie|tygod|dzień"
@@ -56,4 +60,4 @@ POLISH = Language(
     past_day=r"zeszł\w+|ubiegł\w+|miniony|t[eę]n?",
     day_alone=r"{d}-?go|dnia {d}",
     weekday_forms="poniedziałku/poniedziałkiem wtorku środy/środzie czwartku piątku soboty/sobocie niedzieli",
-)  # fmt: skip
+)

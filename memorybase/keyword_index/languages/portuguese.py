@@ -3,7 +3,8 @@ from __future__ import annotations
 from memorybase.keyword_index.languages.definition import Language
 
 PORTUGUESE = Language(
-    name="portuguese", code="pt",
+    name="portuguese",
+    code="pt",
     stop_words="o a os as um uma uns umas de do da dos das em no na nos nas ao à aos às pelo pela pelos pelas num numa "
     "e ou mas nem que quê quem qual quais como quando onde porque porquê "
     "por para com sem sobre entre até desde contra "
@@ -31,9 +32,15 @@ PORTUGUESE = Language(
     asks_number=r"quant[oa]s?|que idade|qual (?:o|é o|foi o)? ?(?:valor|preço|tamanho|número)",
     asks_other_side=r"(?:me|nos) (?:disseste|recomendaste|sugeriste|explicaste|deste)|você (?:me )?(?:disse|recomendou"
     r"|sugeriu|mencionou|explicou|deu|indicou|propôs)|(?:disseste|recomendaste|sugeriste|aconselhaste)",
-    today=r"hoje|esta (?:manhã|noite)", yesterday=r"ontem", last_week=r"semana passada|última semana",
-    last_month=r"mês passado|último mês", last_year=r"ano passado|último ano",
-    ago=r"há {n} {unit}", units="dia semana mês/mes/meses ano", of=r"de ", ordinal="[ºo]",
+    today=r"hoje|esta (?:manhã|noite)",
+    yesterday=r"ontem",
+    last_week=r"semana passada|última semana",
+    last_month=r"mês passado|último mês",
+    last_year=r"ano passado|último ano",
+    ago=r"há {n} {unit}",
+    units="dia semana mês/mes/meses ano",
+    of=r"de ",
+    ordinal="[ºo]",
     asks_first=r"(?:a |pela )?primeira vez|no (?:começo|início|princípio)|originalmente|inicialmente"
     r"|em primeiro lugar|(?:meu|minha|meus|minhas|seu|sua|nosso|nossa) primeir[oa]s? (?!(?:versão|nome|capítulo"
     r"|semana|dia|sprint|passo|parte|rascunho|língua|artigo|lugar|noite|fase|rodada)\b)\w+",
@@ -57,4 +64,4 @@ PORTUGUESE = Language(
     day_alone=r"dia {d}",
     unclear="segunda terça quarta quinta sexta",
     counted=r"quant[oa]s (\w+)",
-)  # fmt: skip
+)

@@ -3,7 +3,8 @@ from __future__ import annotations
 from memorybase.keyword_index.languages.definition import Language
 
 SPANISH = Language(
-    name="spanish", code="es",
+    name="spanish",
+    code="es",
     stop_words="el la los las lo un una unos unas de del al a y e o u pero sino ni que qué quien quién quienes cual "
     "cuál cuales cuáles como cómo cuando cuándo donde dónde porque por para con sin sobre entre hasta desde hacia "
     "según contra durante en yo tú él ella ello nosotros vosotros ellos ellas usted ustedes me te se nos os le les mi "
@@ -27,9 +28,15 @@ SPANISH = Language(
     asks_number=r"cuánt[oa]s?|qué edad|a qué precio|qué (?:cantidad|tamaño|altura|distancia|precio)",
     asks_other_side=r"(?:me|nos) (?:dijiste|recomendaste|sugeriste|propusiste|aconsejaste|explicaste|diste|contaste)"
     r"|(?:me|nos) (?:has|habías|ha|había) \w+|(?:dijiste|recomendaste|sugeriste|mencionaste)",
-    today=r"hoy|esta (?:mañana|noche)", yesterday=r"ayer|anoche", last_week=r"semana pasada|última semana",
-    last_month=r"mes pasado|último mes", last_year=r"año pasado|último año",
-    ago=r"hace {n} {unit}", units="día/dia semana mes año", of=r"del? ", ordinal="[ºo]",
+    today=r"hoy|esta (?:mañana|noche)",
+    yesterday=r"ayer|anoche",
+    last_week=r"semana pasada|última semana",
+    last_month=r"mes pasado|último mes",
+    last_year=r"año pasado|último año",
+    ago=r"hace {n} {unit}",
+    units="día/dia semana mes año",
+    of=r"del? ",
+    ordinal="[ºo]",
     asks_first=r"(?:la |por )?primera vez|al principio|en un principio|originalmente|inicialmente|lo primero"
     r"|(?:mi|mis|su|sus|nuestr[oa]) primer[oa]?s? (?!(?:versión|nombre|capítulo|semana|día|sprint|paso|parte"
     r"|borrador|idioma|artículo|lugar|noche|fase|ronda)\b)\w+",
@@ -52,4 +59,4 @@ SPANISH = Language(
     past_day=r"pasado|este|últim[oa]",
     day_alone=r"el (?:día )?{d}(?=\s*(?:[.,;!?)]|$))|día {d}",
     counted=r"cuánt[oa]s (\w+)",
-)  # fmt: skip
+)

@@ -4,7 +4,8 @@ from __future__ import annotations
 from memorybase.keyword_index.languages.definition import Language
 
 TURKISH = Language(
-    name="turkish", code="tr",
+    name="turkish",
+    code="tr",
     stop_words="ve veya ya da de ki ile için ama fakat ancak çünkü eğer gibi kadar göre bir bu "
     "şu o bunu şunu onu bunun "
     "onun buna ona bunlar onlar ben sen biz siz beni seni bizi sizi bana sana bize size benim senin bizim sizin benden "
@@ -24,8 +25,13 @@ TURKISH = Language(
     asks_number=r"kaç\w*|ne kadar\w*|kaça|kaç yaşında",
     asks_other_side=r"(?:öner|tavsiye et|söyle|anlat|bahset|açıkla|yaz|ver|belirt)\w*(?:mişti|di|dı|ti|tı|du|dü)\w*"
     r"|(?:önerdi|söyledi|tavsiye etti)ğin\w*",
-    today=r"bugün|bu sabah|bu akşam", yesterday=r"dün", last_week=r"geçen hafta", last_month=r"geçen ay",
-    last_year=r"geçen (?:yıl|sene)", ago=r"{n} {unit} önce", units="gün hafta ay yıl/sene",
+    today=r"bugün|bu sabah|bu akşam",
+    yesterday=r"dün",
+    last_week=r"geçen hafta",
+    last_month=r"geçen ay",
+    last_year=r"geçen (?:yıl|sene)",
+    ago=r"{n} {unit} önce",
+    units="gün hafta ay yıl/sene",
     folds={"\u0130": "i", "I": "\u0131", "\u0307": ""},  # the other I of Turkish
     is_word_before_apostrophe=True,
     asks_first=r"ilk (?:kez|defa|kere|olarak|önce)|başta|başlangıçta|en başta|aslen|ilk (?!(?:taslak|taslağ|sürüm"
@@ -52,4 +58,4 @@ TURKISH = Language(
     "cumaya/cumanın cumartesiye/cumartesinin pazara",
     unclear="on altı yedi",
     counted=r"kaç (?:tane )?(?!kez|defa|para)(\w+)",
-)  # fmt: skip
+)

@@ -95,8 +95,11 @@ def sentences_to_compare(
         return []
     asked = Asked.of(query, analyzer)
     read = [(number, each) for number, text in texts for each in _written(text)]
-    changing = [(number, _sentence(each, asked, analyzer)) for number, each in read
-                if number in telling and _REPLACES.search(each)]  # fmt: skip
+    changing = [
+        (number, _sentence(each, asked, analyzer))
+        for number, each in read
+        if number in telling and _REPLACES.search(each)
+    ]
     changing = [(number, each) for number, each in changing if each.tells_change]
     if not changing:
         return []

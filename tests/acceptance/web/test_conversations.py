@@ -114,9 +114,13 @@ class TestList:
     @IN_EVERY_LOOK
     def test_every_view_is_accessible_and_fits(self, window: Window, flow: str, width: int, *, dark: bool) -> None:
         opened = window(width=width, dark=dark)
-        for path in (f"/conversations?flow={flow}", f"/conversations?tab=runs&flow={flow}",
-                     f"/conversations?tab=people&flow={flow}", "/conversations?q=nothinglikethis",
-                     f"/person?id={flow}-person-0"):  # fmt: skip
+        for path in (
+            f"/conversations?flow={flow}",
+            f"/conversations?tab=runs&flow={flow}",
+            f"/conversations?tab=people&flow={flow}",
+            "/conversations?q=nothinglikethis",
+            f"/person?id={flow}-person-0",
+        ):
             opened.open(path)
             assert opened.findings() == [], path
             assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

@@ -68,8 +68,11 @@ class TestSigningIn:
 
 
 class TestOtherSites:
-    FOREIGN = ({"Origin": "https://elsewhere.example"}, {"Sec-Fetch-Site": "cross-site"},
-               {"Sec-Fetch-Site": "same-site"})  # fmt: skip
+    FOREIGN = (
+        {"Origin": "https://elsewhere.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    )
 
     @pytest.mark.parametrize("headers", FOREIGN)
     def test_another_site_signs_nobody_in_or_out(self, web_stack: EmbeddedStack, headers: dict[str, str]) -> None:
@@ -140,8 +143,12 @@ def test_keys_open_the_palette_the_list_of_keys_and_places(window: Window) -> No
     expect(page).to_have_url(re.compile("/ui/jobs$"))
 
 
-DIALOGS = [("/", "Keyboard"), ("/memories", "New memory"), ("/settings/keys", "New key"),
-           ("/settings/webhooks", "New webhook")]  # fmt: skip
+DIALOGS = [
+    ("/", "Keyboard"),
+    ("/memories", "New memory"),
+    ("/settings/keys", "New key"),
+    ("/settings/webhooks", "New webhook"),
+]
 
 
 @pytest.mark.parametrize("width", [NARROW, WIDE])

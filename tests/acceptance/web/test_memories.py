@@ -29,9 +29,11 @@ def memory(client: Client, name: str, sessions: int = 3, threshold: int = 2, **f
     base = client.create_memory_base(name=name, flow_id=flow, threshold=threshold, capture="all", **fields)  # type: ignore[arg-type]
     for number in range(sessions):
         client.capture_run(
-            flow, session_id=f"{flow}-{number}", end_user_id=f"person {number % 2}",
+            flow,
+            session_id=f"{flow}-{number}",
+            end_user_id=f"person {number % 2}",
             messages=[{"role": "user", "content": f"question {number}"}, {"role": "assistant", "content": "answer"}],
-        )  # fmt: skip
+        )
     return str(base.id)
 
 
@@ -209,9 +211,18 @@ def test_a_key_that_may_read_sees_no_action(
     add_dead_letters(web_stack, base, "question 0")
     opened = window(key=read_key)
     main = opened.page.locator("main")
-    for path in ("/memories", f"/memories/{base}", f"/memories/{base}?tab=settings", "/jobs", "/jobs?tab=running",
-                 "/settings/keys", "/settings/usage", "/settings/webhooks", "/settings/knowledge",
-                 "/settings/health"):  # fmt: skip
+    for path in (
+        "/memories",
+        f"/memories/{base}",
+        f"/memories/{base}?tab=settings",
+        "/jobs",
+        "/jobs?tab=running",
+        "/settings/keys",
+        "/settings/usage",
+        "/settings/webhooks",
+        "/settings/knowledge",
+        "/settings/health",
+    ):
         opened.open(path)
         words = [each.inner_text() for each in main.locator("button:not([disabled])").all()]
         assert set(words) <= {"Find", "Show", "Compare now"}, path
@@ -245,8 +256,16 @@ def test_the_pages_are_accessible(
     opened = window(width=width, dark=dark)
     of_memory = [f"/memories/{base}", f"/memories/{base}?tab=settings", f"/jobs?memory={base}"]
     hook = client.create_webhook(url=f"https://example.com/{40 * 'long-'}", event_types=["job.completed"]).id
-    of_all = ["/memories", "/jobs?tab=all", "/settings/health", "/settings/keys", "/settings/usage",
-              "/settings/knowledge", "/settings/webhooks", f"/settings/webhooks/{hook}"]  # fmt: skip
+    of_all = [
+        "/memories",
+        "/jobs?tab=all",
+        "/settings/health",
+        "/settings/keys",
+        "/settings/usage",
+        "/settings/knowledge",
+        "/settings/webhooks",
+        f"/settings/webhooks/{hook}",
+    ]
     for path in [*of_memory, *of_all]:
         opened.open(path)
         assert opened.findings() == [], path

@@ -70,8 +70,9 @@ class TestResults:
         reader.open(ASKED)
         for score, fill in zip(
             reader.page.locator(".hit .score b").all_text_contents(),
-            reader.page.locator(".hit .score .fill").all(), strict=True,
-        ):  # fmt: skip
+            reader.page.locator(".hit .score .fill").all(),
+            strict=True,
+        ):
             value = 0.0 if score == "<0.01" else float(score)
             assert abs(float(fill.get_attribute("width") or "0") / 64 - value) < 0.011
 
@@ -185,16 +186,20 @@ class TestCode:
         reader = window()
         reader.open(ASKED + "&w.words=1.5&min=0.1&fold=0")
         given = [
-            text for text, weak in zip(
+            text
+            for text, weak in zip(
                 reader.page.locator(".hit-text").all_text_contents(),
-                (each.get_attribute("class") or "" for each in reader.page.locator("li.hit").all()), strict=True,
-            ) if "weak" not in weak
-        ]  # fmt: skip
+                (each.get_attribute("class") or "" for each in reader.page.locator("li.hit").all()),
+                strict=True,
+            )
+            if "weak" not in weak
+        ]
         assert given
         reader.page.get_by_role("button", name="Copy as code").click()
         dialog = reader.page.get_by_role("dialog", name="The same as code")
-        texts = dict(zip(dialog.locator("summary").all_text_contents(), dialog.locator("code").all_text_contents(),
-                         strict=True))  # fmt: skip
+        texts = dict(
+            zip(dialog.locator("summary").all_text_contents(), dialog.locator("code").all_text_contents(), strict=True)
+        )
         assert texts.keys() == {"curl", "Python", "LangGraph", "MCP", "curl, for the model"}
         environment = os.environ | {"MEMORYBASE_API_KEY": KEY, "NO_PROXY": "*"}
 

@@ -38,9 +38,14 @@ def address(flow: str, run_id: str, **more: str) -> str:
 
 def give(client: Client, flow: str, run_id: str, *, node: str = "answer", query: str = QUESTION) -> None:
     client.build_context(
-        flow_id=flow, session_id="goran", run_id=run_id, node_id=node, query=query, token_budget=600,
+        flow_id=flow,
+        session_id="goran",
+        run_id=run_id,
+        node_id=node,
+        query=query,
+        token_budget=600,
         recall={"scope": "flow"},
-    )  # fmt: skip
+    )
 
 
 def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: Client, flow: str) -> None:
@@ -54,10 +59,16 @@ def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: C
         flow, session_id="goran", run_id="run-1", messages=[said("user", "Hello"), said("assistant", "Hi")]
     )
     client.capture_run(
-        flow, session_id="goran", run_id="run-2",
-        messages=[said("user", QUESTION), said("assistant", None, tool_calls=[call]),
-                  said("tool", "12", tool_call_id="call_1"), said("assistant", "Berth 12.")],
-    )  # fmt: skip
+        flow,
+        session_id="goran",
+        run_id="run-2",
+        messages=[
+            said("user", QUESTION),
+            said("assistant", None, tool_calls=[call]),
+            said("tool", "12", tool_call_id="call_1"),
+            said("assistant", "Berth 12."),
+        ],
+    )
     client.capture_run(flow, session_id="goran", run_id="run-3", messages=[said("user", "Thanks")])
     client.wait_until_searchable(base)
 
@@ -144,9 +155,7 @@ def test_an_unknown_run_says_so(window: Window, flow: str) -> None:
 
 
 @IN_EVERY_LOOK
-def test_a_run_is_accessible_at_every_width(
-    window: Window, client: Client, flow: str, width: int, dark: bool
-) -> None:  # fmt: skip
+def test_a_run_is_accessible_at_every_width(window: Window, client: Client, flow: str, width: int, dark: bool) -> None:
     client.create_memory_base(name=f"Support {uuid4()}", flow_id=flow, threshold=50, capture="all")
     client.create_memory_base(name=f"Answers {uuid4()}", flow_id=flow, threshold=50)
     client.capture_run(flow, session_id="bea", messages=[said("assistant", BERTH)])

@@ -44,12 +44,17 @@ def about(page: Page, seq: int) -> None:
 
 def test_a_session_reads_as_a_conversation(window: Window, client: Client, flow: str) -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "look_up_berth", "arguments": '{"power": true}'}}
-    client.capture_run(flow, session_id="goran", run_id="first", messages=[
-        said("user", "Which berth?", sender_name="Goran", id="q", timestamp="2026-03-02T10:00:00Z"),
-        said("assistant", None, tool_calls=[call], timestamp="2026-03-02T10:00:01Z"),
-        said("tool", "berth 12", tool_call_id="call_1", timestamp="2026-03-02T10:00:02Z"),
-        said("assistant", "Berth 12.", id="a1", timestamp="2026-03-02T10:00:03Z"),
-    ])  # fmt: skip
+    client.capture_run(
+        flow,
+        session_id="goran",
+        run_id="first",
+        messages=[
+            said("user", "Which berth?", sender_name="Goran", id="q", timestamp="2026-03-02T10:00:00Z"),
+            said("assistant", None, tool_calls=[call], timestamp="2026-03-02T10:00:01Z"),
+            said("tool", "berth 12", tool_call_id="call_1", timestamp="2026-03-02T10:00:02Z"),
+            said("assistant", "Berth 12.", id="a1", timestamp="2026-03-02T10:00:03Z"),
+        ],
+    )
     client.capture_run(
         flow,
         session_id="goran",
@@ -78,9 +83,14 @@ def test_a_session_reads_as_a_conversation(window: Window, client: Client, flow:
 
 def test_find_filter_and_a_date_are_in_the_address(window: Window, client: Client, flow: str) -> None:
     for day in range(1, 10):
-        client.capture_run(flow, session_id="goran", messages=[
-            said("user", f"Question {day} about a mast", timestamp=f"2026-03-0{day}T10:00:00Z"),
-            said("assistant", f"Answer {day}", timestamp=f"2026-03-0{day}T10:00:01Z")])  # fmt: skip
+        client.capture_run(
+            flow,
+            session_id="goran",
+            messages=[
+                said("user", f"Question {day} about a mast", timestamp=f"2026-03-0{day}T10:00:00Z"),
+                said("assistant", f"Answer {day}", timestamp=f"2026-03-0{day}T10:00:01Z"),
+            ],
+        )
     reader = window()
     page = reader.page
     reader.open(address(flow))
@@ -199,8 +209,11 @@ def test_a_key_that_may_only_read_sees_no_actions(window: Window, client: Client
 
 def test_all_of_a_long_session_is_reached_in_both_directions(window: Window, client: Client, flow: str) -> None:
     for run in range(5):
-        client.capture_run(flow, session_id="goran", messages=[
-            said("user" if n % 2 else "assistant", f"text {run * 100 + n + 1}") for n in range(100)])  # fmt: skip
+        client.capture_run(
+            flow,
+            session_id="goran",
+            messages=[said("user" if n % 2 else "assistant", f"text {run * 100 + n + 1}") for n in range(100)],
+        )
     reader = window()
     page = reader.page
     reader.open(address(flow))

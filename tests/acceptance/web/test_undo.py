@@ -89,8 +89,15 @@ def confirm(page: Page, title: str) -> None:
     dialog.get_by_role("button", name="Delete").click()
 
 
-KINDS = (one_message, several_messages, one_session, several_sessions, sessions_of_a_memory, one_memory,
-         several_memories)  # fmt: skip
+KINDS = (
+    one_message,
+    several_messages,
+    one_session,
+    several_sessions,
+    sessions_of_a_memory,
+    one_memory,
+    several_memories,
+)
 
 
 @pytest.mark.parametrize(

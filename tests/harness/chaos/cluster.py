@@ -153,10 +153,16 @@ class Cluster:
     def _settings(self) -> Settings:
         url = self.postgres.url(self.postgres.create_database()) if self.postgres else ""
         url = self.replicated.url(self.replicated.create_database()) if self.replicated else url
-        return embedded(self._folder("data"), redis_url=self.redis.url, database_url=url, model_dir=MODEL_DIR,
-                        chroma_url=self.chroma.url if self.chroma else "", vector_store=self.plan.vectors,
-                        webhook_allowed_networks=[f"{self.address}/32"],
-                        **QUICK)  # fmt: skip
+        return embedded(
+            self._folder("data"),
+            redis_url=self.redis.url,
+            database_url=url,
+            model_dir=MODEL_DIR,
+            chroma_url=self.chroma.url if self.chroma else "",
+            vector_store=self.plan.vectors,
+            webhook_allowed_networks=[f"{self.address}/32"],
+            **QUICK,
+        )
 
     def _start_others(self) -> None:
         for number, api in enumerate(self.apis):

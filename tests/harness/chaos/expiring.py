@@ -87,7 +87,7 @@ class Expiring(threading.Thread):
         messages: list[dict[str, Any]] = [
             {"id": str(new_uuid(self.rng)), "role": role, "content": new_text(self.rng, WORDS)}
             for role in ("user", "assistant") * (MESSAGES // 2)
-        ]  # fmt: skip
+        ]
         body = {"session_id": session, "run_id": str(new_uuid(self.rng))}
         self.caller.call("POST", f"/flows/{FLOW}/runs", 201, repeated=(200,), json=body | {"messages": messages})
         for message in messages:

@@ -195,9 +195,20 @@ class Sampler(threading.Thread):
             self._rows[progress_id] = (cursor, epoch)
         job = IngestionJob
         active = db.execute(
-            sa.select(job.id, job.memory_base_id, job.progress_id, job.kind, job.generation, job.from_seq, job.to_seq,
-                      job.cursor_id, job.embedder, job.chunker, job.session_id).where(job.state.in_(ACTIVE_STATES))
-        ).all()  # fmt: skip
+            sa.select(
+                job.id,
+                job.memory_base_id,
+                job.progress_id,
+                job.kind,
+                job.generation,
+                job.from_seq,
+                job.to_seq,
+                job.cursor_id,
+                job.embedder,
+                job.chunker,
+                job.session_id,
+            ).where(job.state.in_(ACTIVE_STATES))
+        ).all()
         for sessions, times in Counter((found.memory_base_id, found.session_id) for found in active).items():
             if times > 1:
                 self.violations.append(f"{times} active jobs of {sessions}")
@@ -221,10 +232,11 @@ def unrest(database: Database) -> list[str]:
         "deletions": sa.select(base.id).where(base.deleting_at.is_not(None)),
         "retired generations": sa.select(generation.collection_id).where(
             # Without a time its collection is dropped already.
-            generation.state == GenerationState.RETIRED, generation.retired_at.is_not(None)
+            generation.state == GenerationState.RETIRED,
+            generation.retired_at.is_not(None),
         ),
         "deleted sessions": sa.select(Session.id).where(Session.deleted_at.is_not(None)),
-    }  # fmt: skip
+    }
     with database.reading() as db:
         counts = {name: len(db.execute(question).all()) for name, question in questions.items()}
     return [f"{count} {name}" for name, count in counts.items() if count]
@@ -305,11 +317,15 @@ def _check_base(store: Store, db: OrmSession, base: MemoryBase, findings: Findin
         return
     rows = {
         row.session_id: row
-        for row in db.scalars(sa.select(SessionProgress).where(
-            SessionProgress.memory_base_id == base.id, SessionProgress.generation == base.serving))
-    }  # fmt: skip
-    entries = db.scalars(sa.select(LedgerEntry).where(
-        LedgerEntry.memory_base_id == base.id, LedgerEntry.generation == base.serving)).all()  # fmt: skip
+        for row in db.scalars(
+            sa.select(SessionProgress).where(
+                SessionProgress.memory_base_id == base.id, SessionProgress.generation == base.serving
+            )
+        )
+    }
+    entries = db.scalars(
+        sa.select(LedgerEntry).where(LedgerEntry.memory_base_id == base.id, LedgerEntry.generation == base.serving)
+    ).all()
     counted = _counted(db, base, generation, rows)
     _check_ledger(counted, entries, _dead(db, base), name, findings)
     _check_rows(counted, rows, entries, name, findings)
@@ -335,8 +351,11 @@ def _counted(
 
 def _dead(db: OrmSession, base: MemoryBase) -> set[tuple[UUID, int]]:
     """The dead letters, by message and version: an edited message is not the one that failed."""
-    letters = db.execute(sa.select(DeadLetter.message_id, DeadLetter.version).where(
-        DeadLetter.memory_base_id == base.id, DeadLetter.generation == base.serving))  # fmt: skip
+    letters = db.execute(
+        sa.select(DeadLetter.message_id, DeadLetter.version).where(
+            DeadLetter.memory_base_id == base.id, DeadLetter.generation == base.serving
+        )
+    )
     return {(message_id, version) for message_id, version in letters}
 
 

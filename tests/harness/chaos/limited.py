@@ -56,7 +56,7 @@ class Limited(threading.Thread):
         messages: list[dict[str, Any]] = [
             {"id": str(new_uuid(self.rng)), "role": "user", "content": new_text(self.rng, WORDS)}
             for _ in range(self.rng.randint(1, MOST_OF_A_RUN))
-        ]  # fmt: skip
+        ]
         session = f"limited-{self.rng.randrange(5)}"
         body = {"session_id": session, "run_id": str(new_uuid(self.rng))}
         answer = self.caller.call(

@@ -69,8 +69,9 @@ class Nemesis:
             return named
         # Half of all faults are of the network.
         total = sum(weight for _, weight in named.values())
-        of_network = {name: (partial(self._break_links, make), weight)
-                      for name, (make, weight) in self._partitions.kinds.items()}  # fmt: skip
+        of_network = {
+            name: (partial(self._break_links, make), weight) for name, (make, weight) in self._partitions.kinds.items()
+        }
         factor = total / sum(weight for _, weight in of_network.values())
         named |= {name: (kind, round(weight * factor)) for name, (kind, weight) in of_network.items()}
         return named | ({"skew_clock": (self._skew_clock, 8)} if self.cluster.clocks else {})
@@ -451,8 +452,12 @@ class Nemesis:
             for job, owner in self._running_jobs():
                 seen[str(job.id)] = owner
             with self.cluster.services.database.reading() as db:
-                found = db.scalars(sa.select(IngestionJob).where(IngestionJob.state == JobState.DONE)
-                                        .order_by(IngestionJob.finished_at.desc()).limit(5))  # fmt: skip
+                found = db.scalars(
+                    sa.select(IngestionJob)
+                    .where(IngestionJob.state == JobState.DONE)
+                    .order_by(IngestionJob.finished_at.desc())
+                    .limit(5)
+                )
                 holder = next((seen[str(job.id)] for job in found if ended(job)), None)
             if holder is not None:
                 return self._kill(self._name_of(holder))
@@ -507,10 +512,12 @@ class Nemesis:
                 return False
             range_of_job = db.execute(
                 sa.select(Message.id, Message.version).where(
-                    Message.flow_id == row.flow_id, Message.session_id == row.session_id,
-                    Message.seq > job.from_seq, Message.seq <= job.to_seq,
+                    Message.flow_id == row.flow_id,
+                    Message.session_id == row.session_id,
+                    Message.seq > job.from_seq,
+                    Message.seq <= job.to_seq,
                 )
-            ).all()  # fmt: skip
+            ).all()
             ref = CollectionRef(generation.collection_name, generation.collection_id)
         ids = [chunk_id(job.memory_base_id, message_id, version, 0) for message_id, version in range_of_job]
         return bool(ids) and bool(self.cluster.services.vectors.stored_ids(ref, ids))

@@ -147,8 +147,11 @@ class Rest:
     def update(self, table: str, change: str, message: Message | None = None, **values: Any) -> None:
         """Change one row of session one's, or of this message's."""
         which = "session_id = 'one'" if message is None else f"id = '{message.id.hex}'"
-        self.execute(f"UPDATE {table} SET {change} WHERE rowid IN "
-                     f"(SELECT rowid FROM {table} WHERE {which} ORDER BY rowid DESC LIMIT 1)", **values)  # fmt: skip
+        self.execute(
+            f"UPDATE {table} SET {change} WHERE rowid IN "
+            f"(SELECT rowid FROM {table} WHERE {which} ORDER BY rowid DESC LIMIT 1)",
+            **values,
+        )
 
     def chunks(self, message: Message) -> list[str]:
         (entry,) = [each for each in self.world.ledger(self.base) if each.message_id == message.id]

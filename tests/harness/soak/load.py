@@ -80,6 +80,12 @@ def readers(orders: Orders, bases: dict[str, str], seed: int) -> list[Reading]:
         job = newest_job(client)
         return client.get(f"/jobs/{job}", params={"wait": 10}).status_code if job else 200
 
-    calls = (("search", search, 0.5), ("search", search, 0.5), ("context", context, 1.0),
-             ("stream", stream, 0.2), ("stream", stream, 0.2), ("poll", poll, 0.2))  # fmt: skip
+    calls = (
+        ("search", search, 0.5),
+        ("search", search, 0.5),
+        ("context", context, 1.0),
+        ("stream", stream, 0.2),
+        ("stream", stream, 0.2),
+        ("poll", poll, 0.2),
+    )
     return [Reading(name, orders, call, pause) for name, call, pause in calls]

@@ -54,8 +54,12 @@ class Plan:
         """When each fault begins and ends, in order. Everything is whole again after three quarters."""
         full = [(self.seconds * part, "full disk") for part in (0.1, 0.5)]
         free = [(begin + min(self.full_seconds, self.seconds / 8), "disk freed") for begin, _ in full]
-        clock = [(self.seconds * 0.25, "clock an hour ahead"), (self.seconds * 0.4, "clock right again"),
-                 (self.seconds * 0.65, "clock an hour behind"), (self.seconds * 0.75, "clock right again")]  # fmt: skip
+        clock = [
+            (self.seconds * 0.25, "clock an hour ahead"),
+            (self.seconds * 0.4, "clock right again"),
+            (self.seconds * 0.65, "clock an hour behind"),
+            (self.seconds * 0.75, "clock right again"),
+        ]
         count = int(self.seconds * 0.9 / self.malformed_every_seconds)
         malformed = [(self.malformed_every_seconds * (n + 0.5), "malformed message") for n in range(count)]
         return sorted([*full, *free, *clock, *malformed])

@@ -99,8 +99,16 @@ class Searcher(threading.Thread):
 
 def plan_of(seed: int, database: DatabaseKind, seconds: float = 3.0) -> Plan:
     """A load that two cores carry beside two versions: a call that waits for a processor says nothing."""
-    return Plan(seed, seconds, database, apis=2, clients=3, messages_per_second=6.0, operator_every_seconds=10.0,
-                heal_seconds=300.0)  # fmt: skip
+    return Plan(
+        seed,
+        seconds,
+        database,
+        apis=2,
+        clients=3,
+        messages_per_second=6.0,
+        operator_every_seconds=10.0,
+        heal_seconds=300.0,
+    )
 
 
 def run(plan: Plan, old: Version, directory: Path | None = None, *, keep: bool = False) -> Report:

@@ -84,9 +84,14 @@ class Version:
     def command(self, *words: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         """`memorybase ...` of this version, to its end."""
         return subprocess.run(
-            [sys.executable, "-m", "memorybase", *words], cwd=self.tree, env=self.environment(environment),
-            capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False,
-        )  # fmt: skip
+            [sys.executable, "-m", "memorybase", *words],
+            cwd=self.tree,
+            env=self.environment(environment),
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
 
 
 def this_version() -> Version:

@@ -163,8 +163,9 @@ def test_a_client_that_sends_its_body_slowly_holds_no_slot(impatient: Served) ->
 
 
 def test_each_operation_of_a_class_exists() -> None:
-    operations = {operation["operationId"] for path in create_app().openapi()["paths"].values()
-                  for operation in path.values()}  # fmt: skip
+    operations = {
+        operation["operationId"] for path in create_app().openapi()["paths"].values() for operation in path.values()
+    }
     assert set(admission._WORK) <= operations
     assert admission.work_of("list_sessions", {"GET"}) is Work.READ
     assert admission.work_of("delete_session", {"DELETE"}) is Work.CHANGE

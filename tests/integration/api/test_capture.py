@@ -54,16 +54,20 @@ class TestShape:
         api.flow()
         base = api.memory(threshold=2)
         body = {
-            "session_id": "s1", "run_id": "run-1", "end_user_id": "ada",
+            "session_id": "s1",
+            "run_id": "run-1",
+            "end_user_id": "ada",
             "messages": [said("user", "hi", id="m-1"), said("assistant", "hello"), said("assistant", "again")],
-        }  # fmt: skip
+        }
         answer = api.post("/flows/support/runs", body, expect=201)
         assert answer["run_id"] == api.get("/flows/support/runs/run-1")["run_id"]
         assert answer["run_external_id"] == "run-1"
         assert answer["session_id"] == "s1"
         assert [(m["external_id"], m["seq"], m["created"]) for m in answer["messages"]] == [
-            ("m-1", 1, True), (None, 2, True), (None, 3, True),
-        ]  # fmt: skip
+            ("m-1", 1, True),
+            (None, 2, True),
+            (None, 3, True),
+        ]
         (state,) = answer["ingestion"]
         assert state["memory_base_id"] == base["id"]
         assert api.get(f"/jobs/{state['job_id']}")["state"] == "queued"
@@ -73,14 +77,22 @@ class TestShape:
         call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
         parts = [{"type": "text", "text": "ä"}, {"type": "image_url", "image_url": {"url": "https://x/y.png"}}]
         body = {
-            "session_id": "s", "end_user_id": "ada",
+            "session_id": "s",
+            "end_user_id": "ada",
             "messages": [
-                said("user", parts, id="m-1", files=[{"name": "f.pdf"}], metadata={"k": [1, None]}, sender_name="Ada",
-                     timestamp="2026-01-07T13:57:55.5+08:00"),
+                said(
+                    "user",
+                    parts,
+                    id="m-1",
+                    files=[{"name": "f.pdf"}],
+                    metadata={"k": [1, None]},
+                    sender_name="Ada",
+                    timestamp="2026-01-07T13:57:55.5+08:00",
+                ),
                 said("assistant", None, tool_calls=[call], parent_message_id="m-1", status="stopped"),
                 said("tool", "42", tool_call_id="c1", name="f"),
             ],
-        }  # fmt: skip
+        }
         run = api.post("/flows/support/runs", body, expect=201)["run_id"]
         first, second, third = api.get("/messages", run_id=run)["items"]
         assert (first["content"], first["files"], first["metadata"]) == (parts, [{"name": "f.pdf"}], {"k": [1, None]})

@@ -78,8 +78,9 @@ def test_a_turn_of_a_flow_through_view_and_post(chat: Api) -> None:
     assert chat.post(f"{C}/messages", {**who, "messages": [answer]})["messages"][0]["created"] is False
     given = chat.post(f"{C}/view", who | {"run_id": "run-2"})
     assert given["messages"] == [
-        {"role": "user", "content": "Where is my order?"}, {"role": "assistant", "content": "On its way."}
-    ]  # fmt: skip
+        {"role": "user", "content": "Where is my order?"},
+        {"role": "assistant", "content": "On its way."},
+    ]
     assert given["report"]["kept"] == [asked["messages"][0]["id"], answered["messages"][0]["id"]]
     assert [each["kind"] for each in given["sources"]] == ["history", "history"]
     (node,) = chat.get("/flows/support/runs/run-2/memory")["nodes"]
@@ -92,9 +93,16 @@ def test_a_turn_of_a_flow_through_view_and_post(chat: Api) -> None:
 
 @each_row(
     "who",
-    [{}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}, {"variables": {}}, {"variables": {"start": {"user": ""}}},
-     {"variables": {"start": {"user": None}}}, {"variables": {"start": {"user": "x" * 200}}}],
-)  # fmt: skip
+    [
+        {},
+        {"chat_id": "c", "variables": {}},
+        {"chat_id": ""},
+        {"variables": {}},
+        {"variables": {"start": {"user": ""}}},
+        {"variables": {"start": {"user": None}}},
+        {"variables": {"start": {"user": "x" * 200}}},
+    ],
+)
 def test_a_chat_needs_exactly_one_of_id_and_variables(chat: Api, who: Any) -> None:
     for path, rest in (("messages", {"messages": [{"role": "user", "content": "x"}]}), ("view", {})):
         chat.refused("POST", f"{C}/{path}", 422, json=who | rest)
@@ -112,8 +120,10 @@ def test_pages_trims_summaries_and_deletions(chat: Api) -> None:
     assert (done["deleted_count"], done["remaining_count"]) == (4, 6)
     assert view(chat)["sources"][0]["kind"] == "summary"
     assert chat.post(f"{C}/trim", {**where, "max_messages": 3}) == {
-        "deleted_count": 2, "remaining_count": 3, "summary": None
-    }  # fmt: skip
+        "deleted_count": 2,
+        "remaining_count": 3,
+        "summary": None,
+    }
     gone = chat.delete(f"{C}/messages", expect=200, **where, mode="latest_request", roles=["user", "assistant"]).json()
     assert (len(gone["deleted"]), gone["remaining_count"]) == (2, 7)
     assert chat.refused("DELETE", f"{C}/messages", 422, params={**where, "mode": "all"})["field"] == "roles"

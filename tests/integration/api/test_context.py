@@ -148,10 +148,12 @@ def test_of_a_long_query_the_end_is_searched_for_everywhere_and_the_answer_says_
     limit = MAX_QUERY_CHARS
     wrong = {}
     for path, body in (
-        ("/search", asked), (f"/memories/{base}/search", {"query": query}),
-        ("/context", ASKED | asked | {"token_budget": 1_000}), ("/knowledge-bases/kb/search", {"query": query}),
+        ("/search", asked),
+        (f"/memories/{base}/search", {"query": query}),
+        ("/context", ASKED | asked | {"token_budget": 1_000}),
+        ("/knowledge-bases/kb/search", {"query": query}),
         (f"/memories/{base}/facts/search", {"query": query}),
-    ):  # fmt: skip
+    ):
         answer = api.post(path, body)
         codes = [each["code"] for each in answer.get("report", answer)["warnings"]]
         shorter = api.post(path, body | {"query": query[-limit:]})

@@ -31,8 +31,9 @@ def test_a_message_is_muted_and_edited_in_one_call_with_the_keys_name(api: Api) 
     )
     history = api.get(f"/messages/{message}/history")["items"]
     assert [(each["action"], each["reason"]) for each in history] == [
-        ("mute", "It was cut off."), ("edit", "It was cut off.")
-    ]  # fmt: skip
+        ("mute", "It was cut off."),
+        ("edit", "It was cut off."),
+    ]
     assert len({each["by"] for each in history} - {None, ""}) == 1
     assert history[1]["former"] == {"content": SAID[0]}
 
@@ -73,8 +74,10 @@ def test_an_action_has_a_result_for_each_message(api: Api) -> None:
     answer = api.post("/messages/actions", {"action": "delete", "ids": [twelve, "none-such", nine], "reason": "old"})
     assert (answer["done"], answer["failed"]) == (2, 1)
     assert [(each["id"], each["done"]) for each in answer["results"]] == [
-        (twelve, True), ("none-such", False), (nine, True)
-    ]  # fmt: skip
+        (twelve, True),
+        ("none-such", False),
+        (nine, True),
+    ]
     assert answer["results"][1]["error"]["code"] == "not_found"
     assert {each["reason"] for each in api.get("/deleted-messages")["items"]} == {"old"}
     again = api.post("/messages/actions", {"action": "restore", "ids": [nine, twelve]})

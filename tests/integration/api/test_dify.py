@@ -81,10 +81,18 @@ def test_a_record_is_a_message_with_what_is_known_about_it(api: Api, base: Json)
     assert 0 < first["score"] <= 1
     assert first["title"] == "user, 2026-11-22 10:15 UTC, anna-1"
     assert first["metadata"] == {
-        "topic": "boat", "berth": 12, "flow_id": "support", "memory_base_id": base["id"], "session_id": "anna-1",
-        "run_id": stored["run_id"], "message_id": stored["id"], "role": "user", "sender_name": None,
-        "timestamp": "2026-11-22T10:15:00+00:00", "seq": 1,
-    }  # fmt: skip
+        "topic": "boat",
+        "berth": 12,
+        "flow_id": "support",
+        "memory_base_id": base["id"],
+        "session_id": "anna-1",
+        "run_id": stored["run_id"],
+        "message_id": stored["id"],
+        "role": "user",
+        "sender_name": None,
+        "timestamp": "2026-11-22T10:15:00+00:00",
+        "seq": 1,
+    }
 
 
 @pytest.mark.usefixtures("base")
@@ -253,7 +261,7 @@ def test_the_operators_filter_what_is_found(api: Api) -> None:
         ("role", "is", "assistant", {noted}),
         ("sender_name", "is", "Helper", {noted}),
         ("seq", "≤", 1, {berth, *BOB}),
-    ]  # fmt: skip
+    ]
     for name, operator, value, texts in wanted:
         assert found(api, condition(name, operator, value)) == texts, (name, operator, value)
 
@@ -335,8 +343,15 @@ def test_a_key_without_the_scope_is_1002(api: Api) -> None:
 
 @pytest.mark.usefixtures("base")
 def test_an_unknown_knowledge_id_is_2001(api: Api, subtests: pytest.Subtests) -> None:
-    for knowledge in ("nothing", "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11", "support/", "/anna", "a/b/c", "support%2F",
-                      "x" * 201):  # fmt: skip
+    for knowledge in (
+        "nothing",
+        "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11",
+        "support/",
+        "/anna",
+        "a/b/c",
+        "support%2F",
+        "x" * 201,
+    ):
         with subtests.test(knowledge[:50]):
             answer = ask(api, knowledge, expect=404)
             assert (answer["error_code"], "There is no such knowledge" in answer["error_msg"]) == (2001, True)
@@ -379,15 +394,23 @@ BAD_INPUT: list[tuple[Json, str]] = [
     ({"retrieval_setting": "all"}, "retrieval_setting: "),
     ({"metadata_condition": {"logical_operator": "xor"}}, "metadata_condition.logical_operator: "),
     ({"metadata_condition": {"conditions": [condition("a", "is", "x")] * 21}}, "at most 20 items"),
-    ({"metadata_condition": {"conditions": [{"comparison_operator": "is"}]}},
-     "metadata_condition.conditions[0].name: This field is required"),
-    ({"metadata_condition": {"conditions": [condition("a", "is", "x"), condition("a", "like", "x")]}},
-     "metadata_condition.conditions[1].comparison_operator must be one of contains, "),
-    ({"metadata_condition": {"conditions": [condition("a", ">", "many")]}},
-     "metadata_condition.conditions[0].value must be a number or a time for the operator > (got 'many')"),
-    ({"metadata_condition": {"conditions": [condition("a", "is")]}},
-     "metadata_condition.conditions[0].value must be there for the operator is"),
-]  # fmt: skip
+    (
+        {"metadata_condition": {"conditions": [{"comparison_operator": "is"}]}},
+        "metadata_condition.conditions[0].name: This field is required",
+    ),
+    (
+        {"metadata_condition": {"conditions": [condition("a", "is", "x"), condition("a", "like", "x")]}},
+        "metadata_condition.conditions[1].comparison_operator must be one of contains, ",
+    ),
+    (
+        {"metadata_condition": {"conditions": [condition("a", ">", "many")]}},
+        "metadata_condition.conditions[0].value must be a number or a time for the operator > (got 'many')",
+    ),
+    (
+        {"metadata_condition": {"conditions": [condition("a", "is")]}},
+        "metadata_condition.conditions[0].value must be there for the operator is",
+    ),
+]
 
 
 @pytest.mark.usefixtures("base")

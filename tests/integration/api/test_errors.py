@@ -142,7 +142,7 @@ INVALID_FIELDS = [
     ("DELETE", "/flows/%00", None, "flow_id"),
     ("POST", "/keys", {"name": "k", "scopes": ["root"]}, "scopes[0]"),
     ("POST", "/keys", {"name": "k", "scopes": ["read"], "expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
-]  # fmt: skip
+]
 
 
 def test_an_invalid_field_is_422_with_its_name(api: Api, subtests: pytest.Subtests) -> None:
@@ -197,7 +197,7 @@ OUT_OF_BOUNDS = [
     (DOCUMENTS, {"documents": [{"text": ""}]}, "documents[0].text", 0, 1),
     (DOCUMENT_SEARCH, {"query": "q", "top_k": 101}, "top_k", 101, 100),
     (DOCUMENT_SEARCH, {"query": "q", "metadata": KEYS}, "metadata", 21, 20),
-]  # fmt: skip
+]
 
 
 def test_an_error_names_value_and_bound(api: Api, subtests: pytest.Subtests) -> None:
@@ -215,17 +215,21 @@ NO_NUMBERS = [
     ("POST", "/search", SEARCH | {"neighbors": False}, "neighbors"),
     ("POST", "/context", {"flow_id": "f", "session_id": "s", "token_budget": True}, "token_budget"),
     (
-        "POST", "/context",
-        {"flow_id": "f", "session_id": "s", "token_budget": 9, "config": {"pairs": True}}, "config.pairs",
+        "POST",
+        "/context",
+        {"flow_id": "f", "session_id": "s", "token_budget": 9, "config": {"pairs": True}},
+        "config.pairs",
     ),
     ("POST", "/history", {"flow_id": "f", "session_id": "s", "message_limit": False}, "message_limit"),
     ("PUT", "/flows/f/chat-memories/n", {"name": "c", "chat_id": "x", "max_messages": False}, "max_messages"),
     ("POST", "/flows/f/chat-memories/n/trim", {"chat_id": "x", "max_messages": False}, "max_messages"),
     (
-        "PUT", "/memories/00000000-0000-4000-8000-000000000000/weights",
-        {"sets": {"s": {"bias": 1, "weights": {"cosine": True}}}}, "sets.s.weights",
+        "PUT",
+        "/memories/00000000-0000-4000-8000-000000000000/weights",
+        {"sets": {"s": {"bias": 1, "weights": {"cosine": True}}}},
+        "sets.s.weights",
     ),
-]  # fmt: skip
+]
 
 
 def test_true_and_false_are_no_numbers(api: Api, subtests: pytest.Subtests) -> None:
@@ -411,7 +415,7 @@ UNKNOWN_IDS = [
     ("GET", "/export", {"params": {"memory_base_id": UPPER}}),
     ("POST", "/context", {"json": CONTEXT | {"memory_base_ids": [UPPER]}}),
     ("GET", "/flows/" + "x" * 128, {}),
-]  # fmt: skip
+]
 
 
 def test_a_404_repeats_the_id_as_it_was_spelled(api: Api, subtests: pytest.Subtests) -> None:
@@ -462,9 +466,11 @@ class TestProblemDetails:
         answer = api.call("POST", "/memories", json={"name": "n", "flow_id": "f", "threshold": 0}, expect=422).json()
         error = answer.pop("error")
         assert answer == {
-            "type": "urn:memorybase:error:invalid_request", "title": "A field of the request is invalid",
-            "status": 422, "detail": error["message"],
-        }  # fmt: skip
+            "type": "urn:memorybase:error:invalid_request",
+            "title": "A field of the request is invalid",
+            "status": 422,
+            "detail": error["message"],
+        }
 
     def test_its_type_is_the_one_that_the_caller_accepts(self, api: Api, subtests: pytest.Subtests) -> None:
         for accepted, sent in [
@@ -472,7 +478,7 @@ class TestProblemDetails:
             ("*/*", "application/json"),
             ("application/json", "application/json"),
             ("application/json, application/problem+json", "application/problem+json"),
-        ]:  # fmt: skip
+        ]:
             with subtests.test(accepted=accepted):
                 headers = {} if accepted is None else {"Accept": accepted}
                 assert api.call("GET", "/nowhere", headers=headers, expect=404).headers["content-type"] == sent

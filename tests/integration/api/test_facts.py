@@ -9,9 +9,11 @@ from harness.api import Api, Json
 from harness.statements import recorded
 
 SAID = {
-    "role": "user", "content": "The ketch of Carl needs a berth with shore power.", "id": "carl-1",
+    "role": "user",
+    "content": "The ketch of Carl needs a berth with shore power.",
+    "id": "carl-1",
     "metadata": {"boat": "ketch"},
-}  # fmt: skip
+}
 
 
 def distilled(api: Api) -> Json:
@@ -43,9 +45,12 @@ def test_facts_are_listed_searched_and_deleted(api: Api) -> None:
 def test_a_context_has_facts_only_if_they_are_asked_for(api: Api) -> None:
     distilled(api)
     body = {
-        "flow_id": "support", "session_id": "s2", "end_user_id": "carl", "token_budget": 2_000,
+        "flow_id": "support",
+        "session_id": "s2",
+        "end_user_id": "carl",
+        "token_budget": 2_000,
         "query": "Who needs shore power?",
-    }  # fmt: skip
+    }
     plain = api.post("/context", body)
     assert "fact" not in {source["kind"] for source in plain["sources"]}
     assert plain["report"]["facts"] == []
@@ -71,9 +76,11 @@ def test_a_search_has_facts_only_if_they_are_asked_for(api: Api) -> None:
     assert [text for text, _ in sent if "fact" in text] == []
     [listed] = api.get(f"/memories/{base}/facts")["items"]
     calls: list[tuple[str, Json]] = [
-        (f"/memories/{base}/search", {}), ("/search", {"flow_id": "support"}), ("/search", {"all": True}),
+        (f"/memories/{base}/search", {}),
+        ("/search", {"flow_id": "support"}),
+        ("/search", {"all": True}),
         ("/search", {"memory_base_ids": [base]}),
-    ]  # fmt: skip
+    ]
     for path, where in calls:
         found = api.post(path, body | where | {"facts": True})
         assert found["results"] == plain["results"]  # facts neither add nor move a message
@@ -91,14 +98,24 @@ def test_facts_beside_a_search_pass_its_filters(api: Api) -> None:
 
     later, earlier = "2100-01-01T00:00:00Z", "2000-01-01T00:00:00Z"
     for passing in (
-        {"session_id": "s1"}, {"end_user_id": "carl"}, {"roles": ["user"]}, {"metadata": {"boat": "ketch"}},
-        {"exclude_message_ids": ["carl-2"]}, {"since": earlier, "until": later}, {"min_score": 1},
-    ):  # fmt: skip
+        {"session_id": "s1"},
+        {"end_user_id": "carl"},
+        {"roles": ["user"]},
+        {"metadata": {"boat": "ketch"}},
+        {"exclude_message_ids": ["carl-2"]},
+        {"since": earlier, "until": later},
+        {"min_score": 1},
+    ):
         assert found(**passing) == 1, passing
     for other in (
-        {"session_id": "s2"}, {"end_user_id": "dora"}, {"roles": ["assistant"]}, {"metadata": {"boat": "sloop"}},
-        {"exclude_message_ids": ["carl-1"]}, {"since": later}, {"until": earlier},
-    ):  # fmt: skip
+        {"session_id": "s2"},
+        {"end_user_id": "dora"},
+        {"roles": ["assistant"]},
+        {"metadata": {"boat": "sloop"}},
+        {"exclude_message_ids": ["carl-1"]},
+        {"since": later},
+        {"until": earlier},
+    ):
         assert found(**other) == 0, other
     api.call("PATCH", "/messages/carl-1", json={"muted": True})
     assert found() == 0

@@ -54,9 +54,12 @@ def operations() -> list[APIOperation[Any]]:
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     chosen = Settings(
-        data_dir=tmp_path_factory.mktemp("fuzz"), embedding_model="fake", allowed_embedding_models=["other"],
-        api_key="the-key-from-the-settings", rate_limit_per_second=0,
-    )  # fmt: skip
+        data_dir=tmp_path_factory.mktemp("fuzz"),
+        embedding_model="fake",
+        allowed_embedding_models=["other"],
+        api_key="the-key-from-the-settings",
+        rate_limit_per_second=0,
+    )
     with open_api(chosen) as opened:
         opened.embedders.get().reject("poison")
         yield opened
@@ -81,14 +84,20 @@ def furnish(api: Api) -> dict[str, str]:
     api.post("/knowledge-bases", {"name": f"book-{new}"}, expect=201)
     api.post(f"/knowledge-bases/book-{new}/documents", {"documents": [{"text": "cat"}]})
     return {
-        "flow_id": flow, "memory_base_id": base, "run_id": f"run-{new}", "message_id": f"cat-{new}", "session_id": "s",
-        "node_id": "node", "chat_id": "c",
-        "name": f"book-{new}", "job_id": api.get(f"/memories/{base}/jobs")["items"][0]["id"],
+        "flow_id": flow,
+        "memory_base_id": base,
+        "run_id": f"run-{new}",
+        "message_id": f"cat-{new}",
+        "session_id": "s",
+        "node_id": "node",
+        "chat_id": "c",
+        "name": f"book-{new}",
+        "job_id": api.get(f"/memories/{base}/jobs")["items"][0]["id"],
         "dead_letter_id": api.get(f"/memories/{base}/dead-letters")["items"][0]["id"],
         "key_id": api.post("/keys", {"name": "new", "scopes": ["read"]}, expect=201)["id"],
         "webhook_id": webhook,
         "delivery_id": api.get(f"/webhooks/{webhook}/deliveries")["items"][0]["id"],
-    }  # fmt: skip
+    }
 
 
 def aim_at(case: schemathesis.Case, real: dict[str, str]) -> None:
@@ -125,9 +134,12 @@ def ask(api: Api, operation: APIOperation[Any], mode: GenerationMode) -> None:
     real = furnish(api)
 
     @settings(
-        max_examples=EXAMPLES, database=None, phases=[Phase.generate], derandomize=not is_long(),
+        max_examples=EXAMPLES,
+        database=None,
+        phases=[Phase.generate],
+        derandomize=not is_long(),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-    )  # fmt: skip
+    )
     @given(case=operation.as_strategy(generation_mode=mode), aim=st.booleans())
     def ask_cases(case: schemathesis.Case, aim: bool) -> None:
         wait_for_nothing(case)

@@ -139,8 +139,11 @@ def test_a_hold_is_placed_with_a_reason_and_lifted(api: Api, page: Page) -> None
     page.post("/settings/retention/holds", person="anna", reason="Claim 4712")
     first, second = api.get("/holds")["items"]
     assert (first["flow_id"], first["session_id"], first["reason"], first["placed_by"]) == (
-        support, "s1", "Claim 4711", "local",
-    )  # fmt: skip
+        support,
+        "s1",
+        "Claim 4711",
+        "local",
+    )
     assert second["end_user_id"] == "anna"
     listed = page.get("/settings/retention/holds")
     assert "Claim 4711" in listed
@@ -164,9 +167,16 @@ def test_receipts_are_listed(api: Api, page: Page) -> None:
     assert "No receipts" in page.get("/settings/retention/receipts")
     support, now = UUID(flow_id(api, "support")), datetime.now(UTC)
     receipt = RetentionPass(
-        id=uuid4(), user_id=api.user_id, rule="flow", flow_id=support, subject_id=support, retain_days=30,
-        expired_before=now, counts={"messages": 1234, "facts": 5678}, started_at=now,
-    )  # fmt: skip
+        id=uuid4(),
+        user_id=api.user_id,
+        rule="flow",
+        flow_id=support,
+        subject_id=support,
+        retain_days=30,
+        expired_before=now,
+        counts={"messages": 1234, "facts": 5678},
+        started_at=now,
+    )
     with api.services.database.transaction() as db:
         db.add(receipt)
     listed = page.get("/settings/retention/receipts")

@@ -39,18 +39,27 @@ class TestLocation:
 
     def test_a_node_execution_and_a_knowledge_base_are_where_the_answer_says(self, api: Api) -> None:
         api.flow("support")
-        body = {"flow_id": "support", "session_id": "s", "run_id": "r", "node_id": "n", "status": "succeeded",
-                "outputs": {"text": "t"}}  # fmt: skip
+        body = {
+            "flow_id": "support",
+            "session_id": "s",
+            "run_id": "r",
+            "node_id": "n",
+            "status": "succeeded",
+            "outputs": {"text": "t"},
+        }
         assert api.get(created(api, "PUT", "/node-executions/e1", body))["external_id"] == "e1"
         assert api.get(created(api, "POST", "/knowledge-bases", {"name": "a/b ü"}))["name"] == "a/b ü"
 
     def test_a_key_can_be_revoked_where_the_answer_says(self, api: Api) -> None:
         api.delete(created(api, "POST", "/keys", {"name": "k", "scopes": ["read"]}))
 
-    @pytest.mark.parametrize(("method", "path", "body"), [
-        ("PUT", "/flows/support", {"name": "again"}),
-        ("POST", "/flows/support/runs", {"session_id": "s", "run_id": "r", "messages": []}),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("method", "path", "body"),
+        [
+            ("PUT", "/flows/support", {"name": "again"}),
+            ("POST", "/flows/support/runs", {"session_id": "s", "run_id": "r", "messages": []}),
+        ],
+    )
     def test_a_repeat_has_none(self, api: Api, method: str, path: str, body: object) -> None:
         api.flow("support")
         api.call(method, path, json=body, expect=(200, 201))
@@ -74,8 +83,11 @@ class TestRateLimit:
     def test_each_answer_says_how_many_calls_are_left(self, slow: Api) -> None:
         answers = [slow.call("GET", "/flows", expect=(200, 429)) for _ in range(4)]
         assert [answer.headers["ratelimit"] for answer in answers] == [
-            '"calls";r=2;t=1', '"calls";r=1;t=2', '"calls";r=0;t=3', '"calls";r=0;t=1',
-        ]  # fmt: skip
+            '"calls";r=2;t=1',
+            '"calls";r=1;t=2',
+            '"calls";r=0;t=3',
+            '"calls";r=0;t=1',
+        ]
         assert {answer.headers["ratelimit-policy"] for answer in answers[:3]} == {'"calls";q=3;w=3'}
         assert answers[3].headers["ratelimit"] == f'"calls";r=0;t={answers[3].headers["retry-after"]}'
 

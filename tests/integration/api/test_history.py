@@ -114,8 +114,12 @@ def test_executions_captured_with_a_run_are_node_memory(api: Api) -> None:
     answer = capture(api, "r1", node_executions=[EXECUTION | {"id": "x1"}, EXECUTION | {"index": 1}])
     named, counted = answer["node_executions"]
     assert (named["created"], counted["created"], counted["index"]) == (True, True, 1)
-    assert not any(each["created"] for each in capture(api, "r1", expect=200, node_executions=[
-        EXECUTION | {"id": "x1"}, EXECUTION | {"index": 1}])["node_executions"])  # fmt: skip
+    assert not any(
+        each["created"]
+        for each in capture(
+            api, "r1", expect=200, node_executions=[EXECUTION | {"id": "x1"}, EXECUTION | {"index": 1}]
+        )["node_executions"]
+    )
 
     view = history(api, mode="node", node_id="llm")
 
@@ -149,10 +153,12 @@ def test_missing_history_is_empty_or_404(api: Api) -> None:
     api.flow()
     assert history(api)["messages"] == []
     cases: list[tuple[dict[str, Any], int, str]] = [
-        ({}, 404, "session_id"), ({"leaf_id": "m9", "on_missing": "empty"}, 404, "leaf_id"),
-        ({"mode": "node"}, 422, "node_id"), ({"mode": "node", "node_id": "llm"}, 404, "node_id"),
+        ({}, 404, "session_id"),
+        ({"leaf_id": "m9", "on_missing": "empty"}, 404, "leaf_id"),
+        ({"mode": "node"}, 422, "node_id"),
+        ({"mode": "node", "node_id": "llm"}, 404, "node_id"),
         ({"flow_id": "unknown"}, 404, "flow_id"),
-    ]  # fmt: skip
+    ]
     for fields, status, field in cases:
         if field != "session_id":
             capture(api, "r1", expect=201 if "leaf_id" in fields else 200)

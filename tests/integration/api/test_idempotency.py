@@ -83,24 +83,38 @@ class Case:
 
 CASES = {
     "create_flow": Case("POST", "/flows", 201, lambda api: count(api, Flow), FLOW),
-    "capture_run": Case("POST", "/flows/support/runs", 201, lambda api: count(api, Run),
-                        {"session_id": "s", "messages": TURN}),
-    "create_memory_base": Case("POST", "/memories", 201, lambda api: count(api, MemoryBase),
-                               {"name": "more $n", "flow_id": "support"}),
+    "capture_run": Case(
+        "POST", "/flows/support/runs", 201, lambda api: count(api, Run), {"session_id": "s", "messages": TURN}
+    ),
+    "create_memory_base": Case(
+        "POST", "/memories", 201, lambda api: count(api, MemoryBase), {"name": "more $n", "flow_id": "support"}
+    ),
     "regenerate_memory_base": Case("POST", "/memories/$base/regenerate", 202, lambda api: count(api, Generation)),
-    "create_knowledge_base": Case("POST", "/knowledge-bases", 201, lambda api: count(api, KnowledgeBase),
-                                  {"name": "more $n"}),
-    "rebuild_knowledge_base": Case("POST", "/knowledge-bases/handbook/rebuild", 200,
-                                   lambda api: api.vectors.calls["create_collection"]),
-    "post_chat_messages": Case("POST", f"{CHAT}/messages", 201, lambda api: count(api, ChatRecord),
-                               {"chat_id": "c", "messages": TURN}, once=2),
-    "delete_chat_messages": Case("DELETE", f"{CHAT}/messages?chat_id=c&mode=latest_request&roles=user&roles=assistant",
-                                 200, lambda api: -count(api, ChatRecord)),
+    "create_knowledge_base": Case(
+        "POST", "/knowledge-bases", 201, lambda api: count(api, KnowledgeBase), {"name": "more $n"}
+    ),
+    "rebuild_knowledge_base": Case(
+        "POST", "/knowledge-bases/handbook/rebuild", 200, lambda api: api.vectors.calls["create_collection"]
+    ),
+    "post_chat_messages": Case(
+        "POST", f"{CHAT}/messages", 201, lambda api: count(api, ChatRecord), {"chat_id": "c", "messages": TURN}, once=2
+    ),
+    "delete_chat_messages": Case(
+        "DELETE",
+        f"{CHAT}/messages?chat_id=c&mode=latest_request&roles=user&roles=assistant",
+        200,
+        lambda api: -count(api, ChatRecord),
+    ),
     "summarize_chat": Case("POST", f"{CHAT}/summarize", 200, trimmed, {"chat_id": "c", "keep_last_n": 1}, once=3),
-    "create_webhook": Case("POST", "/webhooks", 201, lambda api: count(api, WebhookEndpoint),
-                           {"url": "https://hooks.example.com/x", "event_types": ["job.failed"]}),
+    "create_webhook": Case(
+        "POST",
+        "/webhooks",
+        201,
+        lambda api: count(api, WebhookEndpoint),
+        {"url": "https://hooks.example.com/x", "event_types": ["job.failed"]},
+    ),
     "create_key": Case("POST", "/keys", 201, lambda api: count(api, ApiKey), {"name": "ci", "scopes": ["read"]}),
-}  # fmt: skip
+}
 
 # Operations whose secret only the first answer has, and how it begins.
 SHOWN_ONCE = {"create_key": "mb_", "create_webhook": "whsec_"}
@@ -211,9 +225,10 @@ def test_without_a_key_a_repetition_does_it_again_or_is_refused(opened: Api, sub
 
 def test_every_operation_that_takes_a_key_is_tested_and_documented() -> None:
     documented = {
-        each["operationId"] for each in descriptions.operations(CONTRACT)
+        each["operationId"]
+        for each in descriptions.operations(CONTRACT)
         if any(parameter["name"] == HEADER for parameter in each.get("parameters", ()))
-    }  # fmt: skip
+    }
     # A key is rotated once, so each repetition needs a key of its own: tests/integration/api/test_limited_keys.py.
     assert CASES.keys() | {"rotate_key"} == idempotency.OPERATIONS.keys() == documented
 

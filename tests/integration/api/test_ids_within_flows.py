@@ -20,9 +20,11 @@ def sent(request: pytest.FixtureRequest, api: Api) -> str:
         api.call("PUT", f"/flows/{flow}", json={"name": flow}, expect=201)
         execution = {"id": message_id, "node_id": "llm", "status": "succeeded", "outputs": {"text": flow}}
         body = {
-            "session_id": "s", "run_id": message_id, "node_executions": [execution],
+            "session_id": "s",
+            "run_id": message_id,
+            "node_executions": [execution],
             "messages": [{"id": message_id, "role": "assistant", "content": f"boats of {flow}"}],
-        }  # fmt: skip
+        }
         api.post(f"/flows/{flow}/runs", body, expect=201)
         api.post(f"/flows/{flow}/runs", body, expect=200)
     return message_id

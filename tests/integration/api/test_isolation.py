@@ -281,9 +281,14 @@ CASES: Cases = {
             for rule in ("error", "keep", "update")
         ),
         Attempt(
-            f"/flows/{e.flow}/runs", 201,
-            run_body(session_id="shared-session", end_user_id="shared-end-user", run_id="shared-run",
-                     message={"id": "shared-message", "parent_message_id": o.parent}),
+            f"/flows/{e.flow}/runs",
+            201,
+            run_body(
+                session_id="shared-session",
+                end_user_id="shared-end-user",
+                run_id="shared-run",
+                message={"id": "shared-message", "parent_message_id": o.parent},
+            ),
             why=f"{OWN_NAMES}; a parent is a label that nothing follows; {FREE_TEXT}",
         ),
     ],
@@ -309,14 +314,23 @@ CASES: Cases = {
         Attempt("/history", body={"flow_id": o.named("flow"), "session_id": o.named("session")}),
         Attempt("/history", body={"flow_id": e.flow, "session_id": e.named("session"), "leaf_id": o.message}),
         Attempt(
-            "/history", 200, {"flow_id": e.flow, "session_id": "s", "run_id": o.other_run, "node_id": "shared-llm"},
+            "/history",
+            200,
+            {"flow_id": e.flow, "session_id": "s", "run_id": o.other_run, "node_id": "shared-llm"},
             why=OWN_IDS,
         ),
         Attempt("/history", 200, {"flow_id": e.flow, "session_id": o.named("session")}, why=FREE_TEXT),
         Attempt(
-            "/history", 200,
-            {"flow_id": e.flow, "session_id": "s", "mode": "node", "node_id": "n", "run_id": e.run,
-             "execution_id": o.execution},
+            "/history",
+            200,
+            {
+                "flow_id": e.flow,
+                "session_id": "s",
+                "mode": "node",
+                "node_id": "n",
+                "run_id": e.run,
+                "execution_id": o.execution,
+            },
             why="an id that none of the run's executions has leaves nothing out",
         ),
     ],
@@ -327,7 +341,8 @@ CASES: Cases = {
         Attempt("/node-executions/new", body=execution_body(o.named("flow"), e.run)),
         Attempt("/node-executions/new", 201, execution_body(e.flow, o.other_run), why=OWN_IDS),
         Attempt(
-            "/node-executions/shared-execution", 201,
+            "/node-executions/shared-execution",
+            201,
             execution_body(e.flow, "shared-new-run", session_id="shared-session", node_id="shared-llm"),
             why=f"{OWN_NAMES}; {FREE_TEXT}",
         ),
@@ -339,10 +354,13 @@ CASES: Cases = {
         for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
     ],
     "put_run_memory": lambda o, e: [
-        *(Attempt(f"/flows/{flow}/runs/{o.run}/memory/llm", body=memory_body(e.message))
-          for flow in (o.flow, o.named("flow"))),
+        *(
+            Attempt(f"/flows/{flow}/runs/{o.run}/memory/llm", body=memory_body(e.message))
+            for flow in (o.flow, o.named("flow"))
+        ),
         Attempt(
-            f"/flows/{e.flow}/runs/{o.other_run}/memory/shared-llm", 200,
+            f"/flows/{e.flow}/runs/{o.other_run}/memory/shared-llm",
+            200,
             memory_body(o.message, session_id=o.named("session"), end_user_id=o.named("end-user")),
             why=f"{OWN_IDS}; {FREE_TEXT}",
         ),
@@ -353,8 +371,10 @@ CASES: Cases = {
     ],
     "list_chat_memories": of_flow("/flows/{flow_id}/chat-memories"),
     "put_chat_memory": lambda o, e: [
-        *(Attempt(f"/flows/{flow}/chat-memories/{o.named('node')}", body={"name": "mine", "chat_id": "owner-chat"})
-          for flow in (o.flow, o.named("flow"))),
+        *(
+            Attempt(f"/flows/{flow}/chat-memories/{o.named('node')}", body={"name": "mine", "chat_id": "owner-chat"})
+            for flow in (o.flow, o.named("flow"))
+        ),
         Attempt(f"/flows/{e.flow}/chat-memories/shared-node", 201, {"name": "mine", "chat_id": "c"}, why=OWN_NAMES),
     ],
     "get_chat_memory": of_chat_memory(),
@@ -362,8 +382,12 @@ CASES: Cases = {
     "list_chats": of_chat_memory("/chats", end_user_id="owner-end-user"),
     "post_chat_messages": of_chat_memory(
         "/messages",
-        body={"chat_id": "owner-chat", "end_user_id": "owner-end-user", "run_id": "owner-run",
-              "messages": [{"role": "user", "content": "x"}]},
+        body={
+            "chat_id": "owner-chat",
+            "end_user_id": "owner-end-user",
+            "run_id": "owner-run",
+            "messages": [{"role": "user", "content": "x"}],
+        },
     ),
     "list_chat_messages": of_chat_memory("/messages", chat_id="owner-chat"),
     "delete_chat_messages": of_chat_memory("/messages", chat_id="owner-chat", mode="all", roles=["user", "assistant"]),
@@ -375,9 +399,15 @@ CASES: Cases = {
         Attempt("/memories", body={"name": "mine", "flow_id": o.flow}),
         Attempt("/memories", body={"name": "mine", "flow_id": o.named("flow")}),
         Attempt(
-            "/memories", 201,
-            {"name": "shared-notes", "kb_name": "shared-notes-kb", "flow_id": e.flow,
-             "id": o.base, "user_id": "somebody"},
+            "/memories",
+            201,
+            {
+                "name": "shared-notes",
+                "kb_name": "shared-notes-kb",
+                "flow_id": e.flow,
+                "id": o.base,
+                "user_id": "somebody",
+            },
             why=f"{OWN_NAMES}; id and user_id mean nothing there",
         ),
     ],
@@ -424,10 +454,16 @@ CASES: Cases = {
     ],
     "act_on_dead_letters": lambda o, _: [
         Attempt("/dead-letters/actions", body={"action": "discard", "memory_base_id": o.base}),
-        *(Attempt("/dead-letters/actions", body={"action": "discard", "flow_id": each})
-          for each in (o.flow, o.named("flow"))),
-        Attempt("/dead-letters/actions", body={"action": "discard", "session_id": o.named("session")}, expect=200,
-                why=FREE_TEXT),
+        *(
+            Attempt("/dead-letters/actions", body={"action": "discard", "flow_id": each})
+            for each in (o.flow, o.named("flow"))
+        ),
+        Attempt(
+            "/dead-letters/actions",
+            body={"action": "discard", "session_id": o.named("session")},
+            expect=200,
+            why=FREE_TEXT,
+        ),
         Attempt("/dead-letters/actions", body={"action": "discard", "ids": [o.dead_letter]}, expect=200, why=NOT_FOUND),
         Attempt("/dead-letters/actions", body={"action": "discard", "alike": [o.dead_letter]}, expect=200, why=ALIKE),
     ],
@@ -435,8 +471,9 @@ CASES: Cases = {
         Attempt("/jobs/actions", body={"action": "cancel", "memory_base_id": o.base}),
         *(Attempt("/jobs/actions", body={"action": "cancel", "flow_id": each}) for each in (o.flow, o.named("flow"))),
         Attempt("/jobs/actions", body={"action": "cancel", "ids": [o.job]}, expect=200, why=NOT_FOUND),
-        Attempt("/jobs/actions", body={"action": "cancel", "session_id": o.named("session")}, expect=200,
-                why=FREE_TEXT),
+        Attempt(
+            "/jobs/actions", body={"action": "cancel", "session_id": o.named("session")}, expect=200, why=FREE_TEXT
+        ),
     ],
     "list_workers": lambda *_: [Attempt("/workers", 200, why="workers belong to nobody: it lists names and numbers")],
     "list_all_jobs": lambda o, _: [
@@ -465,12 +502,20 @@ CASES: Cases = {
     "get_message_history": of_message(path="/history"),
     "act_on_messages": lambda o, _: [
         *(
-            Attempt("/messages/actions", 200, {"action": action, "ids": [o.message, o.named("message")]},
-                    why="each message has its own result, here not_found")
+            Attempt(
+                "/messages/actions",
+                200,
+                {"action": action, "ids": [o.message, o.named("message")]},
+                why="each message has its own result, here not_found",
+            )
             for action in ("mute", "pin", "delete", "restore")
         ),
-        Attempt("/messages/actions", 200, {"action": "mute", "ids": [o.message], "flow_id": o.flow},
-                why="each message has its own result, here not_found"),
+        Attempt(
+            "/messages/actions",
+            200,
+            {"action": "mute", "ids": [o.message], "flow_id": o.flow},
+            why="each message has its own result, here not_found",
+        ),
     ],
     "list_deleted_messages": lambda o, e: [
         Attempt("/deleted-messages", 200, why=OWN_LIST),
@@ -487,16 +532,20 @@ CASES: Cases = {
         Attempt("/sessions", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
         Attempt("/sessions", 200, query={"q": o.named("x")}, why=OWN_LIST),
     ],
-    "update_session": lambda o, e: [
-        Attempt("/sessions", body={"flow_id": flow, "session_id": o.named("session-2"), "metadata": {"x": 1}})
-        for flow in (o.flow, o.named("flow"), e.flow)
-    ] + [
-        Attempt(
-            "/sessions", 200,
-            {"flow_id": e.flow, "session_id": e.named("session-3"), "new_session_id": "shared-session-2"},
-            why=FREE_TEXT,
-        )
-    ],
+    "update_session": lambda o, e: (
+        [
+            Attempt("/sessions", body={"flow_id": flow, "session_id": o.named("session-2"), "metadata": {"x": 1}})
+            for flow in (o.flow, o.named("flow"), e.flow)
+        ]
+        + [
+            Attempt(
+                "/sessions",
+                200,
+                {"flow_id": e.flow, "session_id": e.named("session-3"), "new_session_id": "shared-session-2"},
+                why=FREE_TEXT,
+            )
+        ]
+    ),
     "delete_session": lambda o, e: [
         Attempt("/sessions", query={"flow_id": flow, "session_id": o.named("session-3")})
         for flow in (o.flow, o.named("flow"), e.flow)
@@ -557,33 +606,73 @@ CASES: Cases = {
         Attempt("/import", body={"type": "flow", "id": o.flow, "name": "taken over"}),
         Attempt("/import", body={"type": "session", "flow_id": o.flow, "session_id": "s"}),
         Attempt(
-            "/import", 200, {"type": "run", "flow_id": e.flow, "session_id": "eve-session", "id": o.other_run},
+            "/import",
+            200,
+            {"type": "run", "flow_id": e.flow, "session_id": "eve-session", "id": o.other_run},
             why=OWN_IDS,
         ),
-        Attempt("/import", body={"type": "message", "flow_id": o.flow, "session_id": "s", "run_id": e.run,
-                                 "id": e.message, "role": "assistant", "content": "mine"}),
-        Attempt("/import", 200, {"type": "message", "flow_id": e.flow, "session_id": "eve-session", "run_id": "new",
-                                 "id": o.parent, "role": "assistant", "content": "mine"},
-                query={"on_conflict": "update"}, why=OWN_IDS),
+        Attempt(
+            "/import",
+            body={
+                "type": "message",
+                "flow_id": o.flow,
+                "session_id": "s",
+                "run_id": e.run,
+                "id": e.message,
+                "role": "assistant",
+                "content": "mine",
+            },
+        ),
+        Attempt(
+            "/import",
+            200,
+            {
+                "type": "message",
+                "flow_id": e.flow,
+                "session_id": "eve-session",
+                "run_id": "new",
+                "id": o.parent,
+                "role": "assistant",
+                "content": "mine",
+            },
+            query={"on_conflict": "update"},
+            why=OWN_IDS,
+        ),
     ],
     "search_memory_base": lambda o, e: [
         Attempt(f"/memories/{o.base}/search", body={"query": "cat", "facts": True}),
-        *(Attempt(f"/memories/{e.base}/search", 200, each, why="filters of a search of the caller's own")
-          for each in searches(o)),
+        *(
+            Attempt(f"/memories/{e.base}/search", 200, each, why="filters of a search of the caller's own")
+            for each in searches(o)
+        ),
     ],
     "search_flow": lambda o, e: [
         *(Attempt("/search", body={"query": "cat", "flow_id": each}) for each in (o.flow, o.named("flow"))),
         Attempt("/search", body={"query": "cat", "memory_base_ids": [e.base, o.base]}),
         Attempt("/search", 200, {"query": "cat", "all": True, "facts": True}, why=OWN_LIST),
-        *(Attempt("/search", 200, {"flow_id": e.flow, **each}, why="filters of a search of the caller's own")
-          for each in searches(o)),
+        *(
+            Attempt("/search", 200, {"flow_id": e.flow, **each}, why="filters of a search of the caller's own")
+            for each in searches(o)
+        ),
     ],
     "mark_result": lambda o, e: [
-        *(Attempt("/labels", body={"message_id": each, "query": "cat", "right": True})
-          for each in (o.message, o.named("message"))),
+        *(
+            Attempt("/labels", body={"message_id": each, "query": "cat", "right": True})
+            for each in (o.message, o.named("message"))
+        ),
         Attempt("/labels", body={"message_id": e.message, "flow_id": o.flow, "query": "cat", "right": True}),
-        Attempt("/labels", 200, {"message_id": e.message, "query": "cat", "right": True,
-                                 "session_id": o.named("session"), "end_user_id": o.named("end-user")}, why=FREE_TEXT),
+        Attempt(
+            "/labels",
+            200,
+            {
+                "message_id": e.message,
+                "query": "cat",
+                "right": True,
+                "session_id": o.named("session"),
+                "end_user_id": o.named("end-user"),
+            },
+            why=FREE_TEXT,
+        ),
     ],
     "list_labels": lambda o, _: [
         Attempt("/labels", 200, why=OWN_LIST),
@@ -595,18 +684,24 @@ CASES: Cases = {
     ],
     "delete_label": lambda o, _: [Attempt(f"/labels/{o.label}")],
     "list_standing_statements": lambda o, e: [
-        *(Attempt("/standing-statements", query={"flow_id": each, "end_user_id": o.named("end-user-5")})
-          for each in (o.flow, o.named("flow"))),
+        *(
+            Attempt("/standing-statements", query={"flow_id": each, "end_user_id": o.named("end-user-5")})
+            for each in (o.flow, o.named("flow"))
+        ),
         Attempt("/standing-statements", query={"flow_id": e.flow, "session_id": o.named("session-5")}),
-        Attempt("/standing-statements", 200, query={"flow_id": e.flow, "end_user_id": o.named("end-user-5")},
-                why=FREE_TEXT),
+        Attempt(
+            "/standing-statements", 200, query={"flow_id": e.flow, "end_user_id": o.named("end-user-5")}, why=FREE_TEXT
+        ),
     ],
     "edit_standing_statement": lambda o, _: [Attempt(f"/standing-statements/{o.statement}", body={"text": "mine"})],
     "delete_standing_statement": lambda o, _: [Attempt(f"/standing-statements/{o.statement}")],
     "preview_retention": lambda o, _: [
         Attempt("/retention/preview", 200, why=OWN_LIST),
-        *(Attempt("/retention/preview", query={"flow_id": each} | more)
-          for each in (o.flow, o.named("flow")) for more in ({}, {"retain_days": 1})),
+        *(
+            Attempt("/retention/preview", query={"flow_id": each} | more)
+            for each in (o.flow, o.named("flow"))
+            for more in ({}, {"retain_days": 1})
+        ),
         *(Attempt("/retention/preview", query={"memory_base_id": o.base} | more) for more in ({}, {"retain_days": 1})),
     ],
     "list_retention_passes": lambda o, _: [
@@ -625,20 +720,28 @@ CASES: Cases = {
     ],
     "lift_hold": lambda o, _: [Attempt(f"/holds/{o.hold}")],
     "retrieve_knowledge": lambda o, e: [
-        *(Attempt("/dify/retrieval", body={"knowledge_id": each, "query": "cat sleeps"})
-          for each in (o.base, o.named("notes"), o.flow, o.named("flow"), f"{o.flow}/{o.named('end-user')}")),
-        Attempt("/dify/retrieval", 200, {"knowledge_id": f"{e.flow}/{o.named('end-user')}", "query": "cat sleeps"},
-                why=FREE_TEXT),
-        Attempt("/dify/retrieval", 200, {"knowledge_id": e.base, "query": "cat sleeps"} | session_condition(o),
-                why="filters of a search of the caller's own"),
+        *(
+            Attempt("/dify/retrieval", body={"knowledge_id": each, "query": "cat sleeps"})
+            for each in (o.base, o.named("notes"), o.flow, o.named("flow"), f"{o.flow}/{o.named('end-user')}")
+        ),
+        Attempt(
+            "/dify/retrieval",
+            200,
+            {"knowledge_id": f"{e.flow}/{o.named('end-user')}", "query": "cat sleeps"},
+            why=FREE_TEXT,
+        ),
+        Attempt(
+            "/dify/retrieval",
+            200,
+            {"knowledge_id": e.base, "query": "cat sleeps"} | session_condition(o),
+            why="filters of a search of the caller's own",
+        ),
     ],
     "list_knowledge_bases": lambda _o, _e: [
         Attempt("/knowledge-bases", 200, why=OWN_LIST),
         Attempt("/knowledge-bases", 200, query={"for_retrieval": "true"}, why=OWN_LIST),
     ],
-    "create_knowledge_base": lambda _o, _e: [
-        Attempt("/knowledge-bases", 201, {"name": "shared-book"}, why=OWN_NAMES)
-    ],
+    "create_knowledge_base": lambda _o, _e: [Attempt("/knowledge-bases", 201, {"name": "shared-book"}, why=OWN_NAMES)],
     "get_knowledge_base": of_knowledge_base(),
     "delete_knowledge_base": of_knowledge_base(),
     "add_documents": of_knowledge_base("/documents", body={"documents": [{"id": "owner-document", "text": "mine"}]}),
@@ -646,8 +749,10 @@ CASES: Cases = {
     "search_knowledge_base": of_knowledge_base("/search", body={"query": "cat"}),
     "create_key": lambda o, _e: [
         Attempt("/keys", 201, {"name": "shared-key", "scopes": ["read"]}, why=OWN_NAMES),
-        *(Attempt("/keys", body={"name": "k", "scopes": ["read"], "flow_ids": [each]})
-          for each in (o.flow, o.named("flow"))),
+        *(
+            Attempt("/keys", body={"name": "k", "scopes": ["read"], "flow_ids": [each]})
+            for each in (o.flow, o.named("flow"))
+        ),
         Attempt("/keys", 201, {"name": "k", "scopes": ["read"], "end_user_id": o.named("end-user")}, why=FREE_TEXT),
     ],
     "list_keys": lambda _o, _e: [Attempt("/keys", 200, why=OWN_LIST)],
@@ -686,7 +791,7 @@ CASES: Cases = {
     ],
     "export_audit_entries": lambda _o, _e: [Attempt("/audit/export", 200, why=OWN_LIST)],
     "create_sign_in_link": lambda _o, _e: [Attempt("/sign-in-links", 201, why="it names nothing but the caller's key")],
-}  # fmt: skip
+}
 
 # Fields that end like an id and name nothing that is stored.
 NO_IDS = {"request_id"}
@@ -808,9 +913,11 @@ class TwoUsers:
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoUsers]:
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("isolation"), embedding_model="fake", api_key="key-of-the-settings",
+        data_dir=tmp_path_factory.mktemp("isolation"),
+        embedding_model="fake",
+        api_key="key-of-the-settings",
         rate_limit_per_second=0,
-    )  # fmt: skip
+    )
     with open_api(settings) as api:
         api.embedders.get().reject("poison")
         eve = api.of_user("eve")
@@ -828,9 +935,10 @@ def furnish(api: Api, name: str, *, repeatable: str = "of both users") -> Things
     """One row of everything, with the user's name in every text, a deleted message and two queued jobs."""
     flow = api.call("PUT", f"/flows/{name}-flow", json={"name": f"{name}-flow"}, expect=201).json()["id"]
     base = api.memory(f"{name}-notes", f"{name}-flow", kb_name=f"{name}-notes-kb", threshold=2)["id"]
-    said = [{"role": "assistant", "content": f"{name}-secret cat sleeps", "id": f"{name}-message",
-             "sender_name": name},
-            {"role": "assistant", "content": f"{name}-secret poison"}]  # fmt: skip
+    said = [
+        {"role": "assistant", "content": f"{name}-secret cat sleeps", "id": f"{name}-message", "sender_name": name},
+        {"role": "assistant", "content": f"{name}-secret poison"},
+    ]
     where = f"/flows/{name}-flow/runs"
     body = {"session_id": f"{name}-session", "end_user_id": f"{name}-end-user", "run_id": f"{name}-run"}
     hook = {"url": f"https://example.com/{name}-hook", "event_types": ["job.completed"]}
@@ -839,8 +947,11 @@ def furnish(api: Api, name: str, *, repeatable: str = "of both users") -> Things
     api.work()
     put_on_map(api, base)
     for number in (2, 3):
-        again = {"session_id": f"{name}-session-{number}", "run_id": f"{name}-run-{number}",
-                 "end_user_id": f"{name}-end-user-{number}"}  # fmt: skip
+        again = {
+            "session_id": f"{name}-session-{number}",
+            "run_id": f"{name}-run-{number}",
+            "end_user_id": f"{name}-end-user-{number}",
+        }
         api.post(where, again | {"messages": [{"role": "assistant", "content": f"{name}-pending"}] * 2}, expect=201)
     takes_back = {"session_id": f"{name}-session-2", "end_user_id": f"{name}-end-user-2", "run_id": f"{name}-run-2"}
     slip = {"role": "user", "content": f"{name}-secret", "id": f"{name}-slip"}
@@ -868,8 +979,12 @@ def furnish(api: Api, name: str, *, repeatable: str = "of both users") -> Things
     api.post(f"/knowledge-bases/{name}-book/documents", {"documents": [document]})
     key, _ = api_keys.create_key(api.services, api.user_id, name=f"{name}-key", scopes=["read"])
     api.post("/sign-in-links", expect=201)
-    asks = {"session_id": f"{name}-session-5", "end_user_id": f"{name}-end-user-5", "run_id": f"{name}-run-5",
-            "messages": [{"role": "user", "content": f"Always say {name}-secret."}]}  # fmt: skip
+    asks = {
+        "session_id": f"{name}-session-5",
+        "end_user_id": f"{name}-end-user-5",
+        "run_id": f"{name}-run-5",
+        "messages": [{"role": "user", "content": f"Always say {name}-secret."}],
+    }
     api.post(where, asks, expect=201)
     standing = api.get("/standing-statements", flow_id=flow, end_user_id=f"{name}-end-user-5")["statements"]
     marked = {"message_id": run["messages"][0]["id"], "query": f"{name}-question", "right": True}
@@ -879,17 +994,25 @@ def furnish(api: Api, name: str, *, repeatable: str = "of both users") -> Things
     _speak_german(api, where, name)
     fact = derive_fact(api, base, name)
     return Things(
-        of=name, flow=flow, base=base, run=run["run_id"], execution=execution, message=run["messages"][0]["id"],
-        parent=run["messages"][1]["id"], other_run=api.get(f"/runs/{name}-run-3")["run_id"],
+        of=name,
+        flow=flow,
+        base=base,
+        run=run["run_id"],
+        execution=execution,
+        message=run["messages"][0]["id"],
+        parent=run["messages"][1]["id"],
+        other_run=api.get(f"/runs/{name}-run-3")["run_id"],
         other_execution=other_execution,
         job=api.get(f"/memories/{base}/jobs", state="queued")["items"][0]["id"],
-        dead_letter=api.get(f"/memories/{base}/dead-letters")["items"][0]["id"], key=str(key.id),
-        label=api.post("/labels", marked)["id"], webhook=webhook,
+        dead_letter=api.get(f"/memories/{base}/dead-letters")["items"][0]["id"],
+        key=str(key.id),
+        label=api.post("/labels", marked)["id"],
+        webhook=webhook,
         delivery=api.get(f"/webhooks/{webhook}/deliveries")["items"][0]["id"],
         hold=api.post("/holds", {"end_user_id": f"{name}-held"}, expect=201)["id"],
         statement=standing[0]["id"],
         fact=fact,
-    )  # fmt: skip
+    )
 
 
 def put_on_map(api: Api, base: str) -> None:
@@ -922,8 +1045,11 @@ def derive_fact(api: Api, base: str, name: str) -> str:
 
 
 def _plan_deletions(api: Api, where: str, base: str, name: str) -> None:
-    leaving = {"session_id": f"{name}-leaving", "run_id": f"{name}-leaving",
-               "messages": [{"role": "user", "content": f"{name}-leaving"}]}  # fmt: skip
+    leaving = {
+        "session_id": f"{name}-leaving",
+        "run_id": f"{name}-leaving",
+        "messages": [{"role": "user", "content": f"{name}-leaving"}],
+    }
     api.post(where, leaving, expect=201)
     with api.services.database.transaction() as db:
         session = db.scalars(sa.select(Session.id).where(Session.session_id == leaving["session_id"])).one()
@@ -1040,9 +1166,27 @@ def _missing(body: dict[str, Any]) -> Any:
 def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: TwoUsers, subtests: pytest.Subtests) -> None:
     """Attempts match their operation, try each id parameter with the owner's id, and explain every status but 404."""
     mine = stage.mine
-    owned = (mine.flow, mine.base, mine.run, mine.execution, mine.message, mine.job, mine.dead_letter, mine.key,
-             mine.label, mine.webhook, mine.delivery, mine.hold, mine.statement, mine.fact, mine.parent, mine.other_run,
-             mine.other_execution, "owner-", "shared-")  # fmt: skip
+    owned = (
+        mine.flow,
+        mine.base,
+        mine.run,
+        mine.execution,
+        mine.message,
+        mine.job,
+        mine.dead_letter,
+        mine.key,
+        mine.label,
+        mine.webhook,
+        mine.delivery,
+        mine.hold,
+        mine.statement,
+        mine.fact,
+        mine.parent,
+        mine.other_run,
+        mine.other_execution,
+        "owner-",
+        "shared-",
+    )
     assert OPERATIONS
     for operation in OPERATIONS:
         with subtests.test(operation.id):
@@ -1100,9 +1244,11 @@ class Limited:
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Limited]:
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("limited"), embedding_model="fake", api_key="key-of-the-settings",
+        data_dir=tmp_path_factory.mktemp("limited"),
+        embedding_model="fake",
+        api_key="key-of-the-settings",
         rate_limit_per_second=0,
-    )  # fmt: skip
+    )
     with constants({"api.limits.UNAUTHORIZED_PER_SECOND": 0}), open_api(settings) as api:
         api.embedders.get().reject("poison")
         outside, inside = furnish(api, "owner", repeatable="1"), furnish(api, "eve", repeatable="2")

@@ -121,9 +121,11 @@ class Two:
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("two"), embedding_model="fake", api_key="key-of-the-settings",
+        data_dir=tmp_path_factory.mktemp("two"),
+        embedding_model="fake",
+        api_key="key-of-the-settings",
         rate_limit_per_second=0,
-    )  # fmt: skip
+    )
     with open_api(settings) as api:
         api.flow("support")
         base = api.memory("notes", threshold=1, capture="all")["id"]
@@ -139,8 +141,14 @@ def _furnish(api: Api, base: str, name: str) -> Ids:
     body = {"session_id": f"{name}-session", "run_id": f"{name}-run", "messages": said} | end_user
     run = api.post("/flows/support/runs", body, expect=201)
     api.work()
-    execution = {"flow_id": "support", "session_id": f"{name}-session", "run_id": f"{name}-run", "node_id": "llm",
-                 "status": "succeeded", "outputs": {"text": f"{name}-secret", "context": []}}  # fmt: skip
+    execution = {
+        "flow_id": "support",
+        "session_id": f"{name}-session",
+        "run_id": f"{name}-run",
+        "node_id": "llm",
+        "status": "succeeded",
+        "outputs": {"text": f"{name}-secret", "context": []},
+    }
     api.call("PUT", f"/node-executions/{name}-execution", json=execution, expect=201)
     chat = {"chat_id": f"{name}-chat", "messages": [{"role": "user", "content": f"{name}-secret"}]} | end_user
     api.post("/flows/support/chat-memories/node/messages", chat, expect=201)
@@ -172,29 +180,53 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
     "capture_run": lambda _t, o: [
         ("/flows/support/runs", {}, {"session_id": f"{o.name}-session", "messages": SAID}),
         ("/flows/support/runs", {}, {"session_id": "new", "end_user_id": o.name, "messages": SAID}),
-        *(("/flows/support/runs", {}, {"session_id": "ann-session", "on_conflict": rule,
-                                       "messages": [{**SAID[0], "id": o.message}]})
-          for rule in ("error", "keep", "update")),
+        *(
+            (
+                "/flows/support/runs",
+                {},
+                {"session_id": "ann-session", "on_conflict": rule, "messages": [{**SAID[0], "id": o.message}]},
+            )
+            for rule in ("error", "keep", "update")
+        ),
         ("/flows/support/runs", {}, {"session_id": "ann-session", "run_id": o.run, "messages": SAID}),
-        ("/flows/support/runs", {}, {"session_id": "ann-session", "messages": SAID, "node_executions": [
-            {"id": o.execution, "node_id": "llm", "status": "succeeded", "outputs": {"text": "x", "context": []}}]}),
+        (
+            "/flows/support/runs",
+            {},
+            {
+                "session_id": "ann-session",
+                "messages": SAID,
+                "node_executions": [
+                    {
+                        "id": o.execution,
+                        "node_id": "llm",
+                        "status": "succeeded",
+                        "outputs": {"text": "x", "context": []},
+                    }
+                ],
+            },
+        ),
     ],
     "get_run_of_flow": lambda _t, o: [(f"/flows/support/runs/{o.run}", {}, None)],
     "find_runs": lambda _t, o: [
-        ("/runs", {}, None), ("/runs", {"end_user_id": o.name}, None), ("/runs", {"q": f"{o.name}-secret"}, None),
+        ("/runs", {}, None),
+        ("/runs", {"end_user_id": o.name}, None),
+        ("/runs", {"q": f"{o.name}-secret"}, None),
         ("/runs", {"session_id": f"{o.name}-session"}, None),
     ],
     "get_run": lambda _t, o: [(f"/runs/{o.run}", {}, None), (f"/runs/{o.name}-run", {"flow_id": "support"}, None)],
     "list_memory_base_sessions": lambda t, o: [
-        (f"/memories/{t.base}/sessions", {}, None), (f"/memories/{t.base}/sessions", {"end_user_id": o.name}, None),
+        (f"/memories/{t.base}/sessions", {}, None),
+        (f"/memories/{t.base}/sessions", {"end_user_id": o.name}, None),
         (f"/memories/{t.base}/sessions", {"text": o.name}, None),
     ],
     "get_job": lambda _t, o: [(f"/jobs/{o.job}", {}, None)],
     "watch_job": lambda _t, o: [(f"/jobs/{o.job}/events", {}, None)],
     "list_messages": lambda t, o: [
-        ("/messages", {}, None), ("/messages", {"end_user_id": o.name}, None),
+        ("/messages", {}, None),
+        ("/messages", {"end_user_id": o.name}, None),
         ("/messages", {"session_id": f"{o.name}-session", "flow_id": "support"}, None),
-        ("/messages", {"memory_base_id": t.base}, None), ("/messages", {"run_id": o.run}, None),
+        ("/messages", {"memory_base_id": t.base}, None),
+        ("/messages", {"run_id": o.run}, None),
         ("/messages", {"flow_id": "support", "find": "secret"}, None),
     ],
     **{
@@ -202,12 +234,17 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
             (f"/messages/{o.message}{path}", query, body) for query in ({}, {"flow_id": "support"})
         ]
         for name, path, body in (
-            ("get_message", "", None), ("edit_message", "", {"content": "mine"}), ("delete_message", "", None),
-            ("get_message_ingestion", "/ingestion", None), ("get_message_history", "/history", None),
+            ("get_message", "", None),
+            ("edit_message", "", {"content": "mine"}),
+            ("delete_message", "", None),
+            ("get_message_ingestion", "/ingestion", None),
+            ("get_message_history", "/history", None),
         )
     },
     "list_sessions": lambda _t, o: [
-        ("/sessions", {}, None), ("/sessions", {"end_user_id": o.name}, None), ("/sessions", {"q": o.name}, None),
+        ("/sessions", {}, None),
+        ("/sessions", {"end_user_id": o.name}, None),
+        ("/sessions", {"q": o.name}, None),
     ],
     "update_session": lambda _t, o: [("/sessions", {}, _in_session(o, metadata={"x": 1}))],
     "delete_session": lambda _t, o: [
@@ -219,17 +256,38 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
         ("/history", {}, _in_session(o)),
         ("/history", {}, {"flow_id": "support", "session_id": "ann-session", "leaf_id": o.message}),
         ("/history", {}, {"flow_id": "support", "session_id": "ann-session", "run_id": o.run, "node_id": "llm"}),
-        ("/history", {}, {"flow_id": "support", "session_id": "ann-session", "mode": "node", "node_id": "llm",
-                          "run_id": "ann-run", "execution_id": o.execution}),
+        (
+            "/history",
+            {},
+            {
+                "flow_id": "support",
+                "session_id": "ann-session",
+                "mode": "node",
+                "node_id": "llm",
+                "run_id": "ann-run",
+                "execution_id": o.execution,
+            },
+        ),
     ],
     "get_node_execution": lambda _t, o: [(f"/node-executions/{o.execution}", {}, None)],
     "put_run_memory": lambda _t, o: [
-        (f"/flows/support/runs/{run}/memory/llm", {}, {
-            "session_id": session, "messages": [{"role": "system", "content": "given"}],
-            "sources": [{"message_ids": [o.message], "scores": [0.5]}], **more})
+        (
+            f"/flows/support/runs/{run}/memory/llm",
+            {},
+            {
+                "session_id": session,
+                "messages": [{"role": "system", "content": "given"}],
+                "sources": [{"message_ids": [o.message], "scores": [0.5]}],
+                **more,
+            },
+        )
         for run, session, more in (
-            (o.run, "ann-session", {}), ("new", f"{o.name}-session", {}), ("new", "ann-session", {}),
-            ("new", "ann-session", {"end_user_id": o.name}), ("new", "not-begun", {"end_user_id": o.name}))
+            (o.run, "ann-session", {}),
+            ("new", f"{o.name}-session", {}),
+            ("new", "ann-session", {}),
+            ("new", "ann-session", {"end_user_id": o.name}),
+            ("new", "not-begun", {"end_user_id": o.name}),
+        )
     ],
     "list_chats": lambda _t, o: [(f"{NODE}/chats", {}, None), (f"{NODE}/chats", {"end_user_id": o.name}, None)],
     "post_chat_messages": lambda _t, o: [
@@ -249,7 +307,8 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
     "trim_chat": lambda _t, o: [(f"{NODE}/trim", {}, {"chat_id": f"{o.name}-chat", "max_messages": 0})],
     "summarize_chat": lambda _t, o: [(f"{NODE}/summarize", {}, {"chat_id": f"{o.name}-chat", "keep_last_n": 0})],
     "export_chats": lambda _t, o: [
-        (f"{NODE}/export", {}, None), (f"{NODE}/export", {"chat_id": f"{o.name}-chat"}, None)
+        (f"{NODE}/export", {}, None),
+        (f"{NODE}/export", {"chat_id": f"{o.name}-chat"}, None),
     ],
     "search_memory_base": lambda t, o: [
         (f"/memories/{t.base}/search", {}, {"query": "secret cat", "facts": True, "neighbors": 2}),
@@ -271,18 +330,45 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
     "delete_summary": lambda _t, o: [("/summary", _in_session(o), None)],
     "build_context": lambda _t, o: [
         ("/context", {}, _in_session(o, token_budget=500, query="secret cat")),
-        *(("/context", {}, {"flow_id": "support", "session_id": session, "token_budget": 500, "query": "secret cat",
-                            "recall": {"scope": "flow"}})
-          for session in ("ann-session", "not-begun")),
-        ("/context", {}, {"flow_id": "support", "session_id": "ann-session", "token_budget": 500,
-                          "leaf_id": o.message}),
-        ("/context", {}, {"flow_id": "support", "session_id": "ann-session", "token_budget": 500,
-                          "run_id": o.run, "node_id": "llm"}),
-        ("/context", {}, {"flow_id": "support", "session_id": "not-begun", "token_budget": 500, "query": "secret cat",
-                          "end_user_id": o.name}),
+        *(
+            (
+                "/context",
+                {},
+                {
+                    "flow_id": "support",
+                    "session_id": session,
+                    "token_budget": 500,
+                    "query": "secret cat",
+                    "recall": {"scope": "flow"},
+                },
+            )
+            for session in ("ann-session", "not-begun")
+        ),
+        (
+            "/context",
+            {},
+            {"flow_id": "support", "session_id": "ann-session", "token_budget": 500, "leaf_id": o.message},
+        ),
+        (
+            "/context",
+            {},
+            {"flow_id": "support", "session_id": "ann-session", "token_budget": 500, "run_id": o.run, "node_id": "llm"},
+        ),
+        (
+            "/context",
+            {},
+            {
+                "flow_id": "support",
+                "session_id": "not-begun",
+                "token_budget": 500,
+                "query": "secret cat",
+                "end_user_id": o.name,
+            },
+        ),
     ],
     "list_facts": lambda t, o: [
-        (f"/memories/{t.base}/facts", {}, None), (f"/memories/{t.base}/facts", {"end_user_id": o.name}, None),
+        (f"/memories/{t.base}/facts", {}, None),
+        (f"/memories/{t.base}/facts", {"end_user_id": o.name}, None),
         (f"/memories/{t.base}/facts", {"session_id": f"{o.name}-session"}, None),
     ],
     "search_facts": lambda t, o: [
@@ -297,10 +383,12 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
     "edit_standing_statement": lambda _t, o: [(f"/standing-statements/{o.statement}", {}, {"text": "mine"})],
     "delete_standing_statement": lambda _t, o: [(f"/standing-statements/{o.statement}", {}, None)],
     "export_lines": lambda t, o: [
-        ("/export", {}, None), ("/export", {"flow_id": "support"}, None), ("/export", {"memory_base_id": t.base}, None),
+        ("/export", {}, None),
+        ("/export", {"flow_id": "support"}, None),
+        ("/export", {"memory_base_id": t.base}, None),
         ("/export", {"end_user_id": o.name}, None),
     ],
-}  # fmt: skip
+}
 FOR_END_USERS = {name for name, rule in RULES.items() if rule.end_user is not None}
 
 
@@ -329,8 +417,14 @@ def test_a_key_of_an_end_user_is_refused_all_other_operations(two: Two, subtests
         with subtests.test(operation):
             method, path = OPERATIONS[operation]
             there = path.removeprefix("/v1")
-            for name, value in (("memory_base_id", two.base), ("flow_id", "support"), ("message_id", "ann-message"),
-                                ("run_id", "ann-run"), ("node_id", "node"), ("job_id", two.mine.job)):  # fmt: skip
+            for name, value in (
+                ("memory_base_id", two.base),
+                ("flow_id", "support"),
+                ("message_id", "ann-message"),
+                ("run_id", "ann-run"),
+                ("node_id", "node"),
+                ("job_id", two.mine.job),
+            ):
                 there = there.replace(f"{{{name}}}", value)
             for name in ("dead_letter_id", "label_id", "key_id", "name", "execution_id", "end_user_id"):
                 there = there.replace(f"{{{name}}}", "00000000-0000-4000-8000-000000000000")
@@ -357,8 +451,9 @@ def ann(api: Api) -> Api:
 def test_a_capture_belongs_to_the_keys_end_user(ann: Api, api: Api) -> None:
     ann.capture("ann likes tea", session="ann-1")
     assert api.get("/sessions", end_user_id="ann")["items"][0]["session_id"] == "ann-1"
-    error = ann.refused("POST", "/flows/support/runs", 404,
-                        json={"session_id": "x", "end_user_id": "bob", "messages": SAID})  # fmt: skip
+    error = ann.refused(
+        "POST", "/flows/support/runs", 404, json={"session_id": "x", "end_user_id": "bob", "messages": SAID}
+    )
     assert (error["field"], error["value"]) == ("end_user_id", "bob")
 
 
@@ -439,8 +534,10 @@ def test_the_limits_of_a_key_are_shown(api: Api) -> None:
     made = api.post("/keys", body, expect=201)
     listed = next(key for key in api.get("/keys")["items"] if key["id"] == made["id"])
     assert (listed["scopes"], listed["flow_ids"], listed["end_user_id"]) == (
-        ["read"], [str(_flow(api, "support"))], "ann",
-    )  # fmt: skip
+        ["read"],
+        [str(_flow(api, "support"))],
+        "ann",
+    )
 
 
 def test_a_version_that_does_not_know_limits_finds_no_scope(api: Api) -> None:

@@ -22,11 +22,30 @@ from memorybase.auth import api_keys
 from memorybase.read_models import jobs
 
 CONTRACT = {
-    "id", "name", "flow_id", "user_id", "kb_name", "threshold", "auto_capture", "capture", "idle_after",
-    "embedding_model", "created_at", "status", "pending_messages", "total_processed", "last_sync_at", "sessions",
-    "mismatch", "mismatch_checked_at", "dead_letters", "sessions_near_threshold", "condition",
-    "mismatch_since", "chunks_missing",
-}  # fmt: skip
+    "id",
+    "name",
+    "flow_id",
+    "user_id",
+    "kb_name",
+    "threshold",
+    "auto_capture",
+    "capture",
+    "idle_after",
+    "embedding_model",
+    "created_at",
+    "status",
+    "pending_messages",
+    "total_processed",
+    "last_sync_at",
+    "sessions",
+    "mismatch",
+    "mismatch_checked_at",
+    "dead_letters",
+    "sessions_near_threshold",
+    "condition",
+    "mismatch_since",
+    "chunks_missing",
+}
 
 
 @contextmanager
@@ -86,8 +105,9 @@ class TestCreate:
         kept = api.call("PUT", path, expect=200, json={"threshold": 8, "retain_days": 3, "start": "now"}).json()
         assert kept == made | {"warnings": kept["warnings"]}
         assert [warning["message"] for warning in kept["warnings"]] == [
-            "threshold is 7, as before: PATCH changes it.", "retain_days is not set, as before: PATCH changes it.",
-        ]  # fmt: skip
+            "threshold is 7, as before: PATCH changes it.",
+            "retain_days is not set, as before: PATCH changes it.",
+        ]
         for field, value in (("capture", "outputs"), ("kb_name", "kb"), ("embedding_model", "other")):
             error = api.refused("PUT", path, 409, json={field: value})
             assert (error["code"], error["field"], error["value"]) == ("conflict", field, value)
@@ -215,9 +235,18 @@ class TestSessions:
         api.capture("a", session="untracked")
         done, waits, untracked = api.get(f"/memories/{base}/sessions")["items"]
         assert done.keys() == {
-            "id", "session_id", "cursor_id", "cursor_seq", "total_messages", "total_processed", "pending_messages",
-            "last_sync_at", "last_captured_at", "end_user_id", "state",
-        }  # fmt: skip
+            "id",
+            "session_id",
+            "cursor_id",
+            "cursor_seq",
+            "total_messages",
+            "total_processed",
+            "pending_messages",
+            "last_sync_at",
+            "last_captured_at",
+            "end_user_id",
+            "state",
+        }
         assert (done["session_id"], done["state"], done["cursor_seq"], done["total_processed"]) == (
             "done",
             "synced",
@@ -369,9 +398,23 @@ class TestJobs:
     def test_the_shape(self, api: Api, queued: str) -> None:
         job = api.get(f"/jobs/{queued}")
         assert job.keys() == {
-            "id", "kind", "memory_base_id", "memory_base_name", "flow_id", "session_id", "state", "from_seq",
-            "to_seq", "processed", "total", "attempts", "error", "created_at", "started_at", "finished_at",
-        }  # fmt: skip
+            "id",
+            "kind",
+            "memory_base_id",
+            "memory_base_name",
+            "flow_id",
+            "session_id",
+            "state",
+            "from_seq",
+            "to_seq",
+            "processed",
+            "total",
+            "attempts",
+            "error",
+            "created_at",
+            "started_at",
+            "finished_at",
+        }
         assert (job["kind"], job["state"], job["from_seq"], job["to_seq"], job["total"]) == (
             "ingest",
             "queued",
@@ -519,8 +562,11 @@ class TestSearch:
     def test_keyword_search_works_without_the_vector_store(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
-        api.post("/flows/support/runs", {"session_id": "s", "messages": [{"role": "assistant", "content": "a cat"}]},
-                 expect=201)  # fmt: skip
+        api.post(
+            "/flows/support/runs",
+            {"session_id": "s", "messages": [{"role": "assistant", "content": "a cat"}]},
+            expect=201,
+        )
         api.vectors.away = True
         found = api.post(f"/memories/{base}/search", {"query": "cats", "mode": "keyword"})["results"]
         assert [(hit["content"], hit["pending"]) for hit in found] == [("a cat", True)]

@@ -85,9 +85,11 @@ def test_a_request_continues_the_callers_trace_until_its_message_is_searchable(a
     (request,) = [span for span in seen if span.parent == SPAN]
     assert request.name == "POST /flows/{flow_id}/runs"
     assert request.attributes == {
-        "http.request.method": "POST", "http.route": "/flows/{flow_id}/runs", "http.response.status_code": 201,
+        "http.request.method": "POST",
+        "http.route": "/flows/{flow_id}/runs",
+        "http.response.status_code": 201,
         "memorybase.request_id": answer.headers["X-Request-Id"],
-    }  # fmt: skip
+    }
     (advance,) = [span for span in seen if span.name == "advance"]
     assert ancestors(advance, seen) == ["job", "capture", "POST /flows/{flow_id}/runs"]
     (job_id,) = [each["job_id"] for each in answer.json()["ingestion"]]

@@ -20,13 +20,45 @@ from memorybase.settings import Settings
 MEGABYTE = 1_000_000
 UNSTORABLE = ("a\x00b", "\x00", "\ud800", "a\udfffb", "\udc00\ud800")
 ODD_TEXTS = (
-    "", " ", "\n\t", "\u2028", "\ufeff", "\ufdd0", "\ufdd1/0", "\U0010ffff", "\x7f\x1b[31m", "null", "NaN", "\\ud800",
-    "'; DROP TABLE messages; --", "%s{0}$x", "../../etc/passwd", "\u202eright to left\u202c", "שלום עולם", "مرحبا",
-    "👩\u200d👩\u200d👧\u200d👦🏳️\u200d🌈", "e\u0301" * 50, "\U0001d56c\U0001d589", *UNSTORABLE,
-)  # fmt: skip
+    "",
+    " ",
+    "\n\t",
+    "\u2028",
+    "\ufeff",
+    "\ufdd0",
+    "\ufdd1/0",
+    "\U0010ffff",
+    "\x7f\x1b[31m",
+    "null",
+    "NaN",
+    "\\ud800",
+    "'; DROP TABLE messages; --",
+    "%s{0}$x",
+    "../../etc/passwd",
+    "\u202eright to left\u202c",
+    "שלום עולם",
+    "مرحبا",
+    "👩\u200d👩\u200d👧\u200d👦🏳️\u200d🌈",
+    "e\u0301" * 50,
+    "\U0001d56c\U0001d589",
+    *UNSTORABLE,
+)
 ODD_NUMBERS = (
-    0, -1, 2**31, 2**63, 2**64, -(2**63) - 1, 10**30, 10**4_000, 0.1, -0.0, 5e-324, 1.5e300, math.nan, math.inf,
-)  # fmt: skip
+    0,
+    -1,
+    2**31,
+    2**63,
+    2**64,
+    -(2**63) - 1,
+    10**30,
+    10**4_000,
+    0.1,
+    -0.0,
+    5e-324,
+    1.5e300,
+    math.nan,
+    math.inf,
+)
 
 Call = Callable[..., Any]
 
@@ -155,8 +187,9 @@ def test_a_message_is_stored_as_sent_or_refused_on_postgresql(postgresql: Api) -
 def text_places(api: Api) -> dict[str, tuple[Callable[[str], Any], Callable[[Any], Any] | None]]:
     """By field: how to send it, and what of the answer must be equal to it."""
     flow, base = api.flow("f"), api.memory("notes", "f")["id"]
-    message = api.post("/flows/f/runs", {"session_id": "s", "messages": [{"role": "user", "content": "x", "id": "m"}]},
-                       expect=201)["messages"][0]["id"]  # fmt: skip
+    message = api.post(
+        "/flows/f/runs", {"session_id": "s", "messages": [{"role": "user", "content": "x", "id": "m"}]}, expect=201
+    )["messages"][0]["id"]
     api.post("/knowledge-bases", {"name": "book"}, expect=201)
 
     def run(**fields: Any) -> dict[str, Any]:
@@ -195,16 +228,19 @@ def text_places(api: Api) -> dict[str, tuple[Callable[[str], Any], Callable[[Any
         ),
         "messages[0].role": (posted(runs, lambda t: run(messages=[{"role": t, "content": "x"}])), None),
         "kb_name": (
-            posted("/memories", lambda t: {"name": f"m {t!a}", "kb_name": t, "flow_id": "f"}), lambda a: a["kb_name"],
+            posted("/memories", lambda t: {"name": f"m {t!a}", "kb_name": t, "flow_id": "f"}),
+            lambda a: a["kb_name"],
         ),
         "embedding_model": (
-            posted("/memories", lambda t: {"name": f"e {t!a}", "flow_id": "f", "embedding_model": t}), None,
+            posted("/memories", lambda t: {"name": f"e {t!a}", "flow_id": "f", "embedding_model": t}),
+            None,
         ),
         "content": (posted(f"/messages/{message}", lambda t: {"content": t}, "PATCH"), None),
         "metadata": (posted(f"/messages/{message}", lambda t: {"metadata": {t: t}}, "PATCH"), None),
         "files": (posted(f"/messages/{message}", lambda t: {"files": [t]}, "PATCH"), None),
         "new_session_id": (
-            posted("/sessions", lambda t: {"flow_id": "f", "session_id": "none", "new_session_id": t}, "PATCH"), None,
+            posted("/sessions", lambda t: {"flow_id": "f", "session_id": "none", "new_session_id": t}, "PATCH"),
+            None,
         ),
         "session metadata": (
             posted("/sessions", lambda t: {"flow_id": "f", "session_id": "s", "metadata": {"k": t}}, "PATCH"),
@@ -214,17 +250,20 @@ def text_places(api: Api) -> dict[str, tuple[Callable[[str], Any], Callable[[Any
         "search metadata": (posted("/search", lambda t: {"flow_id": "f", "query": "q", "metadata": {t: t}}), None),
         "search session_id": (posted("/search", lambda t: {"flow_id": "f", "query": "q", "session_id": t}), None),
         "exclude_message_ids": (
-            posted("/search", lambda t: {"flow_id": "f", "query": "q", "exclude_message_ids": [t]}), None,
+            posted("/search", lambda t: {"flow_id": "f", "query": "q", "exclude_message_ids": [t]}),
+            None,
         ),
         "documents[0].text": (
-            posted(f"{book}/documents", lambda t: {"documents": [{"text": t}]}), None,
+            posted(f"{book}/documents", lambda t: {"documents": [{"text": t}]}),
+            None,
         ),
         "documents[0].id": (
             posted(f"{book}/documents", lambda t: {"documents": [{"text": "x", "id": t}]}),
             lambda a: a["documents"][0]["id"],
         ),
         "documents[0].metadata": (
-            posted(f"{book}/documents", lambda t: {"documents": [{"text": "x", "metadata": {t: t}}]}), None,
+            posted(f"{book}/documents", lambda t: {"documents": [{"text": "x", "metadata": {t: t}}]}),
+            None,
         ),
         "book query": (posted(f"{book}/search", lambda t: {"query": t}), None),
         "book metadata": (posted(f"{book}/search", lambda t: {"query": "q", "metadata": {t: t}}), None),
@@ -237,7 +276,7 @@ def text_places(api: Api) -> dict[str, tuple[Callable[[str], Any], Callable[[Any
         "since": (asked("/messages", since=""), None),
         "cursor": (asked("/messages", cursor=""), None),
         "state": (asked(f"/memories/{base}/jobs", state=""), None),
-    }  # fmt: skip
+    }
 
 
 def try_every_place(api: Api, odd: Sequence[str]) -> None:
@@ -296,13 +335,16 @@ NUMBERS = {
     "book min_score": ("POST", "/knowledge-bases/b/search", lambda n: {"query": "q", "min_score": n}),
     "expires_at": ("POST", "/keys", lambda n: {"name": "k", "scopes": ["read"], "expires_at": n}),
     "timestamp": (
-        "POST", "/flows/f/runs",
+        "POST",
+        "/flows/f/runs",
         lambda n: {"session_id": "s", "messages": [{"role": "user", "content": "x", "timestamp": n}]},
     ),
     "document metadata": (
-        "POST", "/knowledge-bases/b/documents", lambda n: {"documents": [{"text": "x", "metadata": {"k": n}}]},
+        "POST",
+        "/knowledge-bases/b/documents",
+        lambda n: {"documents": [{"text": "x", "metadata": {"k": n}}]},
     ),
-}  # fmt: skip
+}
 
 
 def test_odd_numbers_are_accepted_or_refused_with_the_field(sqlite: Api, subtests: pytest.Subtests) -> None:

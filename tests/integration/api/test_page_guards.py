@@ -34,7 +34,7 @@ ROUTES = {
     for view in VIEWS
     for route in view.router.routes
     if isinstance(route, APIRoute) and "POST" in route.methods
-}  # fmt: skip
+}
 LONG = "long " * 20_000
 
 
@@ -72,9 +72,13 @@ class Form:
 
     def path(self, things: Things) -> str:
         path = self.route.format(
-            memory_base_id=things.base, memory_id=things.base, key_id=things.key, webhook_id=things.webhook,
-            hold_id=things.hold, statement_id=things.statement,
-        )  # fmt: skip
+            memory_base_id=things.base,
+            memory_id=things.base,
+            key_id=things.key,
+            webhook_id=things.webhook,
+            hold_id=things.hold,
+            statement_id=things.statement,
+        )
         return f"/ui{path}{'?' + self.query if self.query else ''}"
 
 
@@ -99,19 +103,33 @@ def forms(has: Things) -> list[Form]:
         Form("/memories", {"name": f"new {has.name}", "flow": has.flow}, texts=("name",), per_item=True),
         Form("/memories/actions", {"action": "sync", "memory": has.base}, per_item=True),
         Form("/memories/undo", {}, urlencode({"batch": has.batch}), per_item=True),
-        Form(f"{base}/sync", {}), Form(f"{base}/rebuild", {}), Form(f"{base}/rebuild/stop", {}),
-        Form(f"{base}/auto-capture", {"on": "0"}), Form(f"{base}/paused", {"paused": "true"}),
+        Form(f"{base}/sync", {}),
+        Form(f"{base}/rebuild", {}),
+        Form(f"{base}/rebuild/stop", {}),
+        Form(f"{base}/auto-capture", {"on": "0"}),
+        Form(f"{base}/paused", {"paused": "true"}),
         Form(f"{base}/delete", {}),
-        Form(f"{base}/messages", {"action": "mute", "ids": has.message, "reason": "why"}, texts=("reason",),
-             per_item=True),
+        Form(
+            f"{base}/messages",
+            {"action": "mute", "ids": has.message, "reason": "why"},
+            texts=("reason",),
+            per_item=True,
+        ),
         Form(f"{base}/sessions", {"action": "sync", "session": has.name}),
-        Form(f"{base}/settings", {"name": has.name, "threshold": "7", "idle_minutes": "5", "priority": "low"},
-             texts=("name",)),
+        Form(
+            f"{base}/settings",
+            {"name": has.name, "threshold": "7", "idle_minutes": "5", "priority": "low"},
+            texts=("name",),
+        ),
         Form(f"{base}/weights/reset", {}),
-        Form(f"{base}/distillation", {"on": "1"}), Form(f"{base}/facts/delete", {"fact": has.fact}),
+        Form(f"{base}/distillation", {"on": "1"}),
+        Form(f"{base}/facts/delete", {"fact": has.fact}),
         Form("/memories/{memory_id}/map", {}),
-        Form("/message", {"message": has.message, "text": f"{has.name} edited", "reason": "why"},
-             texts=("text", "reason")),
+        Form(
+            "/message",
+            {"message": has.message, "text": f"{has.name} edited", "reason": "why"},
+            texts=("text", "reason"),
+        ),
         Form("/message/difference", {"message": has.message, "text": "else"}, reads=True),
         Form("/messages/act", {"action": "pin", "ids": has.message, "reason": "why"}, texts=("reason",), per_item=True),
         Form("/messages/undo", {}, urlencode({"batch": has.batch}), per_item=True),
@@ -122,27 +140,41 @@ def forms(has: Things) -> list[Form]:
         Form("/playground/undo", {}, urlencode({"memory": has.base, "here": "/playground"})),
         Form("/run/ingest", {"flow": has.flow, "run_id": f"{has.name}-run", "memory": has.base}),
         Form("/session/rename", {"flow": has.flow, "id": has.name, "name": f"{has.name}-2"}, texts=("name",)),
-        Form("/settings/keys", {"name": f"new {has.name}", "scope": "read", "flow": has.flow, "end_user": has.name},
-             texts=("name", "end_user"), per_item=True),
-        Form("/settings/keys/{key_id}/revoke", {}), Form("/settings/keys/{key_id}/rotate", {"overlap": "3600"}),
+        Form(
+            "/settings/keys",
+            {"name": f"new {has.name}", "scope": "read", "flow": has.flow, "end_user": has.name},
+            texts=("name", "end_user"),
+            per_item=True,
+        ),
+        Form("/settings/keys/{key_id}/revoke", {}),
+        Form("/settings/keys/{key_id}/rotate", {"overlap": "3600"}),
         Form("/standing/contexts", {"flow": has.flow, "on": "true"}),
         Form("/standing/{statement_id}", {"text": f"{has.name} said else"}, texts=("text",)),
         Form("/standing/{statement_id}/delete", {}),
         Form("/settings/usage/{key_id}", {"end_users": "7"}),
-        Form("/settings/webhooks", {"url": f"https://example.com/{has.name}", "event": "job.failed"},
-             texts=("url", "description"), own=True),
+        Form(
+            "/settings/webhooks",
+            {"url": f"https://example.com/{has.name}", "event": "job.failed"},
+            texts=("url", "description"),
+            own=True,
+        ),
         Form("/settings/webhooks/{webhook_id}/enabled", {"on": "0"}),
-        Form("/settings/webhooks/{webhook_id}/rotate", {}), Form("/settings/webhooks/{webhook_id}/test", {}),
+        Form("/settings/webhooks/{webhook_id}/rotate", {}),
+        Form("/settings/webhooks/{webhook_id}/test", {}),
         Form("/settings/webhooks/{webhook_id}/replay", {"delivery": has.delivery}),
         Form("/settings/webhooks/{webhook_id}/discard", {"delivery": has.delivery}),
         Form("/settings/webhooks/{webhook_id}/delete", {}),
         Form("/settings/retention", {"target": f"flow:{has.flow}", "days": "30"}),
-        Form("/settings/retention/holds", {"flow": has.flow, "session": has.name, "reason": "why"},
-             texts=("reason", "session", "person"), per_item=True),
+        Form(
+            "/settings/retention/holds",
+            {"flow": has.flow, "session": has.name, "reason": "why"},
+            texts=("reason", "session", "person"),
+            per_item=True,
+        ),
         Form("/settings/retention/holds/{hold_id}/lift", {}),
         Form("/settings/knowledge", {"name": f"new {has.name}"}, texts=("name",), own=True),
         Form("/settings/knowledge/delete", {"name": f"{has.name} book"}),
-    ]  # fmt: skip
+    ]
 
 
 NAMES = Things("mine", *map(str, (uuid4() for _ in range(len(fields(Things)) - 1))))
@@ -193,26 +225,46 @@ def furnish(api: Api, name: str) -> Things:
     api.work()
     api.capture(f"{name} one", f"{name} two", flow=flow, session=f"{name} waits")
     api.post("/knowledge-bases", {"name": f"{name} book"}, expect=201)
-    asks = {"session_id": f"{name} asks", "end_user_id": name,
-            "messages": [{"role": "user", "content": f"Always say {name}."}]}  # fmt: skip
+    asks = {
+        "session_id": f"{name} asks",
+        "end_user_id": name,
+        "messages": [{"role": "user", "content": f"Always say {name}."}],
+    }
     api.post(f"/flows/{flow}/runs", asks, expect=201)
     standing = api.get("/standing-statements", flow_id=flow, end_user_id=name)["statements"]
     return Things(
-        name, api.get(f"/flows/{flow}")["id"], base, ids[1], ids[2],
+        name,
+        api.get(f"/flows/{flow}")["id"],
+        base,
+        ids[1],
+        ids[2],
         api.get(f"/memories/{base}/dead-letters")["items"][0]["id"],
         api.get(f"/memories/{base}/jobs", state="queued")["items"][0]["id"],
-        api.post("/keys", {"name": f"{name} key", "scopes": ["read"]}, expect=201)["id"], gone["batch_id"],
-        webhook, test,
+        api.post("/keys", {"name": f"{name} key", "scopes": ["read"]}, expect=201)["id"],
+        gone["batch_id"],
+        webhook,
+        test,
         api.post("/holds", {"end_user_id": f"{name} held", "reason": "why"}, expect=201)["id"],
-        standing[0]["id"], add_fact(api.services, base, ids[1]),
-    )  # fmt: skip
+        standing[0]["id"],
+        add_fact(api.services, base, ids[1]),
+    )
 
 
 def state(api: Api, things: Things) -> tuple[Any, ...]:
     """All that a form could change."""
     exported = re.sub(r'"exported_at":"[^"]*"', "", api.call("GET", "/export").text)
-    lists = ("/flows", "/memories", "/knowledge-bases", "/keys", "/labels", "/jobs", "/dead-letters", "/sessions",
-             "/deleted-messages", "/holds")  # fmt: skip
+    lists = (
+        "/flows",
+        "/memories",
+        "/knowledge-bases",
+        "/keys",
+        "/labels",
+        "/jobs",
+        "/dead-letters",
+        "/sessions",
+        "/deleted-messages",
+        "/holds",
+    )
     times = {"last_used_at", "updated_at"}
     listed = [
         [{key: value for key, value in each.items() if key not in times} for each in api.get(path)["items"]]
@@ -316,15 +368,39 @@ def test_a_field_of_another_kind_fails_nothing(api: Api, route: str, fields: dic
     assert Browser(user).send(form, mine, **fields).status_code == status
 
 
-PAGES = ("/", "/conversations", "/conversations?tab=runs", "/conversations?tab=people", "/memories", "/jobs",
-         "/jobs?tab=all", "/settings/keys", "/settings/usage", "/settings/webhooks", "/settings/knowledge",
-         "/settings/retention", "/settings/retention?target=flow:{flow}&days=30", "/settings/retention/holds",
-         "/settings/retention/receipts", "/settings/audit", "/memories/{base}", "/memories/{base}?tab=messages",
-         "/memories/{base}?tab=messages&state=deleted", "/memories/{base}?tab=map", "/memories/{base}?tab=facts",
-         "/memories/{base}?tab=settings",
-         "/session?flow={flow}&id={name}", "/session/message?flow={flow}&message={message}", "/message?id={message}",
-         "/person?id={name}", "/standing?flow={flow}&person={name}", "/run?flow={flow}&id={name}-run", "/first-minute",
-         "/playground?q=boat", "/playground/results?q=boat")  # fmt: skip
+PAGES = (
+    "/",
+    "/conversations",
+    "/conversations?tab=runs",
+    "/conversations?tab=people",
+    "/memories",
+    "/jobs",
+    "/jobs?tab=all",
+    "/settings/keys",
+    "/settings/usage",
+    "/settings/webhooks",
+    "/settings/knowledge",
+    "/settings/retention",
+    "/settings/retention?target=flow:{flow}&days=30",
+    "/settings/retention/holds",
+    "/settings/retention/receipts",
+    "/settings/audit",
+    "/memories/{base}",
+    "/memories/{base}?tab=messages",
+    "/memories/{base}?tab=messages&state=deleted",
+    "/memories/{base}?tab=map",
+    "/memories/{base}?tab=facts",
+    "/memories/{base}?tab=settings",
+    "/session?flow={flow}&id={name}",
+    "/session/message?flow={flow}&message={message}",
+    "/message?id={message}",
+    "/person?id={name}",
+    "/standing?flow={flow}&person={name}",
+    "/run?flow={flow}&id={name}-run",
+    "/first-minute",
+    "/playground?q=boat",
+    "/playground/results?q=boat",
+)
 MAY_READ = {"/sign-out"}  # forms that any key may send
 
 
@@ -390,9 +466,18 @@ def test_a_key_that_may_read_sees_no_form(api: Api, subtests: pytest.Subtests) -
 def test_a_cursor_that_is_none_is_refused(api: Api, subtests: pytest.Subtests) -> None:
     mine = furnish(api, "mine")
     browser = Browser(api)
-    for page in ("/conversations", "/conversations?tab=runs", "/conversations?tab=people", "/memories", "/jobs?tab=all",
-                 "/settings/knowledge", "/memories/{base}", "/memories/{base}?tab=messages",
-                 "/memories/{base}?tab=messages&state=deleted", "/message?id={message}"):  # fmt: skip
+    for page in (
+        "/conversations",
+        "/conversations?tab=runs",
+        "/conversations?tab=people",
+        "/memories",
+        "/jobs?tab=all",
+        "/settings/knowledge",
+        "/memories/{base}",
+        "/memories/{base}?tab=messages",
+        "/memories/{base}?tab=messages&state=deleted",
+        "/message?id={message}",
+    ):
         with subtests.test(page):
             path = page.format(base=mine.base, message=mine.message)
             assert browser.get(path).status_code == 200

@@ -45,8 +45,12 @@ def test_a_key_beyond_its_quota_gets_429_with_what_and_until_when(api: Api) -> N
     api.flow()
     _, key = new_key(api, messages_per_day=2)
     key.capture("one", "two")
-    refused = key.call("POST", "/flows/support/runs", expect=429, json={
-        "session_id": "s1", "messages": [{"role": "user", "content": "three"}]})  # fmt: skip
+    refused = key.call(
+        "POST",
+        "/flows/support/runs",
+        expect=429,
+        json={"session_id": "s1", "messages": [{"role": "user", "content": "three"}]},
+    )
     error = refused.json()["error"]
     assert (error["code"], error["limit"], error["retryable"]) == ("quota_exceeded", 2, True)
     details = error["details"]
@@ -62,8 +66,12 @@ def test_what_is_stored_says_what_makes_room_instead(api: Api) -> None:
     api.flow()
     _, key = new_key(api, end_users=1)
     key.capture("one", session="a", end_user_id="ann")
-    refused = key.call("POST", "/flows/support/runs", expect=429, json={
-        "session_id": "b", "end_user_id": "bob", "messages": [{"role": "user", "content": "two"}]})  # fmt: skip
+    refused = key.call(
+        "POST",
+        "/flows/support/runs",
+        expect=429,
+        json={"session_id": "b", "end_user_id": "bob", "messages": [{"role": "user", "content": "two"}]},
+    )
     error = refused.json()["error"]
     assert (error["code"], "retry-after" in refused.headers) == ("quota_full", False)
     assert "Erase an end user" in error["details"]["freed_by"]
@@ -107,16 +115,27 @@ def test_a_rotated_key_goes_on_with_what_its_predecessor_used(api: Api) -> None:
     assert by_name(successor.get("/usage")["key"])["messages_per_day"]["used"] == 2
     successor.capture("three")
     for each in (key, successor):
-        each.refused("POST", "/flows/support/runs", 429, json={
-            "session_id": "s2", "messages": [{"role": "user", "content": "four"}]})  # fmt: skip
+        each.refused(
+            "POST",
+            "/flows/support/runs",
+            429,
+            json={"session_id": "s2", "messages": [{"role": "user", "content": "four"}]},
+        )
 
 
 def test_imports_are_charged_like_captures(api: Api) -> None:
     api.flow()
     _, key = new_key(api, messages_per_day=1)
     key.capture("one")
-    line = {"type": "message", "flow_id": "support", "session_id": "s9", "run_id": "r", "id": "m", "role": "user",
-            "content": "two"}  # fmt: skip
+    line = {
+        "type": "message",
+        "flow_id": "support",
+        "session_id": "s9",
+        "run_id": "r",
+        "id": "m",
+        "role": "user",
+        "content": "two",
+    }
     assert key.refused("POST", "/import", 429, content=json.dumps(line))["code"] == "quota_exceeded"
 
 

@@ -43,9 +43,7 @@ def test_a_held_deletion_is_409_with_the_holds(filled: Api) -> None:
     placed = filled.post("/holds", {"end_user_id": "anna", "reason": "Claim 4711"}, expect=201)
     for path, query in (("/end-users/anna", {}), ("/flows/f", {}), ("/sessions", {"flow_id": "f", "session_id": "s"})):
         error = filled.call("DELETE", path, params=query, expect=409).json()["error"]
-        assert (error["code"], error["retryable"], error["details"]) == (
-            "legal_hold", False, {"holds": [placed["id"]]}
-        )  # fmt: skip
+        assert (error["code"], error["retryable"], error["details"]) == ("legal_hold", False, {"holds": [placed["id"]]})
     assert filled.get("/holds")["items"] == [placed]
     filled.call("DELETE", f"/holds/{placed['id']}", expect=204)
     filled.call("DELETE", f"/holds/{placed['id']}", expect=404)

@@ -53,9 +53,11 @@ SCOPES = documented_scopes()
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("scopes"), embedding_model="fake", api_key="the-key-from-the-settings",
+        data_dir=tmp_path_factory.mktemp("scopes"),
+        embedding_model="fake",
+        api_key="the-key-from-the-settings",
         rate_limit_per_second=0,
-    )  # fmt: skip
+    )
     with open_api(settings) as opened:
         yield opened
 

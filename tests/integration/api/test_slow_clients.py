@@ -123,7 +123,7 @@ class TestHeaders:
         "headers",
         [b"X: " + b"y" * 40_000, b"X: " + b"y" * 400_000, b"a:b\r\n" * 2_000, b"X: y\r\n" * 300_000],
         ids=["one", "endless", "many", "endlessly many"],
-    )  # fmt: skip
+    )
     def test_large_headers_are_431(self, patient: Served, headers: bytes) -> None:
         with closing(patient.connect(HALF)) as client:
             try:

@@ -41,8 +41,14 @@ def span(
     if session is not None:
         values["gen_ai.conversation.id"] = session
     attributes = [{"key": name, "value": {"stringValue": value}} for name, value in values.items()]
-    return {"traceId": trace, "spanId": "0b" * 8, "name": "chat fake", "startTimeUnixNano": "1767225600000000000",
-            "endTimeUnixNano": "1767225601000000000", "attributes": attributes}  # fmt: skip
+    return {
+        "traceId": trace,
+        "spanId": "0b" * 8,
+        "name": "chat fake",
+        "startTimeUnixNano": "1767225600000000000",
+        "endTimeUnixNano": "1767225601000000000",
+        "attributes": attributes,
+    }
 
 
 def export(*spans: Json) -> Json:
@@ -75,9 +81,16 @@ def test_an_export_without_spans_captures_nothing(api: Api, body: Json) -> None:
     assert stored(api) == []
 
 
-@each_row("body", [
-    "null", "[]", "1", '{"resourceSpans": ["text"]}', '{"resourceSpans": [{"scopeSpans": [{"spans": ["a"]}]}]}',
-])  # fmt: skip
+@each_row(
+    "body",
+    [
+        "null",
+        "[]",
+        "1",
+        '{"resourceSpans": ["text"]}',
+        '{"resourceSpans": [{"scopeSpans": [{"spans": ["a"]}]}]}',
+    ],
+)
 def test_a_body_of_another_shape_is_no_export(api: Api, body: str) -> None:
     error = api.refused("POST", PATH, 422, content=body, headers={"Content-Type": "application/json"})
     assert (error["code"], error["field"]) == ("invalid_request", "body")
@@ -90,8 +103,11 @@ def test_what_every_prompt_repeats_is_stored_once(api: Api) -> None:
     api.post(PATH, export(first, second))
     api.post(PATH, export(second))
     assert [content for _, content in stored(api)] == [
-        "My boat lies at berth 12.", "Noted: berth 12.", "Where is it?", "At berth 12.",
-    ]  # fmt: skip
+        "My boat lies at berth 12.",
+        "Noted: berth 12.",
+        "Where is it?",
+        "At berth 12.",
+    ]
 
 
 def test_a_prompt_that_was_shortened_stores_nothing_twice_and_loses_no_repeated_word(api: Api) -> None:
@@ -102,13 +118,22 @@ def test_a_prompt_that_was_shortened_stores_nothing_twice_and_loses_no_repeated_
     api.post(PATH, export(span(yes, sure, yes, answer=NOTED)))
     api.post(PATH, export(span(NOTED, yes, answer=which)))
     assert [content for _, content in stored(api)] == [
-        "My boat lies at berth 12.", "Berth 12?", "Yes.", "Sure?", "Yes.", "Noted: berth 12.", "Yes.", "Berth 12?",
-    ]  # fmt: skip
+        "My boat lies at berth 12.",
+        "Berth 12?",
+        "Yes.",
+        "Sure?",
+        "Yes.",
+        "Noted: berth 12.",
+        "Yes.",
+        "Berth 12?",
+    ]
 
 
 def test_calls_of_tools_and_their_results_are_kept(api: Api) -> None:
-    call = {"role": "assistant", "parts": [
-        {"type": "tool_call", "id": "c1", "name": "find_boat", "arguments": {"name": "Albatross"}}]}  # fmt: skip
+    call = {
+        "role": "assistant",
+        "parts": [{"type": "tool_call", "id": "c1", "name": "find_boat", "arguments": {"name": "Albatross"}}],
+    }
     result = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "berth 12"}]}
     find = text("user", "Find her.")
     api.post(PATH, export(span(find, answer=call), span(find, call, result, answer=text("assistant", "Berth 12."))))
@@ -130,8 +155,11 @@ def recorded(**attributes: Any) -> list[ReadableSpan]:
 
 @pytest.mark.parametrize("is_compressed", [False, True])
 def test_an_export_of_opentelemetrys_sdk_in_protobuf_is_captured(is_compressed: bool, api: Api) -> None:
-    attributes = {"gen_ai.conversation.id": "anna", "gen_ai.input.messages": json.dumps([BOAT]),
-                  "gen_ai.output.messages": json.dumps([NOTED])}  # fmt: skip
+    attributes = {
+        "gen_ai.conversation.id": "anna",
+        "gen_ai.input.messages": json.dumps([BOAT]),
+        "gen_ai.output.messages": json.dumps([NOTED]),
+    }
     content = encode_spans(recorded(**attributes)).SerializeToString()
     headers = PROTOBUF | ({"Content-Encoding": "gzip"} if is_compressed else {})
     answer = api.call("POST", PATH, content=gzip.compress(content) if is_compressed else content, headers=headers)
@@ -141,13 +169,27 @@ def test_an_export_of_opentelemetrys_sdk_in_protobuf_is_captured(is_compressed: 
 
 
 def test_messages_as_structured_attributes_are_read_too(api: Api) -> None:
-    part = {"kvlistValue": {"values": [{"key": "type", "value": {"stringValue": "text"}},
-                                       {"key": "content", "value": {"stringValue": "Berth 12."}}]}}  # fmt: skip
-    message = {"kvlistValue": {"values": [{"key": "role", "value": {"stringValue": "user"}},
-                                          {"key": "parts", "value": {"arrayValue": {"values": [part]}}}]}}  # fmt: skip
+    part = {
+        "kvlistValue": {
+            "values": [
+                {"key": "type", "value": {"stringValue": "text"}},
+                {"key": "content", "value": {"stringValue": "Berth 12."}},
+            ]
+        }
+    }
+    message = {
+        "kvlistValue": {
+            "values": [
+                {"key": "role", "value": {"stringValue": "user"}},
+                {"key": "parts", "value": {"arrayValue": {"values": [part]}}},
+            ]
+        }
+    }
     sent = span()
-    sent["attributes"] = [{"key": "gen_ai.conversation.id", "value": {"stringValue": "anna"}},
-                          {"key": "gen_ai.input.messages", "value": {"arrayValue": {"values": [message]}}}]  # fmt: skip
+    sent["attributes"] = [
+        {"key": "gen_ai.conversation.id", "value": {"stringValue": "anna"}},
+        {"key": "gen_ai.input.messages", "value": {"arrayValue": {"values": [message]}}},
+    ]
     api.post(PATH, export(sent))
     assert stored(api) == [("user", "Berth 12.")]
 

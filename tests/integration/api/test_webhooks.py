@@ -106,8 +106,9 @@ def test_deliveries_are_listed_by_state_and_type_and_replayed(api: Api, hook: st
     again = api.post(f"/webhooks/{hook}/deliveries/{oldest['id']}/replay")
     assert (again["state"], again["event_id"]) == ("pending", oldest["event_id"])
     assert api.post(f"/webhooks/{hook}/replay", {"since": "2026-01-01T00:00:00Z"}) == {
-        "replayed": 0, "remaining": False
-    }  # fmt: skip
+        "replayed": 0,
+        "remaining": False,
+    }
 
 
 def answer(api: Api, attempt: Attempt) -> None:

@@ -86,9 +86,17 @@ def test_a_changed_field_is_found(world: World) -> None:
     chain.seal(world.services)
     (entry,) = [each for each in entries(world) if each.seq == 2]
     others: dict[str, Any] = {
-        "at": datetime.now(UTC), "kind": "read", "user_id": None, "key_id": world.user_id, "objects": {"flow_id": "x"},
-        "person": "else", "via": "else", "operation": "else", "address": "else", "request_id": "else",
-    }  # fmt: skip
+        "at": datetime.now(UTC),
+        "kind": "read",
+        "user_id": None,
+        "key_id": world.user_id,
+        "objects": {"flow_id": "x"},
+        "person": "else",
+        "via": "else",
+        "operation": "else",
+        "address": "else",
+        "request_id": "else",
+    }
 
     def change(column: str, value: Any) -> chain.Verification:
         values = {column: value}

@@ -37,10 +37,20 @@ def entries(api: Api, *kinds: str) -> list[Entry]:
     with api.services.database.reading() as db:
         found = db.scalars(sa.select(AuditEntry).order_by(AuditEntry.id))
         return [
-            {"kind": e.kind, "operation": e.operation, "objects": e.objects, "key_id": e.key_id, "via": e.via,
-             "person": e.person, "address": e.address, "user_id": e.user_id, "request_id": e.request_id}
-            for e in found if e.kind in (kinds or ("change", "read", "denied", "prune"))
-        ]  # fmt: skip
+            {
+                "kind": e.kind,
+                "operation": e.operation,
+                "objects": e.objects,
+                "key_id": e.key_id,
+                "via": e.via,
+                "person": e.person,
+                "address": e.address,
+                "user_id": e.user_id,
+                "request_id": e.request_id,
+            }
+            for e in found
+            if e.kind in (kinds or ("change", "read", "denied", "prune"))
+        ]
 
 
 def operations_of(api: Api, *kinds: str) -> list[str]:
@@ -55,10 +65,16 @@ def test_a_change_has_who_what_and_from_where(api: Api) -> None:
     (entry,) = entries(api)
     principal = api_keys.authenticate(api.services, api.secret)
     assert entry == {
-        "kind": "change", "operation": "create_flow", "objects": {"flow_id": answer.json()["id"]}, "via": "api",
-        "key_id": principal.key_id, "user_id": api.user_id, "person": None, "address": "testclient",
+        "kind": "change",
+        "operation": "create_flow",
+        "objects": {"flow_id": answer.json()["id"]},
+        "via": "api",
+        "key_id": principal.key_id,
+        "user_id": api.user_id,
+        "person": None,
+        "address": "testclient",
         "request_id": answer.headers["x-request-id"],
-    }  # fmt: skip
+    }
 
 
 def test_entries_name_ids_and_never_text(api: Api) -> None:
@@ -148,13 +164,20 @@ def test_what_no_database_can_store_is_left_out(api: Api) -> None:
     key.refused("GET", "/memories/%00", 403, params={"flow_id": "x\x00", "x" * 5_000 + "_id": "y", "n\x00_id": "z"})
     (entry,) = entries(api, "denied")
     assert entry["objects"] == {
-        "memory_base_id": "(not storable)", "flow_id": "(not storable)", "error": "outside_key_limits",
-    }  # fmt: skip
+        "memory_base_id": "(not storable)",
+        "flow_id": "(not storable)",
+        "error": "outside_key_limits",
+    }
 
 
-@pytest.mark.parametrize(("changes", "wanted"), [
-    ({}, ["put_flow", "capture_run"]), ({"audit_captures": False}, ["put_flow"]), ({"audit": False}, []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, ["put_flow", "capture_run"]),
+        ({"audit_captures": False}, ["put_flow"]),
+        ({"audit": False}, []),
+    ],
+)
 def test_the_settings_say_what_is_recorded(tmp_path: Path, changes: dict[str, Any], wanted: list[str]) -> None:
     with open_api(settings_in(tmp_path).model_copy(update=changes)) as api:
         api.flow("support")
@@ -289,8 +312,10 @@ def test_a_change_on_the_page_is_recorded(pages: Api) -> None:
     browser.post("/session/rename", flow="support", id="s1", name="s2")
     changes = [entry for entry in entries(pages, "change") if entry["via"] == "page"]
     assert [entry["operation"] for entry in changes] == [
-        "POST /ui/sign-in", "POST /ui/settings/keys", "POST /ui/session/rename",
-    ]  # fmt: skip
+        "POST /ui/sign-in",
+        "POST /ui/settings/keys",
+        "POST /ui/session/rename",
+    ]
     assert changes[0]["key_id"] == api_keys.authenticate(pages.services, pages.secret).key_id
     assert changes[1]["objects"].keys() == {"key_id"}
     assert changes[2]["objects"] == {"flow_id": "support", "id": "s1"}

@@ -190,9 +190,15 @@ class TestTheStack:
         settings = Settings(data_dir=tmp_path, api_key="schlüssel-🔑", web=web)
         url = f"http://127.0.0.1:{free_port()}"
         plan = Plan(
-            settings=settings, data=DataDir(tmp_path), children=(), environment={}, host="127.0.0.1", port=0,
-            stack=RunningStack(0, url, "", ""), key_in_file=False,
-        )  # fmt: skip
+            settings=settings,
+            data=DataDir(tmp_path),
+            children=(),
+            environment={},
+            host="127.0.0.1",
+            port=0,
+            stack=RunningStack(0, url, "", ""),
+            key_in_file=False,
+        )
         lines: list[str] = []
         asyncio.run(_offer_sign_in(plan, lines.append))
         assert [line.startswith(note or "") for line in lines] == ([True] if note else [])

@@ -64,9 +64,10 @@ class Run:
     def request(self, delivery: ClaimedDelivery) -> Received:
         now, event = datetime.now(UTC), str(delivery.event_id)
         headers = {
-            "webhook-id": event, "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-id": event,
+            "webhook-timestamp": str(int(now.timestamp())),
             "webhook-signature": self._hook.sign(event, now, delivery.body),
-        }  # fmt: skip
+        }
         return Received("/hook", headers, delivery.body)
 
     @contextmanager
@@ -129,7 +130,8 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
         ("events that are not delivered: 1",),
     ),
     "an event that was never accepted": (
-        lambda run: setattr(run, "got", replace(run.got, accepted=sorted(run.got.accepted)[1:])), (NEVER_SENT,),
+        lambda run: setattr(run, "got", replace(run.got, accepted=sorted(run.got.accepted)[1:])),
+        (NEVER_SENT,),
     ),
     "a request of no event": (
         lambda run: run.got.requests.append(replace(run.got.requests[0], headers={"webhook-id": "another"})),
@@ -146,13 +148,16 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "a job without an event": (lambda run: run.forget("job.completed"), ("finished jobs without an event: 1",)),
     "a job with two events": (lambda run: run.repeat("job.completed"), ("finished jobs with several events: 1",)),
     "a generation without an event": (
-        lambda run: run.forget("memory.regenerated"), ("generations without an event: 1",),
+        lambda run: run.forget("memory.regenerated"),
+        ("generations without an event: 1",),
     ),
     "a generation with two events": (
-        lambda run: run.repeat("memory.regenerated"), ("generations with several events: 1",),
+        lambda run: run.repeat("memory.regenerated"),
+        ("generations with several events: 1",),
     ),
     "a deleted session without an event": (
-        lambda run: run.forget("session.erased"), ("deleted sessions without an event: 1",),
+        lambda run: run.forget("session.erased"),
+        ("deleted sessions without an event: 1",),
     ),
     "a receipt without an event": (lambda run: run.forget("retention.expired"), ("receipts without an event: 1",)),
     "an event without a receipt": (
@@ -160,9 +165,10 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
         ("events without a receipt: 1", "1 messages expired, the receipts say 0"),
     ),
     "an expired message in no receipt": (
-        lambda run: run.expired.add(str(uuid4())), ("2 messages expired, the receipts say 1",),
+        lambda run: run.expired.add(str(uuid4())),
+        ("2 messages expired, the receipts say 1",),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -182,8 +188,11 @@ def test_a_run_without_faults_is_exact(run: Run) -> None:
     with run.world.services.database.reading() as db:
         assert not any((webhooks.unrest(db) | expiring.unrest(db, run.expired)).values())
         assert webhooks.count_events(db).keys() == {
-            "job.completed", "memory.regenerated", "session.erased", "retention.expired",
-        }  # fmt: skip
+            "job.completed",
+            "memory.regenerated",
+            "session.erased",
+            "retention.expired",
+        }
         assert expiring.count_receipts(db) == len(receipts_of(run.world)) == 1
         assert db.scalars(sa.select(IngestionJob.id)).all()
 

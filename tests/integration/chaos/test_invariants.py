@@ -142,57 +142,82 @@ def one_run_recorded(rest: Rest) -> None:
 TAMPERED: dict[str, tuple[Tamper, tuple[str, ...], int, int]] = {
     "a message gone": (
         lambda rest: rest.execute(f"DELETE FROM messages WHERE id = '{rest.system.id.hex}'"),
-        ("acknowledged messages missing in SQL: 1",), 1, 0,
+        ("acknowledged messages missing in SQL: 1",),
+        1,
+        0,
     ),
     "another content": (
         lambda rest: rest.update("messages", "content = '\"other\"'", rest.system),
-        ("messages with another content or place: 1",), 1, 0,
+        ("messages with another content or place: 1",),
+        1,
+        0,
     ),
     "another session": (
         lambda rest: rest.update("messages", "session_id = 'two', seq = 99", rest.system),
-        ("messages with another content or place: 1",), 1, 0,
+        ("messages with another content or place: 1",),
+        1,
+        0,
     ),
     "another role": (
         lambda rest: rest.update("messages", "role = 'tool'", rest.system),
-        ("messages with another content or place: 1",), 1, 0,
+        ("messages with another content or place: 1",),
+        1,
+        0,
     ),
     "another flow": (moved_to_another_flow, ("messages with another content or place: 1",), 1, 0),
     "a message too many": (
         lambda rest: rest.world.say("one", SYSTEM),
-        ("messages in SQL that nobody was promised: 1",), 0, 1,
+        ("messages in SQL that nobody was promised: 1",),
+        0,
+        1,
     ),
     "skipped": (skipped, ("counted, not in the ledger: 1",), 1, 0),
     "no dead letter": (
         lambda rest: rest.execute("DELETE FROM dead_letters"),
-        ("counted, not in the ledger: 1",), 1, 0,
+        ("counted, not in the ledger: 1",),
+        1,
+        0,
     ),
     "a dead letter of another version": (
         lambda rest: rest.execute("UPDATE dead_letters SET version = 2"),
-        ("counted, not in the ledger: 1",), 1, 0,
+        ("counted, not in the ledger: 1",),
+        1,
+        0,
     ),
     "not counted": (counted_too_many, ("in the ledger, not counted: 1",), 0, 1),
     "an old version": (
         lambda rest: rest.update("messages", "version = version + 1", rest.message("last")),
-        ("another version in the ledger: 1",), 1, 0,
+        ("another version in the ledger: 1",),
+        1,
+        0,
     ),
     "without token vectors": (
         lambda rest: rest.execute(f"DELETE FROM token_vectors WHERE message_id = '{rest.message('last').id.hex}'"),
-        ("sessions with messages without token vectors: 1",), 1, 0,
+        ("sessions with messages without token vectors: 1",),
+        1,
+        0,
     ),
     "in two sessions": (in_two_sessions, ("in the ledger of another session: 1",), 0, 1),
     "behind the last message": (behind, ("counted beyond the cursor: 1", OTHER_STEPS), 1, 0),
     "a step of two jobs": (a_step_twice, (OTHER_STEPS,), 0, 0),
     "a step of no job": (
-        lambda rest: rest.execute("DELETE FROM ingestion_jobs WHERE session_id = 'two'"), (OTHER_STEPS,), 0, 0,
+        lambda rest: rest.execute("DELETE FROM ingestion_jobs WHERE session_id = 'two'"),
+        (OTHER_STEPS,),
+        0,
+        0,
     ),
     "never picked up": (never_picked_up, ("counted, not in the ledger: 1", "counted beyond the cursor: 1"), 2, 0),
     "total_processed": (
         lambda rest: rest.count("two", 1, 0),
-        ("total_processed is not what the ledger holds: 1, such as two: 2 for 1",), 0, 0,
+        ("total_processed is not what the ledger holds: 1, such as two: 2 for 1",),
+        0,
+        0,
     ),
     "total_chunks": (
         lambda rest: rest.count("two", 0, -1),
-        ("total_chunks is not what the ledger holds: 1, such as two: 0 for 1",), 0, 0,
+        ("total_chunks is not what the ledger holds: 1, such as two: 0 for 1",),
+        0,
+        0,
     ),
     "lost in the store": (lost_in_the_store, ("chunks missing in the store: 2",), 2, 0),
     "stray in the store": (stray_in_the_store, ("chunks of nothing in the store: 1",), 0, 1),
@@ -200,31 +225,46 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...], int, int]] = {
     "twice in the store": (twice_in_the_store, ("chunks twice in the store: 1",), 0, 1),
     "no collection": (
         lambda rest: rest.world.vectors.delete_collection(rest.ref.name),
-        ("the collection is gone",), 7, 0,
+        ("the collection is gone",),
+        7,
+        0,
     ),
     "another's collection": (
         lambda rest: rest.world.vectors.replace_collection(rest.ref.name),
-        ("the collection is gone",), 7, 0,
+        ("the collection is gone",),
+        7,
+        0,
     ),
     "a broken chain of the audit log": (
-        lambda rest: rest.execute("UPDATE audit_chain SET seq = 7"), ("breaks of the audit log: 1",), 0, 0,
+        lambda rest: rest.execute("UPDATE audit_chain SET seq = 7"),
+        ("breaks of the audit log: 1",),
+        0,
+        0,
     ),
     "a run without an entry in the audit log": (
-        one_run_recorded, ("runs without an entry in the audit log",), 0, 0,
+        one_run_recorded,
+        ("runs without an entry in the audit log",),
+        0,
+        0,
     ),
     "no generation": (serving_nothing, ("g7: the generation is gone",), 0, 0),
     "a retired collection": (retired_and_there, ("collections of retired generations: 1",), 0, 0),
     "a deleted collection": (
         lambda rest: rest.world.vectors.create_collection(f"mb-{GONE}-g1", {}),
-        ("collections of deleted bases: 1",), 0, 0,
+        ("collections of deleted bases: 1",),
+        0,
+        0,
     ),
     **{
         f"{table} of a deleted base": (
-            lambda rest, table=table: left_behind(rest, table), (f"deleted bases still in {table}: 1",), 0, 0,
+            lambda rest, table=table: left_behind(rest, table),
+            (f"deleted bases still in {table}: 1",),
+            0,
+            0,
         )
         for table in OF_A_BASE
     },
-}  # fmt: skip
+}
 
 
 def left_behind(rest: Rest, table: str) -> None:
@@ -332,12 +372,18 @@ class TestSampler:
     @each_row(
         "change",
         [
-            "progress_id = '0123456789abcdef0123456789abcdef'", "memory_base_id = '0123456789abcdef0123456789abcdef'",
-            "kind = 'ingest'", "generation = 9", "from_seq = from_seq - 1", "to_seq = to_seq + 1",
-            "cursor_id = '0123456789abcdef0123456789abcdef'", "embedder = 'other'", "chunker = 'other'",
+            "progress_id = '0123456789abcdef0123456789abcdef'",
+            "memory_base_id = '0123456789abcdef0123456789abcdef'",
+            "kind = 'ingest'",
+            "generation = 9",
+            "from_seq = from_seq - 1",
+            "to_seq = to_seq + 1",
+            "cursor_id = '0123456789abcdef0123456789abcdef'",
+            "embedder = 'other'",
+            "chunker = 'other'",
             "session_id = 'two'",
         ],
-    )  # fmt: skip
+    )
     def test_the_arguments_of_a_job_stay(self, settled: Rest, tmp_path: Path, change: str) -> None:
         with copy_of(settled, tmp_path) as rest, sampling(rest) as sampler:
             rest.execute(f"UPDATE ingestion_jobs SET {change} WHERE state = 'queued'")
@@ -351,8 +397,10 @@ class TestSampler:
             yield made
 
     def test_one_active_job_a_session(self, rest: Rest, sampler: Sampler) -> None:
-        rest.execute("UPDATE ingestion_jobs SET state = 'queued' WHERE rowid IN "
-                     "(SELECT rowid FROM ingestion_jobs WHERE session_id = 'two' LIMIT 1)")  # fmt: skip
+        rest.execute(
+            "UPDATE ingestion_jobs SET state = 'queued' WHERE rowid IN "
+            "(SELECT rowid FROM ingestion_jobs WHERE session_id = 'two' LIMIT 1)"
+        )
         sampler.look()
         assert sampler.violations == []
         connection = sqlite3.connect(rest.world.services.settings.data_dir / FILE)

@@ -35,8 +35,9 @@ def test_every_fault_breaks_some_links_and_none_of_the_observer(kind: str) -> No
         assert fault.links
         assert not any(OBSERVER in link for link in fault.links)
         assert all(one != other for one, other in fault.links)
-        assert fault.rule.cuts == (kind in {"cut_pair", "half_cut_pair", "isolate_node", "half_isolate_node",
-                                            "cut_role", "split_in_two"})  # fmt: skip
+        assert fault.rule.cuts == (
+            kind in {"cut_pair", "half_cut_pair", "isolate_node", "half_isolate_node", "cut_role", "split_in_two"}
+        )
         assert fault.seconds > 0
 
 

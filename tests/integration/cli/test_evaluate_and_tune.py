@@ -46,10 +46,12 @@ def questions(tmp_path: Path) -> Path:
     """Questions about the opening messages, and one without an answer."""
     return written(
         tmp_path,
-        *({"question": f"topic{n}", "evidence": [f"m{n}/0"], "category": "odd" if n % 2 else "even"}
-          for n in range(SESSIONS)),
+        *(
+            {"question": f"topic{n}", "evidence": [f"m{n}/0"], "category": "odd" if n % 2 else "even"}
+            for n in range(SESSIONS)
+        ),
         {"question": "something else", "evidence": []},
-    )  # fmt: skip
+    )
 
 
 def written(folder: Path, *lines: Json) -> Path:

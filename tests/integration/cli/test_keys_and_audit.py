@@ -88,8 +88,10 @@ def test_quotas_are_set_shown_and_recorded(services: Services) -> None:
     assert "12345" in shown, "what is not named stays"
     run(services, "keys", "create", "browser")
     key_id = run(services, "keys", "list").stdout.splitlines()[-1].split()[0]
-    assert re.search(r"searches_per_minute +60", run(
-        services, "quotas", "set", "--key", key_id, "--searches-per-minute", "60").stdout)  # fmt: skip
+    assert re.search(
+        r"searches_per_minute +60",
+        run(services, "quotas", "set", "--key", key_id, "--searches-per-minute", "60").stdout,
+    )
     run(services, "quotas", "set", "--end-users", "many", code=1)
     with services.database.reading() as db:
         found = sa.select(AuditEntry.via).where(AuditEntry.operation == "quotas set")

@@ -43,8 +43,9 @@ def filled(api: Api) -> Api:
 def test_flows_and_memory_bases_are_listed_with_counts_and_state(filled: Api) -> None:
     said = run("list").output.splitlines()
     assert [line.split() for line in said[1:]] == [
-        ["support", "notes", "pending", "1", "0", "3", "0"], ["empty", "none"],
-    ]  # fmt: skip
+        ["support", "notes", "pending", "1", "0", "3", "0"],
+        ["empty", "none"],
+    ]
     base = filled.get("/memories")["items"][0]["id"]
     flow, empty = json.loads(run("list", "--json").output)
     assert ([each["id"] for each in flow["memory_bases"]], empty["memory_bases"]) == ([base], [])

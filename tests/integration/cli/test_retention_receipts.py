@@ -11,14 +11,28 @@ from harness.stack import run_memorybase
 pytestmark = pytest.mark.slow  # It starts the command in a process of its own.
 
 COUNTS = (
-    "sessions", "runs", "messages", "chunks", "node_executions", "memory_uses", "summaries", "message_changes",
-    "restorable_messages", "chats", "chat_messages",
-)  # fmt: skip
+    "sessions",
+    "runs",
+    "messages",
+    "chunks",
+    "node_executions",
+    "memory_uses",
+    "summaries",
+    "message_changes",
+    "restorable_messages",
+    "chats",
+    "chat_messages",
+)
 RECEIPT = {
-    "id": "00000000-0000-0000-0000-000000000001", "rule": "flow", "flow_id": "00000000-0000-0000-0000-000000000002",
-    "retain_days": 30, "expired_before": "2026-03-01T10:00:00Z", "started_at": "2026-03-31T10:00:00Z",
-    "finished_at": "2026-03-31T10:00:05Z", **dict.fromkeys(COUNTS, 3),
-}  # fmt: skip
+    "id": "00000000-0000-0000-0000-000000000001",
+    "rule": "flow",
+    "flow_id": "00000000-0000-0000-0000-000000000002",
+    "retain_days": 30,
+    "expired_before": "2026-03-01T10:00:00Z",
+    "started_at": "2026-03-31T10:00:00Z",
+    "finished_at": "2026-03-31T10:00:05Z",
+    **dict.fromkeys(COUNTS, 3),
+}
 
 
 def output(*receipts: dict[str, object]) -> list[str]:

@@ -90,9 +90,16 @@ def test_deliveries_are_replayed_by_id_and_all(
 
 
 @each_row(
-    "words", [("discard",), ("replay",), ("discard", "--all", str(UUID(int=1))), ("discard", ""),
-              ("discard", "--all", "--older-than", "1h"), ("discard", "--older-than", "soon")]
-)  # fmt: skip
+    "words",
+    [
+        ("discard",),
+        ("replay",),
+        ("discard", "--all", str(UUID(int=1))),
+        ("discard", ""),
+        ("discard", "--all", "--older-than", "1h"),
+        ("discard", "--older-than", "soon"),
+    ],
+)
 def test_a_command_that_does_not_say_what_is_refused(shell: Shell, hook: str, words: tuple[str, ...]) -> None:
     command, *others = words
     assert isinstance(shell(command, hook, *others).exception, errors.InvalidRequest)

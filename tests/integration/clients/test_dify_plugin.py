@@ -98,8 +98,9 @@ def test_the_app_is_the_flow_and_the_conversation_the_session(dify: Dify) -> Non
     dify.remember("Another boat.", Asker(conversation=None))
     sessions = dify.api.get("/sessions", flow_id="app-1")["items"]
     assert {(each["session_id"], each["end_user_id"]) for each in sessions} == {
-        ("talk-1", "anna"), ("workflow-anna", "anna"),
-    }  # fmt: skip
+        ("talk-1", "anna"),
+        ("workflow-anna", "anna"),
+    }
     (base,) = dify.api.get("/memories", flow_id="app-1")["items"]
     assert (base["name"], base["capture"]) == ("Dify app-1", "all")
     dify.remember("A third boat.", flow="shared")
@@ -191,8 +192,12 @@ def test_while_memorybase_is_away_runs_wait_and_come_in_order(dify: Dify) -> Non
     assert dify.remember("Boat four.").json == {"stored": True, "waiting": 0, "error": ""}
     stored = dify.api.get("/messages", session_id="talk-1", order="asc")["items"]
     assert [each["content"].split()[1] for each in sorted(stored, key=lambda each: each["seq"])] == [
-        "zero.", "one.", "two.", "three.", "four.",
-    ]  # fmt: skip
+        "zero.",
+        "one.",
+        "two.",
+        "three.",
+        "four.",
+    ]
 
 
 def test_a_refused_run_is_dropped_with_the_reason_and_holds_up_no_other(dify: Dify) -> None:
@@ -291,8 +296,12 @@ def test_a_new_flow_gets_its_memory_base_also_if_memorybase_goes_away_in_between
             memory.capture("app-1", {})
         memory.capture("app-1", {})
         assert [each.split(b" ")[1].decode() for each in server.requests] == [
-            "/v1/flows/app-1/runs", "/v1/flows/app-1", "/v1/memories", "/v1/memories", "/v1/flows/app-1/runs",
-        ]  # fmt: skip
+            "/v1/flows/app-1/runs",
+            "/v1/flows/app-1",
+            "/v1/memories",
+            "/v1/memories",
+            "/v1/flows/app-1/runs",
+        ]
 
 
 def test_a_404_of_another_server_is_no_empty_search() -> None:

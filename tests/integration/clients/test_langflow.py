@@ -239,8 +239,9 @@ def test_while_memorybase_is_away_the_flow_goes_on_and_runs_come_in_order(chat: 
         ran = chat.say(text)
         assert ran.answer == f"You said: {text}"
         assert (ran.recall, ran.memories["error"]) == (
-            "The memory could not be searched. Too much work", "Too much work",
-        )  # fmt: skip
+            "The memory could not be searched. Too much work",
+            "Too much work",
+        )
         assert AWAY in ran.prompt
         assert NOTHING not in ran.prompt
     assert ran.remember == "Not stored yet; it is sent again. Waiting runs: 2. Too much work."
@@ -440,8 +441,9 @@ def test_the_answer_is_passed_on_unchanged(api: Api, remember: Any) -> None:
     assert (passed.text, status) == ("  An answer.\n", "Stored.")
     stored = api.get("/messages", order="asc")["items"]
     assert [(each["role"], each["content"]) for each in stored] == [
-        ("user", "A question."), ("assistant", "  An answer.\n"),
-    ]  # fmt: skip
+        ("user", "A question."),
+        ("assistant", "  An answer.\n"),
+    ]
 
 
 def test_either_message_is_enough(api: Api, remember: Any) -> None:

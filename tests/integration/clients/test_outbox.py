@@ -29,8 +29,14 @@ from memorybase_client import outbox as outbox_module
 from memorybase.settings import Settings
 
 SOURCE = Path(outbox_module.__file__).parents[1]
-DONE = {"run_id": str(uuid4()), "run_external_id": None, "session_id": "s", "created": True, "messages": [],
-        "ingestion": []}  # fmt: skip
+DONE = {
+    "run_id": str(uuid4()),
+    "run_external_id": None,
+    "session_id": "s",
+    "created": True,
+    "messages": [],
+    "ingestion": [],
+}
 ACCEPTED = http_answer("201 Created", json.dumps(DONE).encode())
 
 
@@ -412,10 +418,11 @@ with Client(url, key, outbox=folder) as client:
 def test_two_processes_share_a_directory(served: Served, folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, served.url, served.api.secret, str(folder), name],
-                         env=environment)
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, served.url, served.api.secret, str(folder), name], env=environment
+        )
         for name in ("a", "b")
-    ]  # fmt: skip
+    ]
     assert [writer.wait(90) for writer in writers] == [0, 0]
 
     for name in ("a", "b"):
@@ -642,6 +649,10 @@ def test_a_new_flow_gets_its_memory_base_also_if_the_server_goes_away_in_between
         assert client.outbox is not None
         assert client.outbox.flush(20) == 0
         assert [path_of(each) for each in server.requests] == [
-            "POST /v1/flows/f/runs", "GET /v1/flows/f", "PUT /v1/flows/f", "POST /v1/memories",
-            "POST /v1/memories", "POST /v1/flows/f/runs",
-        ]  # fmt: skip
+            "POST /v1/flows/f/runs",
+            "GET /v1/flows/f",
+            "PUT /v1/flows/f",
+            "POST /v1/memories",
+            "POST /v1/memories",
+            "POST /v1/flows/f/runs",
+        ]

@@ -22,10 +22,23 @@ PATIENCE = 60.0  # seconds that a read of an agent's memory may take
 KINDS = ("sync", "async")
 CHAT = "/flows/support/chat-memories/llm"
 JOB = {
-    "id": str(uuid4()), "kind": "ingest", "memory_base_id": str(uuid4()), "memory_base_name": "m", "session_id": "s",
-    "flow_id": str(uuid4()), "state": "running", "from_seq": 0, "to_seq": 1, "processed": 0, "total": 1,
-    "attempts": 1, "error": None, "created_at": "2026-01-01T00:00:00Z", "started_at": None, "finished_at": None,
-}  # fmt: skip
+    "id": str(uuid4()),
+    "kind": "ingest",
+    "memory_base_id": str(uuid4()),
+    "memory_base_name": "m",
+    "session_id": "s",
+    "flow_id": str(uuid4()),
+    "state": "running",
+    "from_seq": 0,
+    "to_seq": 1,
+    "processed": 0,
+    "total": 1,
+    "attempts": 1,
+    "error": None,
+    "created_at": "2026-01-01T00:00:00Z",
+    "started_at": None,
+    "finished_at": None,
+}
 FLOW = {"id": str(uuid4()), "external_id": "f", "name": "f", "created_at": "2026-01-01T00:00:00Z", "retain_days": None}
 
 
@@ -238,8 +251,12 @@ def test_an_export_can_be_imported_by_another_user(client: Any, served: Served, 
 
 def test_the_line_of_an_imports_error_counts_from_the_first_of_all(kind: str) -> None:
     error = {
-        "code": "message_conflict", "message": "m", "retryable": False, "field": "line 5.id", "details": {"line": 5}
-    }  # fmt: skip
+        "code": "message_conflict",
+        "message": "m",
+        "retryable": False,
+        "field": "line 5.id",
+        "details": {"line": 5},
+    }
     answers = [found({"lines": 1_000}), http_answer("409 Conflict", json.dumps({"error": error}).encode())]
     with (
         scripted(answers) as server,
@@ -320,8 +337,14 @@ def test_a_call_that_would_create_a_second_object_is_repeated_with_its_key(kind:
 
 
 def test_a_caller_may_choose_the_key(kind: str) -> None:
-    done = {"run_id": str(uuid4()), "run_external_id": None, "session_id": "s", "created": True, "messages": [],
-            "ingestion": []}  # fmt: skip
+    done = {
+        "run_id": str(uuid4()),
+        "run_external_id": None,
+        "session_id": "s",
+        "created": True,
+        "messages": [],
+        "ingestion": [],
+    }
     with scripted([found(FLOW), found(done), found(done)]) as server, connected(kind, server.url, "k") as client:
         client.create_flow(name="n", idempotency_key="mine")
         client.capture_run("f", session_id="s", messages=said("one"), idempotency_key="mine too")
@@ -363,8 +386,15 @@ def test_what_was_done_although_its_answer_was_lost_is_not_done_again(kind: str,
 
 @pytest.mark.usefixtures("pauses")
 def test_a_repeated_capture_has_the_ids_of_the_first(kind: str) -> None:
-    done = {"run_id": str(uuid4()), "run_external_id": None, "session_id": "s", "created": True, "messages": [],
-            "ingestion": [], "of_a_newer_server": 1}  # fmt: skip
+    done = {
+        "run_id": str(uuid4()),
+        "run_external_id": None,
+        "session_id": "s",
+        "created": True,
+        "messages": [],
+        "ingestion": [],
+        "of_a_newer_server": 1,
+    }
     with scripted([b"", found(done)]) as server, connected(kind, server.url, "k") as client:
         answer = client.capture_run("f", session_id="s", messages=said("one"))
     first, second = (json.loads(request.partition(b"\r\n\r\n")[2]) for request in server.requests)

@@ -116,15 +116,29 @@ def test_a_memory_has_the_default_configuration(world: World) -> None:
     made = get_memory(world.services, memory(world).key).model_dump()
     fields = {key: value for key, value in made.items() if key not in {"id", "flow_id", "created_at", "updated_at"}}
     assert fields == {
-        "node_id": "node", "name": "Support", "chat_id": CHAT, "user_message_content": "{{ start | json }}",
-        "limit_type": "messages", "trim_strategy": "drop_oldest", "clear_tool_results": False,
+        "node_id": "node",
+        "name": "Support",
+        "chat_id": CHAT,
+        "user_message_content": "{{ start | json }}",
+        "limit_type": "messages",
+        "trim_strategy": "drop_oldest",
+        "clear_tool_results": False,
         "enable_summarization": False,
-        "summarize_prompt":
-            "Summarize the key points of the removed messages, preserving important context and decisions made.",
-        "use_predefined_messages": False, "predefined_messages": [], "trim_mode": "continuous", "max_messages": 20,
-        "threshold_trigger": 500, "threshold_target": 100, "max_images": 1, "max_tokens": 2000, "min_messages": 0,
-        "pin_predefined": False, "keep_first": None,
-    }  # fmt: skip
+        "summarize_prompt": (
+            "Summarize the key points of the removed messages, preserving important context and decisions made."
+        ),
+        "use_predefined_messages": False,
+        "predefined_messages": [],
+        "trim_mode": "continuous",
+        "max_messages": 20,
+        "threshold_trigger": 500,
+        "threshold_target": 100,
+        "max_images": 1,
+        "max_tokens": 2000,
+        "min_messages": 0,
+        "pin_predefined": False,
+        "keep_first": None,
+    }
 
 
 @each_row(
@@ -191,9 +205,13 @@ def test_a_threshold_with_a_target_of_zero_keeps_nothing(world: World) -> None:
 
 def test_a_target_of_zero_leaves_the_summary_of_everything(world: World) -> None:
     node = memory(
-        world, trim_mode="threshold", threshold_trigger=6, threshold_target=0, enable_summarization=True,
+        world,
+        trim_mode="threshold",
+        threshold_trigger=6,
+        threshold_target=0,
+        enable_summarization=True,
         summarizer=Notes(),
-    )  # fmt: skip
+    )
     for n in range(1, 8):
         node.add(m(n), chat_id="c")
 
@@ -235,10 +253,17 @@ def test_a_summary_on_request_says_that_the_summarizer_failed(world: World) -> N
         node.summarize("c")
 
 
-@each_row("wrong", [
-    {"mode": "by_latest"}, {"mode": "ALL"}, {"roles": ("users",)}, {"roles": ("user", "users")}, {"roles": "user"},
-    {"roles": ()},
-])  # fmt: skip
+@each_row(
+    "wrong",
+    [
+        {"mode": "by_latest"},
+        {"mode": "ALL"},
+        {"roles": ("users",)},
+        {"roles": ("user", "users")},
+        {"roles": "user"},
+        {"roles": ()},
+    ],
+)
 def test_a_deletion_with_an_unknown_mode_or_role_is_refused_and_deletes_nothing(
     world: World, wrong: dict[str, Any]
 ) -> None:
@@ -275,12 +300,21 @@ def test_a_stored_cut_equals_one_computed_from_the_whole_log(world: World, strat
     world = world.for_new_user()
     predefined = [{"role": "user", "content": f"p{n}"} for n in (1, 2)]
     node = memory(
-        world, trim_mode="threshold", threshold_trigger=7, threshold_target=4, trim_strategy=strategy,
-        use_predefined_messages=True, predefined_messages=predefined, pin_predefined=pin,
-    )  # fmt: skip
+        world,
+        trim_mode="threshold",
+        threshold_trigger=7,
+        threshold_target=4,
+        trim_strategy=strategy,
+        use_predefined_messages=True,
+        predefined_messages=predefined,
+        pin_predefined=pin,
+    )
     whole = node.config.options((), exclude_run_id=None, align="none", shape="openai")
-    whole = whole.__class__(limits=whole.limits.__class__(threshold=node.config.threshold, strategy=strategy),
-                            pin_predefined=pin, max_images=1)  # fmt: skip
+    whole = whole.__class__(
+        limits=whole.limits.__class__(threshold=node.config.threshold, strategy=strategy),
+        pin_predefined=pin,
+        max_images=1,
+    )
     records: list[Record] = []
     for n in range(1, 18):
         node.add(m(n), chat_id="c")
@@ -327,8 +361,13 @@ def test_tool_calls_and_results_stay_together_and_results_can_be_cleared(world: 
 
 def test_images_beyond_the_limit_become_a_line_of_text(world: World) -> None:
     node = memory(world)
-    file = {"url": "https://example.com/cat.png", "metadata": {}, "file_name": "cat.png", "file_size": 1,
-            "content_type": "image/png"}  # fmt: skip
+    file = {
+        "url": "https://example.com/cat.png",
+        "metadata": {},
+        "file_name": "cat.png",
+        "file_size": 1,
+        "content_type": "image/png",
+    }
     for n in (1, 3):
         node.add([{"role": "user", "content": f"u{n}", "files": [file]}], chat_id="c")
     first, second = node.view(chat_id="c").messages
@@ -447,11 +486,14 @@ def test_a_view_read_by_pages_equals_the_view_of_the_whole_log(world: World) -> 
     chance = random.Random(7)
     for number in range(12):
         fields: dict[str, Any] = {
-            "limit_type": chance.choice(["messages", "tokens"]), "max_messages": chance.randint(0, 30),
-            "max_tokens": chance.randint(0, 300), "min_messages": chance.randint(0, 4),
-            "trim_strategy": chance.choice(["drop_oldest", "drop_middle"]), "clear_tool_results": chance.random() < 0.5,
+            "limit_type": chance.choice(["messages", "tokens"]),
+            "max_messages": chance.randint(0, 30),
+            "max_tokens": chance.randint(0, 300),
+            "min_messages": chance.randint(0, 4),
+            "trim_strategy": chance.choice(["drop_oldest", "drop_middle"]),
+            "clear_tool_results": chance.random() < 0.5,
             "keep_first": chance.choice([None, 0, 5]),
-        }  # fmt: skip
+        }
         node = memory(world, f"node {number}", **fields)
         new_messages: list[dict[str, Any]] = []
         while len(new_messages) < 130:
@@ -464,8 +506,12 @@ def test_a_view_read_by_pages_equals_the_view_of_the_whole_log(world: World) -> 
             new_messages += [{"role": "user", "content": "open"}, call("x"), result("x")] * chance.choice([1, 20])
         node.add(new_messages, chat_id="c")
         with world.services.database.reading() as db:
-            (row,) = db.scalars(sa.select(ChatRecord.chat_row_id).distinct().join(Chat).where(
-                Chat.chat_memory_id == get_memory(world.services, node.key).id))  # fmt: skip
+            (row,) = db.scalars(
+                sa.select(ChatRecord.chat_row_id)
+                .distinct()
+                .join(Chat)
+                .where(Chat.chat_memory_id == get_memory(world.services, node.key).id)
+            )
             whole = [record_of(one) for one in chats.oldest(db, db.get_one(Chat, row), limit=1000)]
         options = node.config.options((), exclude_run_id=None, align="none", shape="openai")
         assert node.view(chat_id="c").messages == build_view(whole, options).messages, fields
@@ -565,9 +611,13 @@ def test_a_summary_comes_between_head_and_tail(world: World) -> None:
 
 def test_messages_cut_by_a_threshold_are_summarized(world: World) -> None:
     node = memory(
-        world, trim_mode="threshold", threshold_trigger=10, threshold_target=2, enable_summarization=True,
+        world,
+        trim_mode="threshold",
+        threshold_trigger=10,
+        threshold_target=2,
+        enable_summarization=True,
         summarizer=Notes(),
-    )  # fmt: skip
+    )
     for n in range(1, 11):
         node.add(m(n), chat_id="c")
     assert seen(node) == ["m1+m2+m3+m4+m5+m6+m7+m8", "m9", "m10"]
@@ -660,11 +710,16 @@ def test_a_message_deleted_during_summarization_is_in_no_summary(world: World) -
 @each_row(
     ("page", "items", "next_offset"),
     [
-        ({"limit": 2}, "m4 m5", None), ({"limit": 2, "offset": 0}, "m1 m2", 2), ({"limit": 2, "offset": 2}, "m3 m4", 4),
-        ({"limit": 2, "offset": 4}, "m5", None), ({"offset": 5}, "", None), ({"limit": 0}, "", None),
-        ({}, "m1 m2 m3 m4 m5", None), ({"limit": 2, "cursor": "before:4"}, "m2 m3", None),
+        ({"limit": 2}, "m4 m5", None),
+        ({"limit": 2, "offset": 0}, "m1 m2", 2),
+        ({"limit": 2, "offset": 2}, "m3 m4", 4),
+        ({"limit": 2, "offset": 4}, "m5", None),
+        ({"offset": 5}, "", None),
+        ({"limit": 0}, "", None),
+        ({}, "m1 m2 m3 m4 m5", None),
+        ({"limit": 2, "cursor": "before:4"}, "m2 m3", None),
     ],
-)  # fmt: skip
+)
 def test_get_memory_data(world: World, page: dict[str, Any], items: str, next_offset: int | None) -> None:
     world = world.for_new_user()
     node = memory(world)
@@ -690,8 +745,14 @@ def test_writes_and_deletes_do_not_shift_a_cursor(world: World) -> None:
             pages.append(" ".join(str(item.content) for item in page.items))
             step = {"limit": 2, "cursor": page.next_cursor} if page.has_more else {}
         assert pages == order
-    for bad in ({"limit": -1}, {"limit": 201}, {"offset": -1}, {"cursor": "x"}, {"cursor": "after:1", "offset": 0},
-                {"cursor": f"after:{2**63}"}):  # fmt: skip
+    for bad in (
+        {"limit": -1},
+        {"limit": 201},
+        {"offset": -1},
+        {"cursor": "x"},
+        {"cursor": "after:1", "offset": 0},
+        {"cursor": f"after:{2**63}"},
+    ):
         with pytest.raises(InvalidRequest):
             message_log.read_messages(node.services, node.key, "c", **bad)
     assert log_of(node, "unknown") == []
@@ -699,8 +760,12 @@ def test_writes_and_deletes_do_not_shift_a_cursor(world: World) -> None:
 
 def two_runs(node: ChatMemory) -> None:
     node.add(m(1, 2), chat_id="c", run_id="r1")
-    new_messages = [{"role": "user", "content": "m3"}, call("t") | {"content": "m4"}, result("t", "m5"),
-            {"role": "assistant", "content": "m6"}]  # fmt: skip
+    new_messages = [
+        {"role": "user", "content": "m3"},
+        call("t") | {"content": "m4"},
+        result("t", "m5"),
+        {"role": "assistant", "content": "m6"},
+    ]
     node.add(new_messages, chat_id="c", run_id="r2")
 
 
@@ -750,9 +815,12 @@ def test_add_memory_renders_its_fields(world: World) -> None:
     node = memory(world)
     fields: dict[str, Any] = {"memory": node, "name": "add", "chat_id": CHAT}
     add = AddMemory(
-        **fields, role="assistant", content="Said: {{ start.text }}", enable_files=True,
+        **fields,
+        role="assistant",
+        content="Said: {{ start.text }}",
+        enable_files=True,
         files='{"files": [{"url": "https://example.com/f.pdf", "content_type": "application/pdf"}]}',
-    )  # fmt: skip
+    )
     for _ in range(2):
         add.run(VARIABLES, "r1", message_id="once")
     (item,) = message_log.read_messages(node.services, node.key, "c").items

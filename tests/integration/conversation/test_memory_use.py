@@ -36,9 +36,9 @@ DAY = 86_400.0
 
 
 def view_of(*message_ids: UUID, text: str = "a secret") -> View:
-    return build_view([
-        Record(id=str(each), seq=seq, role="user", content=f"{text} {seq}") for seq, each in enumerate(message_ids, 1)
-    ])  # fmt: skip
+    return build_view(
+        [Record(id=str(each), seq=seq, role="user", content=f"{text} {seq}") for seq, each in enumerate(message_ids, 1)]
+    )
 
 
 def record(world: World, run_id: UUID | str, view: View, **fields: Any) -> None:
@@ -126,9 +126,14 @@ def test_deleting_a_flow_deletes_its_uses(world: World) -> None:
 def ask(world: World, session_id: str, run_id: UUID, *, end_user_id: str | None = "anna") -> None:
     """Ask for a context, as a runtime does before the run is captured, and record what it was given itself."""
     request = ContextRequest(
-        flow_id=world.flow_id, session_id=session_id, end_user_id=end_user_id, token_budget=1_000, run_id=run_id,
-        node_id="llm", query="I am Anna, my phone is 555-1234",
-    )  # fmt: skip
+        flow_id=world.flow_id,
+        session_id=session_id,
+        end_user_id=end_user_id,
+        token_budget=1_000,
+        run_id=run_id,
+        node_id="llm",
+        query="I am Anna, my phone is 555-1234",
+    )
     build_context(world.services, world.user_id, request)
     give(world, str(run_id), GivenSource(kind="predefined"), session_id=session_id, end_user_id=end_user_id)
 
@@ -252,8 +257,10 @@ def test_an_edit_flags_recorded_uses(world: World) -> None:
 
 def give(world: World, run_id: str, *sources: GivenSource, **fields: Any) -> uses.NodeUse:
     messages = [{"role": "system", "content": f"quoted {index}"} for index in range(len(sources))]
-    given = Given(**{"session_id": "now", "end_user_id": None, "query": "Which?", "messages": messages,
-                     "sources": sources} | fields)  # fmt: skip
+    given = Given(
+        **{"session_id": "now", "end_user_id": None, "query": "Which?", "messages": messages, "sources": sources}
+        | fields
+    )
     return record_given(world.services, world.user_id, world.flow_id, run_named(world, run_id), "agent", given)
 
 
@@ -323,9 +330,13 @@ def test_a_use_of_a_client_that_is_not_valid_is_refused(world: World) -> None:
         assert (refused.value.field, refused.value.value, refused.value.limit) == (field, value, limit)
     with pytest.raises(NotFound):
         record_given(
-            world.services, world.new_user(), world.flow_id, run_named(world, "r"), "agent",
+            world.services,
+            world.new_user(),
+            world.flow_id,
+            run_named(world, "r"),
+            "agent",
             Given(session_id="s", end_user_id=None, query=None, messages=[], sources=[]),
-        )  # fmt: skip
+        )
 
 
 def report(world: World, run_id: UUID, *texts: str, session_id: str = "s") -> UUID:
@@ -420,8 +431,7 @@ def test_a_nodes_view_is_redacted_if_its_execution_changed(world: World, deleted
     run = world.say("s", "The secret word")
     execution = report(world, run.run_id, "The secret word", "Noted.")
     given = read_node(world, run.run_id)
-    record(world, run.run_id, given.view, node_id="earlier",
-           origin=ViewOrigin(session_id="s", execution=given.as_of))  # fmt: skip
+    record(world, run.run_id, given.view, node_id="earlier", origin=ViewOrigin(session_id="s", execution=given.as_of))
     if deleted == "the execution":
         node_executions.delete_execution(world.services, world.user_id, execution)
     else:

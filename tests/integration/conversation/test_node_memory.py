@@ -41,8 +41,12 @@ def execute(world: World, run_id: UUID, node: str, **changes: Any) -> UUID:
     node_id, _, status = node.partition(":")
     node_id, _, index = node_id.partition("#")
     said = [{"role": "user", "content": f"to {node} in {run_id}"}, {"role": "assistant", "content": "answer"}]
-    raw = {"node_id": node_id, "index": int(index or 0), "status": status or "succeeded",
-           "outputs": {"text": "answer", "context": said}} | changes  # fmt: skip
+    raw = {
+        "node_id": node_id,
+        "index": int(index or 0),
+        "status": status or "succeeded",
+        "outputs": {"text": "answer", "context": said},
+    } | changes
     new = node_executions.new_execution(world.user_id, raw)
     stored, _ = node_executions.put_execution(world.services, world.user_id, world.flow_id, "s", run_id, new)
     return stored.id
@@ -126,8 +130,12 @@ def test_executions_without_captured_messages_have_a_history(world: World) -> No
 def test_few_shots_are_not_sent_twice_and_files_are_resolved(world: World) -> None:
     shots = [{"role": "user", "content": "example"}, {"role": "assistant", "content": "shown"}]
     picture = {"type": "image", "base64_data": "", "url": "", "filename": "cat.png"}
-    parts = [picture | {"file_ref": "remote:https://h/cat.png"}, picture | {"file_ref": "local:gone"},
-             picture | {"base64_data": "AAAA...[TRUNCATED]...BBBB"}, {"type": "text", "data": "look"}]  # fmt: skip
+    parts = [
+        picture | {"file_ref": "remote:https://h/cat.png"},
+        picture | {"file_ref": "local:gone"},
+        picture | {"base64_data": "AAAA...[TRUNCATED]...BBBB"},
+        {"type": "text", "data": "look"},
+    ]
     call = {"id": "t1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     context = [
         {"role": "system", "content": "prompt"},
@@ -153,8 +161,12 @@ def test_few_shots_are_not_sent_twice_and_files_are_resolved(world: World) -> No
 
 def test_without_a_node_or_session_there_is_no_history_or_an_error(world: World) -> None:
     world.say("s", "hello")
-    missing = [(memory(world, None), InvalidRequest), (memory(world, session_id=None), InvalidRequest),
-               (memory(world, session_id="unknown"), NotFound), (memory(world, "never ran"), NotFound)]  # fmt: skip
+    missing = [
+        (memory(world, None), InvalidRequest),
+        (memory(world, session_id=None), InvalidRequest),
+        (memory(world, session_id="unknown"), NotFound),
+        (memory(world, "never ran"), NotFound),
+    ]
     for quiet, kind in missing:
         assert first(quiet) is None
         where, asked = quiet.conversation, HistoryRequest(on_missing="error")
@@ -170,8 +182,7 @@ def test_executions_are_replaced_refused_renamed_and_deleted(world: World) -> No
     assert node_executions.get_execution(world.services, world.user_id, same).outputs["text"] == "again"
     assert first(memory(world)) is None
 
-    new = node_executions.new_execution(world.user_id, {"node_id": "n", "index": 0,
-                                        "status": "running", "outputs": {}})  # fmt: skip
+    new = node_executions.new_execution(world.user_id, {"node_id": "n", "index": 0, "status": "running", "outputs": {}})
     with pytest.raises(RunConflict):
         node_executions.put_execution(world.services, world.user_id, world.flow_id, "other", run_id, new)
     stranger = world.new_user()
@@ -194,11 +205,13 @@ def test_executions_are_replaced_refused_renamed_and_deleted(world: World) -> No
 
 
 def test_an_invalid_context_is_refused_with_its_field(world: World) -> None:
-    for raw, field in [({"outputs": {"context": "text"}}, "outputs.context"),
-                       ({"outputs": {"context": [{"content": "x"}]}}, "outputs.context[0].role"),
-                       ({"outputs": {"text": 1}}, "outputs.text"),
-                       ({"outputs": {}, "few_shots": [1]}, "few_shots[0]"),
-                       ({"outputs": {"other": "x" * 5_000_000}}, "outputs")]:  # fmt: skip
+    for raw, field in [
+        ({"outputs": {"context": "text"}}, "outputs.context"),
+        ({"outputs": {"context": [{"content": "x"}]}}, "outputs.context[0].role"),
+        ({"outputs": {"text": 1}}, "outputs.text"),
+        ({"outputs": {}, "few_shots": [1]}, "few_shots[0]"),
+        ({"outputs": {"other": "x" * 5_000_000}}, "outputs"),
+    ]:
         with pytest.raises(InvalidRequest) as caught:
             execute(world, uuid4(), "n1", **raw)
         assert caught.value.field == field

@@ -84,8 +84,10 @@ def test_the_page_for_readers_of_splox_runs() -> None:
     found = run_page("splox.md", KEY="key")
     assert contents(found["messages"])[-1] == "Where is my order?"
     assert [item.content for item in found["stored"]] == [
-        "Where is my order?", "It leaves today.", "Generated summary: An order was asked for."
-    ]  # fmt: skip
+        "Where is my order?",
+        "It leaves today.",
+        "Generated summary: An order was asked for.",
+    ]
     assert found["stored"][2].files[0]["file_name"] == "document.pdf"
     assert found["deleted"] == [found["stored"][2].id]
 
@@ -107,8 +109,13 @@ def test_each_page_names_classes_and_fields_that_exist(page: str) -> None:
 
 def test_a_nodes_configuration_chooses_its_memory(support: World) -> None:
     def fetched(config: MemoryConfig | None, **changes: Any) -> Any:
-        at: dict[str, Any] = {"tenant_id": support.user_id, "app_id": "support", "conversation_id": "chat-7",
-                              "node_id": "llm", "model_instance": ESTIMATE}  # fmt: skip
+        at: dict[str, Any] = {
+            "tenant_id": support.user_id,
+            "app_id": "support",
+            "conversation_id": "chat-7",
+            "node_id": "llm",
+            "model_instance": ESTIMATE,
+        }
         return fetch_memory(support.services, node_data_memory=config, **(at | changes))
 
     assert list(MemoryMode) == ["conversation", "node"]

@@ -21,9 +21,14 @@ from memorybase.sessions import edits
 
 def view(world: World, session_id: str = "s", summary: Summary | None = None, **options: Any) -> View:
     return captured_view(
-        world.services, user_id=world.user_id, flow_id=world.flow_id, session_id=session_id, counter=Flat(),
-        options=ViewOptions(**options), summary=summary,
-    )  # fmt: skip
+        world.services,
+        user_id=world.user_id,
+        flow_id=world.flow_id,
+        session_id=session_id,
+        counter=Flat(),
+        options=ViewOptions(**options),
+        summary=summary,
+    )
 
 
 def stored(world: World, session_id: str = "s") -> list[Record]:
@@ -58,8 +63,10 @@ def test_a_view_of_a_tail_matches_that_of_the_whole_thread(
     monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
     for turn in range(12):
         call = {"id": f"t{turn}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-        tools = [{"role": "assistant", "content": None, "tool_calls": [call]},
-                 {"role": "tool", "content": "result", "tool_call_id": f"t{turn}"}] * (turn % 3 == 0)  # fmt: skip
+        tools = [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "content": "result", "tool_call_id": f"t{turn}"},
+        ] * (turn % 3 == 0)
         world.say("s", {"role": "user", "content": "q"}, *tools, "a")
     limits = Limits(max_tokens=max_tokens, prune="turn")
     options = {"limits": limits, "align": "strict"}
@@ -68,8 +75,11 @@ def test_a_view_of_a_tail_matches_that_of_the_whole_thread(
     found = view(world, **options)
 
     assert (found.messages, found.report.kept, found.report.over_budget, found.report.tokens_after) == (
-        whole.messages, whole.report.kept, whole.report.over_budget, whole.report.tokens_after
-    )  # fmt: skip
+        whole.messages,
+        whole.report.kept,
+        whole.report.over_budget,
+        whole.report.tokens_after,
+    )
     assert (UNREAD in found.report.flags) == (max_tokens < 100_000)
 
 
@@ -94,5 +104,6 @@ def test_another_users_flow_and_an_unknown_leaf_are_not_found(world: World) -> N
         view(world, "a/b", leaf_id=str(run.messages[0].id))
     assert caught.value.field == "leaf_id"
     with pytest.raises(NotFound):
-        captured_view(world.services, user_id=world.new_user(), flow_id=world.flow_id, session_id="s",
-                      options=ViewOptions())  # fmt: skip
+        captured_view(
+            world.services, user_id=world.new_user(), flow_id=world.flow_id, session_id="s", options=ViewOptions()
+        )

@@ -31,8 +31,9 @@ def tell(world: World, *texts: str, session: str = "old", end_user: str | None =
     return world.say(session, *said, end_user_id=end_user).messages
 
 
-def context(world: World, session: str = "new", *, include: bool | None = True, share: float = 0.15,
-            **fields: Any) -> View:  # fmt: skip
+def context(
+    world: World, session: str = "new", *, include: bool | None = True, share: float = 0.15, **fields: Any
+) -> View:
     standing = StandingOptions(include=include, share=share)
     request = {"flow_id": world.flow_id, "session_id": session, "token_budget": 1_000, "standing": standing} | fields
     return build_context(world.services, world.user_id, ContextRequest(**({"end_user_id": "ada"} | request)))
@@ -116,8 +117,15 @@ def test_the_budget_holds_and_their_share_too(world: World, preset: Any, budget:
     world = world.for_new_user()
     for number in range(12):
         tell(world, f"Always mention tool{number} before harbor{number}.", session=f"old {number}")
-    world.say("now", *({"role": role, "content": f"turn {number} {'x' * 80}"}  # type: ignore[arg-type]
-                       for number in range(12) for role in ("user", "assistant")), end_user_id="ada")  # fmt: skip
+    world.say(
+        "now",
+        *(
+            {"role": role, "content": f"turn {number} {'x' * 80}"}  # type: ignore[arg-type]
+            for number in range(12)
+            for role in ("user", "assistant")
+        ),
+        end_user_id="ada",
+    )
     view = context(world, "now", token_budget=budget, share=0.4, preset=preset, query="harbor")
     assert report(view).spent.standing <= 0.4 * budget
     assert bool(said(view)) == (budget >= 150)

@@ -75,8 +75,15 @@ def test_the_leaf_selects_the_thread_of_a_regenerated_answer(world: World) -> No
     parents = {"A": None, "A'": "A", "B": "A'", "B'": "B", "A''": "A", "C": "A''", "C'": "C"}
     for name, parent in parents.items():
         role = "assistant" if "'" in name else "user"
-        world.say("s", {"id": ids[name], "role": role, "content": name,
-                        "parent_message_id": None if parent is None else ids[parent]})  # fmt: skip
+        world.say(
+            "s",
+            {
+                "id": ids[name],
+                "role": role,
+                "content": name,
+                "parent_message_id": None if parent is None else ids[parent],
+            },
+        )
 
     assert history(buffer(world)) == "A A'' C C'"
     assert history(buffer(world, leaf_id=UUID(ids["B'"]))) == "A A' B B'"

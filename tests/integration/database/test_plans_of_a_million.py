@@ -26,10 +26,18 @@ pytestmark = pytest.mark.slow
 LARGE = {"messages", "sessions", "runs", "postings", "ledger", "session_progress", "token_vectors", "ingestion_jobs"}
 # Partial indexes that have as many rows as there is work: reading all of one is cheap.
 SMALL = {
-    "ix_session_progress_pending", "ix_session_progress_dirty", "ix_session_progress_unbuilt", "ix_sessions_behind",
-    "ix_sessions_deleted", "ix_ingestion_jobs_queued", "ix_ingestion_jobs_order", "ix_ingestion_jobs_running",
-    "ix_ingestion_jobs_last", "ix_ingestion_jobs_failed", "uq_ingestion_jobs_active",
-}  # fmt: skip
+    "ix_session_progress_pending",
+    "ix_session_progress_dirty",
+    "ix_session_progress_unbuilt",
+    "ix_sessions_behind",
+    "ix_sessions_deleted",
+    "ix_ingestion_jobs_queued",
+    "ix_ingestion_jobs_order",
+    "ix_ingestion_jobs_running",
+    "ix_ingestion_jobs_last",
+    "ix_ingestion_jobs_failed",
+    "uq_ingestion_jobs_active",
+}
 
 
 def sent_by(world: World) -> AbstractContextManager[list[Statement]]:
@@ -108,22 +116,27 @@ def pages(world: World, base: UUID) -> dict[str, Callable[[], object]]:
         "search in a session": lambda: search.search(
             services, user_id, SearchRequest(memory_base_id=base, query="harbour", session_id="session 3")
         ),
-        "context": lambda: build_context(services, user_id, ContextRequest(
-            flow_id=flow_id, session_id="session 3", token_budget=500, query="winter crane"
-        )),
+        "context": lambda: build_context(
+            services,
+            user_id,
+            ContextRequest(flow_id=flow_id, session_id="session 3", token_budget=500, query="winter crane"),
+        ),
         "memories": lambda: memory_bases.list_memory_bases(services, user_id, page),
         "overview": lambda: overview.compute(services, user_id, overview.Window.WEEK),
-        "sessions": list_sessions(), "sessions, oldest first": list_sessions(order="created"),
+        "sessions": list_sessions(),
+        "sessions, oldest first": list_sessions(order="created"),
         "sessions with words": list_sessions(text="harbour crane", flow_id=None),
         "sessions of a person": list_sessions(end_user_id="person 1"),
         "sessions that wait": list_sessions(state=SearchState.WAITING),
-        "runs": list_runs(), "runs with words": list_runs(text="harbour crane"),
-        "messages of a flow": list_messages(), "newest messages of a flow": list_messages(order="desc"),
+        "runs": list_runs(),
+        "runs with words": list_runs(text="harbour crane"),
+        "messages of a flow": list_messages(),
+        "newest messages of a flow": list_messages(order="desc"),
         "messages of a session": list_messages(session_id="session 3"),
         "messages of a memory base": list_messages(memory_base_id=base),
         "end users": lambda: end_users.list_end_users(services, user_id, page),
         "sweep": world.sweep,
-    }  # fmt: skip
+    }
     return found
 
 

@@ -40,20 +40,43 @@ def fill(world: World, session_id: str, count: int) -> None:
     """A long history, as capture would have left it, without going through capture."""
     now = datetime.now(UTC)
     with world.services.database.transaction() as db:
-        conversation = Session(id=uuid4(), flow_id=world.flow_id, session_id=session_id, last_seq=count, created_at=now,
-                               last_captured_at=now, meta={})  # fmt: skip
+        conversation = Session(
+            id=uuid4(),
+            flow_id=world.flow_id,
+            session_id=session_id,
+            last_seq=count,
+            created_at=now,
+            last_captured_at=now,
+            meta={},
+        )
         db.add(conversation)
         db.flush()
         run_id = uuid4()
         db.add(Run(id=run_id, flow_id=world.flow_id, session_id=session_id, created_at=now))
         db.flush()
         rows = [
-            {"id": uuid4(), "flow_id": world.flow_id, "session_id": session_id, "run_id": run_id, "seq": seq,
-             "role": "assistant", "is_output": seq % 2 == 0, "is_dialogue": True, "content": "text", "files": [],
-             "meta": {}, "status": "completed", "version": 1, "text_bytes": 4, "fingerprint": b"", "timestamp": now,
-             "captured_at": now, "position": conversation.first_position + seq}
+            {
+                "id": uuid4(),
+                "flow_id": world.flow_id,
+                "session_id": session_id,
+                "run_id": run_id,
+                "seq": seq,
+                "role": "assistant",
+                "is_output": seq % 2 == 0,
+                "is_dialogue": True,
+                "content": "text",
+                "files": [],
+                "meta": {},
+                "status": "completed",
+                "version": 1,
+                "text_bytes": 4,
+                "fingerprint": b"",
+                "timestamp": now,
+                "captured_at": now,
+                "position": conversation.first_position + seq,
+            }
             for seq in range(1, count + 1)
-        ]  # fmt: skip
+        ]
         db.execute(sa.insert(Message), rows)
     with world.services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
@@ -263,9 +286,19 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
         ids = db.scalars(sa.select(Message.id)).all()
         db.execute(
             sa.insert(LedgerEntry),
-            [{"progress_id": row.id, "message_id": each, "memory_base_id": base, "generation": 1, "version": 1,
-              "chunks": 1, "ingested_at": long_ago} for each in ids],
-        )  # fmt: skip
+            [
+                {
+                    "progress_id": row.id,
+                    "message_id": each,
+                    "memory_base_id": base,
+                    "generation": 1,
+                    "version": 1,
+                    "chunks": 1,
+                    "ingested_at": long_ago,
+                }
+                for each in ids
+            ],
+        )
     with world.services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
     world.say("other", "one", "two")
@@ -291,12 +324,22 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
 def add_passed_sessions(world: World, flow_ids: list[UUID], count: int, at: datetime) -> None:
     """As many sessions in each flow, marked as passed."""
     rows = [
-        {"id": uuid4(), "flow_id": flow_id, "session_id": f"passed {number}", "first_position": number,
-         "last_seq": 1, "passed_seq": 1, "documents": 0, "terms": 0, "created_at": at, "last_captured_at": at,
-         "metadata": {}}
+        {
+            "id": uuid4(),
+            "flow_id": flow_id,
+            "session_id": f"passed {number}",
+            "first_position": number,
+            "last_seq": 1,
+            "passed_seq": 1,
+            "documents": 0,
+            "terms": 0,
+            "created_at": at,
+            "last_captured_at": at,
+            "metadata": {},
+        }
         for flow_id in flow_ids
         for number in range(count)
-    ]  # fmt: skip
+    ]
     with world.services.database.transaction() as db:
         db.execute(sa.insert(core(Session)), rows)
 
@@ -343,10 +386,17 @@ def test_an_overview_looks_up_the_latest_messages_in_the_ledger(world: World) ->
     world.settle()
     progress_id, now = world.row(base, "s").id, datetime.now(UTC)
     held = [
-        {"progress_id": progress_id, "message_id": uuid4(), "memory_base_id": base, "generation": 1,
-         "version": 1, "chunks": 1, "ingested_at": now}
+        {
+            "progress_id": progress_id,
+            "message_id": uuid4(),
+            "memory_base_id": base,
+            "generation": 1,
+            "version": 1,
+            "chunks": 1,
+            "ingested_at": now,
+        }
         for _ in range(HISTORY)
-    ]  # fmt: skip
+    ]
     with world.services.database.transaction() as db:
         db.execute(sa.insert(LedgerEntry), held)
     with world.services.database.engine.connect() as connection:
@@ -418,13 +468,29 @@ def _fill_uses(world: World, count: int, each: int) -> None:
     ]
     runs = [(uuid4(), name) for name in names for _ in range(each)]
     rows = {
-        Session: [name | {"id": uuid4(), "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {}}
-                  for name in names],
-        Run: [{"id": run_id, "flow_id": name["flow_id"], "session_id": name["session_id"], "created_at": now}
-              for run_id, name in runs[::2]],
-        MemoryUse: [name | {"id": uuid4(), "run_id": run_id, "node_id": "llm", "messages": [], "sources": [],
-                            "report": {}, "query": "which?", "recorded_at": now} for run_id, name in runs],
-    }  # fmt: skip
+        Session: [
+            name | {"id": uuid4(), "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {}}
+            for name in names
+        ],
+        Run: [
+            {"id": run_id, "flow_id": name["flow_id"], "session_id": name["session_id"], "created_at": now}
+            for run_id, name in runs[::2]
+        ],
+        MemoryUse: [
+            name
+            | {
+                "id": uuid4(),
+                "run_id": run_id,
+                "node_id": "llm",
+                "messages": [],
+                "sources": [],
+                "report": {},
+                "query": "which?",
+                "recorded_at": now,
+            }
+            for run_id, name in runs
+        ],
+    }
     with world.services.database.transaction() as db:
         for table, values in rows.items():
             db.execute(sa.insert(core(table)), values)

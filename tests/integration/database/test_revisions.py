@@ -43,16 +43,19 @@ BAD = {
     ),
     "an index that writers wait for": ('op.create_index("ix_new", "runs", ["created_at"])', ("scans runs",)),
     "a default for each row": (
-        'op.execute("ALTER TABLE runs ADD COLUMN new uuid DEFAULT gen_random_uuid()")', ("rewrites runs",)
+        'op.execute("ALTER TABLE runs ADD COLUMN new uuid DEFAULT gen_random_uuid()")',
+        ("rewrites runs",),
     ),
     "a column that may not be null any more": (
-        'op.alter_column("runs", "external_id", nullable=False)', ("scans runs",)
+        'op.alter_column("runs", "external_id", nullable=False)',
+        ("scans runs",),
     ),
     "a foreign key that is validated at once": (
-        'op.create_foreign_key("fk_new", "runs", "flows", ["flow_id"], ["id"])', ("scans runs",)
+        'op.create_foreign_key("fk_new", "runs", "flows", ["flow_id"], ["id"])',
+        ("scans runs",),
     ),
     "every row in one statement": ("op.execute(\"UPDATE runs SET external_id = 'x'\")", ("scans runs",)),
-}  # fmt: skip
+}
 BAD_ON_SQLITE = {
     "a table that is copied": (
         'with op.batch_alter_table("runs") as batch:\n    batch.alter_column("external_id", nullable=False)\n',

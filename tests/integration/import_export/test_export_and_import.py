@@ -26,8 +26,13 @@ from memorybase.settings import Settings
 
 Json = dict[str, Any]
 NO_CHATS = {
-    "chat_memories": 0, "chats": 0, "chat_messages": 0, "summaries": 0, "node_executions": 0, "memory_uses": 0,
-}  # fmt: skip
+    "chat_memories": 0,
+    "chats": 0,
+    "chat_messages": 0,
+    "summaries": 0,
+    "node_executions": 0,
+    "memory_uses": 0,
+}
 GIVEN_ANEW = {"captured_at", "edited_at", "version", "created_at", "last_captured_at", "seq"}
 
 
@@ -59,8 +64,15 @@ def filled(api: Api) -> None:
     api.call("PUT", "/flows/a%2Fflow", json={"name": "a/flow"}, expect=201)
     api.flow("other")
     question = {"id": "q-1", "role": "user", "content": "line\u2028separator \u00e4", "metadata": {"deep": {"x": [1]}}}
-    answer = {"id": "a-1", "role": "assistant", "content": "yes", "parent_message_id": "q-1", "sender_name": "Bot",
-              "timestamp": "2024-02-03T04:05:06+00:00", "files": [{"name": "f"}]}  # fmt: skip
+    answer = {
+        "id": "a-1",
+        "role": "assistant",
+        "content": "yes",
+        "parent_message_id": "q-1",
+        "sender_name": "Bot",
+        "timestamp": "2024-02-03T04:05:06+00:00",
+        "files": [{"name": "f"}],
+    }
     call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function"}]}
     result = {"role": "tool", "content": [{"type": "text", "text": "42"}], "tool_call_id": "c", "name": "sum"}
     runs = "/flows/a%2Fflow/runs"
@@ -78,14 +90,25 @@ def remembered(api: Api) -> None:
     """A session with executions, a summary, and memory uses of each and of a chat."""
     api.flow("f")
     for number in range(6):
-        said = [{"id": f"q-{number}", "role": "user", "content": f"the secret {number}"},
-                {"role": "assistant", "content": f"answer {number}"}]  # fmt: skip
-        api.post("/flows/f/runs", {"session_id": "s", "run_id": f"r-{number}", "end_user_id": "ada", "messages": said},
-                 expect=201)  # fmt: skip
+        said = [
+            {"id": f"q-{number}", "role": "user", "content": f"the secret {number}"},
+            {"role": "assistant", "content": f"answer {number}"},
+        ]
+        api.post(
+            "/flows/f/runs",
+            {"session_id": "s", "run_id": f"r-{number}", "end_user_id": "ada", "messages": said},
+            expect=201,
+        )
     for number in (0, 1):
         context = [{"role": "user", "content": f"q{number}"}, {"role": "assistant", "content": f"a{number}"}]
-        body = {"flow_id": "f", "session_id": "s", "run_id": f"r-{number}", "node_id": "llm", "status": "succeeded",
-                "outputs": {"text": f"a{number}", "context": context}}  # fmt: skip
+        body = {
+            "flow_id": "f",
+            "session_id": "s",
+            "run_id": f"r-{number}",
+            "node_id": "llm",
+            "status": "succeeded",
+            "outputs": {"text": f"a{number}", "context": context},
+        }
         api.call("PUT", f"/node-executions/e-{number}", json=body, expect=201)
     api.call("PUT", "/node-executions/failed", json=body | {"node_id": "other", "status": "failed"}, expect=201)
     api.post("/history", {"flow_id": "f", "session_id": "s", "run_id": "r-1", "node_id": "llm", "mode": "node"})
@@ -154,19 +177,26 @@ class TestExport:
                 assert ("session", line["flow_id"], line["session_id"]) in seen
             if line["type"] == "message":
                 assert ("run", line["run_id"]) in seen
-            seen.add({
-                "flow": ("flow", line.get("id", "")),
-                "session": ("session", line.get("flow_id", ""), line.get("session_id", "")),
-                "run": ("run", line.get("id", "")),
-            }.get(line["type"], ()))  # fmt: skip
+            seen.add(
+                {
+                    "flow": ("flow", line.get("id", "")),
+                    "session": ("session", line.get("flow_id", ""), line.get("session_id", "")),
+                    "run": ("run", line.get("id", "")),
+                }.get(line["type"], ())
+            )
 
     def test_an_export_can_be_filtered(self, home: Api) -> None:
         filled(home)
         base = home.memory(flow="other")["id"]
         assert exported(home, flow_id="a/flow")[-1]["messages"] == 9
         assert exported(home, memory_base_id=base)[-1] == {
-            "type": "end", "flows": 1, "sessions": 1, "runs": 1, "messages": 1, **NO_CHATS
-        }  # fmt: skip
+            "type": "end",
+            "flows": 1,
+            "sessions": 1,
+            "runs": 1,
+            "messages": 1,
+            **NO_CHATS,
+        }
         ada = exported(home, end_user_id="ada")
         assert (ada[-1]["sessions"], ada[-1]["messages"]) == (2, 5)
         assert {line["end_user_id"] for line in of("message", ada)} == {"ada"}
@@ -211,11 +241,16 @@ class TestImport:
         lines = exported(home)
         answer = imported(away, lines)
         assert answer == {
-            "lines": len(lines), "flows": 2, "sessions": 3, "runs": 5,
+            "lines": len(lines),
+            "flows": 2,
+            "sessions": 3,
+            "runs": 5,
             "messages": {"created": 10, "known": 0, "deleted": 0},
-            "chat_memories": 0, "chat_messages": {"created": 0, "known": 0, "deleted": 0},
-            "node_executions": {"created": 0, "known": 0}, "memory_uses": {"created": 0, "known": 0},
-        }  # fmt: skip
+            "chat_memories": 0,
+            "chat_messages": {"created": 0, "known": 0, "deleted": 0},
+            "node_executions": {"created": 0, "known": 0},
+            "memory_uses": {"created": 0, "known": 0},
+        }
         again = exported(away)
         assert again[-1] == lines[-1]
         ours = {"id", "run_id", "flow_id", "parent_message_id"}  # of what has an id of its owner's: by user
@@ -268,8 +303,10 @@ class TestImport:
         remembered(home)
         everything = exported(home)
         assert {kind: everything[-1][kind] for kind in ("summaries", "node_executions", "memory_uses")} == {
-            "summaries": 1, "node_executions": 3, "memory_uses": 5
-        }  # fmt: skip
+            "summaries": 1,
+            "node_executions": 3,
+            "memory_uses": 5,
+        }
 
         answer = imported(away, everything)
         assert answer["node_executions"] == {"created": 3, "known": 0}
@@ -328,9 +365,10 @@ class TestImport:
             assert imported(away, [line | {name: value}], expect=422)["error"]["field"] == f"line 1.{name}"
         use = of("memory_use", rest)[0]
         odd = {
-            "external_ids.message": {"external_ids": {"message": ["a"]}}, "report.kept": {"report": {"kept": 5}},
+            "external_ids.message": {"external_ids": {"message": ["a"]}},
+            "report.kept": {"report": {"kept": 5}},
             "report.removed": {"report": {"removed": ["x"]}},
-        }  # fmt: skip
+        }
         for name, change in odd.items():
             error = imported(away, [of("flow", lines_out)[0], use | change], expect=422)["error"]
             assert error["field"] == f"line 2.{name}"
@@ -471,9 +509,10 @@ class TestImport:
             refused = imported(api, [*lines, new[0], {**lines[0], "content": "other"}, new[1]], expect=409)["error"]
         assert (waits.count(True), waits[-1]) == (2, True)
         assert refused["details"] == {
-            "message_id": refused["details"]["message_id"], "line": 7,
+            "message_id": refused["details"]["message_id"],
+            "line": 7,
             "messages": {"created": 1, "known": 5, "deleted": 0},
-        }  # fmt: skip
+        }
         stored = api.get("/messages", flow_id="support", order="asc")["items"]
         assert [(each["external_id"], each["seq"]) for each in stored] == [(str(n), n + 1) for n in range(6)]
         runs = {run["run_id"]: run["external_id"] for run in api.get("/flows/support/runs")["items"]}
@@ -509,9 +548,13 @@ class TestErasure:
         receipt = home.delete("/end-users/ada", expect=200).json()
         counted = ("node_executions", "context_messages", "memory_uses", "summaries", "chats", "chat_messages")
         assert {name: receipt[name] for name in counted} == {
-            "node_executions": 3, "context_messages": 6, "memory_uses": 5, "summaries": 1, "chats": 1,
+            "node_executions": 3,
+            "context_messages": 6,
+            "memory_uses": 5,
+            "summaries": 1,
+            "chats": 1,
             "chat_messages": 1,
-        }  # fmt: skip
+        }
         left = exported(home)
         assert [len(of(kind, left)) for kind in ("summary", "node_execution", "memory_use")] == [0, 0, 0]
 

@@ -80,8 +80,10 @@ def zep(uuid: str, content: str) -> dict[str, Any]:
 
 
 def working_memory(*texts: str) -> dict[str, Any]:
-    messages = [{"id": f"m{number}", "role": "user", "content": text, "created_at": "2026-01-01T00:00:00Z"}
-                for number, text in enumerate(texts)]  # fmt: skip
+    messages = [
+        {"id": f"m{number}", "role": "user", "content": text, "created_at": "2026-01-01T00:00:00Z"}
+        for number, text in enumerate(texts)
+    ]
     return {"messages": messages, "namespace": "harbour", "user_id": "anna"}
 
 

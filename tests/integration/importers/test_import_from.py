@@ -90,8 +90,11 @@ def failing_after_one(patch: pytest.MonkeyPatch, error: BaseException) -> None:
 
 
 def stored(api: Api) -> list[Json]:
-    return [message for flow in api.get("/flows")["items"]
-            for message in api.get("/messages", flow_id=flow["id"], size=200, order="asc")["items"]]  # fmt: skip
+    return [
+        message
+        for flow in api.get("/flows")["items"]
+        for message in api.get("/messages", flow_id=flow["id"], size=200, order="asc")["items"]
+    ]
 
 
 @pytest.mark.parametrize("system", SAMPLES)
@@ -151,8 +154,10 @@ class TestWhatIsKept:
     def test_a_conversation_that_went_on_is_continued(self, api: Api, tmp_path: Path) -> None:
         run(SAMPLES["chatgpt"](tmp_path), "--from", "chatgpt")
         longer = exports.chatgpt()
-        for node in (exports.chatgpt_node("q3", "a2", "user", "And rye?"),
-                     exports.chatgpt_node("a3", "q3", "assistant", "80 %.")):  # fmt: skip
+        for node in (
+            exports.chatgpt_node("q3", "a2", "user", "And rye?"),
+            exports.chatgpt_node("a3", "q3", "assistant", "80 %."),
+        ):
             longer[0]["mapping"][node["id"]] = node
         longer[0]["current_node"] = "a3"
         said = run(write_json(tmp_path, "conversations.json", longer), "--from", "chatgpt")
@@ -182,8 +187,11 @@ class TestWhatIsKept:
         assert view[2]["tool_call_id"] == "call-1"
         said = api.get("/messages", flow_id="langchain", session_id="s-2", order="asc")["items"]
         assert [(each["role"], each["external_id"]) for each in said] == [
-            ("system", "s-2:4"), ("user", "s-2:5"), ("tool", "s-2:6"), ("assistant", "s-2:7"),
-        ]  # fmt: skip
+            ("system", "s-2:4"),
+            ("user", "s-2:5"),
+            ("tool", "s-2:6"),
+            ("assistant", "s-2:7"),
+        ]
         assert said[1]["content"][1]["type"] == "image_url"
 
     def test_langchains_table_in_postgresql_is_imported(self, api: Api, postgres_server: PostgresServer) -> None:
@@ -191,8 +199,12 @@ class TestWhatIsKept:
         engine = sa.create_engine(url)
         session = "44444444-4444-4444-8444-444444444444"
         with engine.begin() as db:  # as PostgresChatMessageHistory.create_tables does
-            db.execute(sa.text("CREATE TABLE chat (id SERIAL PRIMARY KEY, session_id UUID NOT NULL, "
-                               "message JSONB NOT NULL, created_at TIMESTAMPTZ NOT NULL DEFAULT NOW())"))  # fmt: skip
+            db.execute(
+                sa.text(
+                    "CREATE TABLE chat (id SERIAL PRIMARY KEY, session_id UUID NOT NULL, "
+                    "message JSONB NOT NULL, created_at TIMESTAMPTZ NOT NULL DEFAULT NOW())"
+                )
+            )
             for message in exports.langchain_messages():
                 values = {"s": session, "m": json.dumps(message), "t": "2026-03-01T10:00:00+02:00"}
                 statement = "INSERT INTO chat (session_id, message, created_at) VALUES (:s, CAST(:m AS JSONB), :t)"
@@ -259,9 +271,12 @@ class TestWhatIsKept:
             for each in api.get("/sessions", flow_id=flow)["items"]
         }
         assert sessions == {
-            ("mem0", "ada/r1", "ada"), ("mem0", "ada", "ada"), ("mem0", "ada/cook", "ada"),
-            ("kitchen", "chat-1", "ada"), ("kitchen", "ada/chat-1/memories", "ada"),
-        }  # fmt: skip
+            ("mem0", "ada/r1", "ada"),
+            ("mem0", "ada", "ada"),
+            ("mem0", "ada/cook", "ada"),
+            ("kitchen", "chat-1", "ada"),
+            ("kitchen", "ada/chat-1/memories", "ada"),
+        }
         base = api.get("/memories", flow_id="kitchen")["items"][0]["id"]
         found = api.post(f"/memories/{base}/search", {"query": "Ada prefers tea", "end_user_id": "ada"})["results"]
         assert found[0]["content"] == "Ada prefers tea."
@@ -317,8 +332,10 @@ class TestWhatDoesNotFit:
         said = run(sample, "--from", "claude", "--dry-run", "--report", report)
         problems = [json.loads(line) for line in report.read_text().splitlines()]
         assert [problem["where"] for problem in problems] == [
-            "conversations.json[0].chat_messages[1].content[0]", "conversations.json[2]", "conversations.json[3]",
-        ]  # fmt: skip
+            "conversations.json[0].chat_messages[1].content[0]",
+            "conversations.json[2]",
+            "conversations.json[3]",
+        ]
         assert "could not be imported: 2\n" in said.output
         assert "not imported: 1\n" in said.output
         assert "2 records or messages of" in str(said.exception)
@@ -348,12 +365,20 @@ class TestWhatDoesNotFit:
             ("l.jsonl", LINE[:20], "", "l.jsonl line 1: the line must be valid JSON"),
             ("m.jsonl", f"{LINE}\n{LINE.replace('user', 'boss')}", "", "m.jsonl line 2: role must be one of user, "),
             ("n.jsonl", f"{LINE}\n{LINE.replace('hello', 'x' * 5_000_000)}", "", "n.jsonl line 2: a message must"),
-            ("o.jsonl", f"{LINE}\n{LINE.replace('hello', chr(233))}".encode("latin-1"), "",
-             "o.jsonl line 2 is not UTF-8; convert the file: iconv -f latin1"),
-            ("p.json", json.dumps(exports.chatgpt()[:1]).replace("flour", chr(233)).encode("latin-1"), "",
-             "p.json cannot be read: p.json[0]: a record must be UTF-8 (convert the file: iconv"),
+            (
+                "o.jsonl",
+                f"{LINE}\n{LINE.replace('hello', chr(233))}".encode("latin-1"),
+                "",
+                "o.jsonl line 2 is not UTF-8; convert the file: iconv -f latin1",
+            ),
+            (
+                "p.json",
+                json.dumps(exports.chatgpt()[:1]).replace("flour", chr(233)).encode("latin-1"),
+                "",
+                "p.json cannot be read: p.json[0]: a record must be UTF-8 (convert the file: iconv",
+            ),
         ],
-    )  # fmt: skip
+    )
     def test_a_file_that_cannot_be_imported_is_an_error_that_says_why_and_creates_nothing(
         self, name: str, content: str | bytes, options: str, said: str, api: Api, tmp_path: Path
     ) -> None:
@@ -413,8 +438,10 @@ class TestOwnFormat:
         with zipfile.ZipFile(file, "w") as archive:
             archive.write(self.write(tmp_path, 100, end_user_id="ada"), "talk.jsonl")
         said = run(file).output.splitlines()
-        assert said == ["1 flow, 1 session, 100 runs, 100 messages: 100 new, 0 already there",
-                        "memory base own: 100 ingested, 0 dead letters"]  # fmt: skip
+        assert said == [
+            "1 flow, 1 session, 100 runs, 100 messages: 100 new, 0 already there",
+            "memory base own: 100 ingested, 0 dead letters",
+        ]
         assert wire.paths.count("/import") == 1
         assert not [path for path in wire.paths if path.endswith("/runs")]
         assert {each["end_user_id"] for each in stored(api)} == {"ada"}

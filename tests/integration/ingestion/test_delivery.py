@@ -54,10 +54,13 @@ def test_only_outputs_count_unless_capture_is_all(world: World) -> None:
     turn = [
         {"role": "system", "content": "be kind"},
         {"role": "user", "content": "what is the capital of France"},
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function",
-                                                               "function": {"name": "f", "arguments": "{}"}}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        },
         {"role": "tool", "content": "Paris", "tool_call_id": "1"},
-    ]  # fmt: skip
+    ]
     states = {state.memory_base_id: state for state in world.say("s", *turn).ingestion}
     assert states[outputs].pending_messages == 1
     assert states[everything].pending_messages == 2

@@ -418,8 +418,10 @@ class Protocol(RuleBasedStateMachine):
 
     @invariant()
     def a_session_has_one_active_job(self) -> None:
-        self._none("SELECT memory_base_id, session_id FROM ingestion_jobs WHERE state IN ('queued', 'running') "
-                   "GROUP BY 1, 2 HAVING count(*) > 1")  # fmt: skip
+        self._none(
+            "SELECT memory_base_id, session_id FROM ingestion_jobs WHERE state IN ('queued', 'running') "
+            "GROUP BY 1, 2 HAVING count(*) > 1"
+        )
 
     @invariant()
     def nothing_goes_back(self) -> None:
@@ -433,28 +435,35 @@ class Protocol(RuleBasedStateMachine):
     @invariant()
     def a_running_job_can_be_taken_back(self) -> None:
         """Without a lease it would be active for ever."""
-        self._none("SELECT j.id FROM ingestion_jobs j JOIN session_progress r ON r.id = j.progress_id "
-                   "WHERE j.state = 'running' AND (r.lease_until IS NULL OR r.epoch <> j.epoch)")  # fmt: skip
+        self._none(
+            "SELECT j.id FROM ingestion_jobs j JOIN session_progress r ON r.id = j.progress_id "
+            "WHERE j.state = 'running' AND (r.lease_until IS NULL OR r.epoch <> j.epoch)"
+        )
 
     @invariant()
     def the_ledger_ends_at_the_cursor(self) -> None:
         # Until its repair an entry may be of the deleted message with the same id, which has another version.
-        self._none("SELECT l.message_id FROM ledger l JOIN messages m ON m.id = l.message_id "
-                   "JOIN session_progress r ON r.id = l.progress_id "
-                   "WHERE (l.version = m.version OR r.dirty = r.repaired) "
-                   "AND (m.seq > r.cursor_seq OR m.seq <= r.start_seq OR m.session_id <> r.session_id)")  # fmt: skip
+        self._none(
+            "SELECT l.message_id FROM ledger l JOIN messages m ON m.id = l.message_id "
+            "JOIN session_progress r ON r.id = l.progress_id "
+            "WHERE (l.version = m.version OR r.dirty = r.repaired) "
+            "AND (m.seq > r.cursor_seq OR m.seq <= r.start_seq OR m.session_id <> r.session_id)"
+        )
 
     @invariant()
     def the_counters_are_the_ledgers(self) -> None:
-        self._none("SELECT r.id FROM session_progress r LEFT JOIN ledger l ON l.progress_id = r.id GROUP BY r.id "
-                   "HAVING r.total_processed <> count(l.message_id) "
-                   "OR r.total_chunks <> coalesce(sum(l.chunks), 0)")  # fmt: skip
+        self._none(
+            "SELECT r.id FROM session_progress r LEFT JOIN ledger l ON l.progress_id = r.id GROUP BY r.id "
+            "HAVING r.total_processed <> count(l.message_id) "
+            "OR r.total_chunks <> coalesce(sum(l.chunks), 0)"
+        )
 
     @invariant()
     def nothing_unexpected_was_raised(self) -> None:
         self._none("SELECT error FROM ingestion_jobs WHERE error LIKE 'Unexpected%'")
-        self._none("SELECT error_code, error FROM dead_letters "
-                   "WHERE error_code NOT IN ('text_rejected', 'worker_lost')")  # fmt: skip
+        self._none(
+            "SELECT error_code, error FROM dead_letters WHERE error_code NOT IN ('text_rejected', 'worker_lost')"
+        )
 
     @invariant()
     def what_is_served_is_there_and_is_what_was_said(self) -> None:

@@ -90,15 +90,30 @@ class Desk:
             db.flush()
             db.add(
                 MemoryBase(
-                    id=base_id, user_id=self.user_id, flow_id=flow_id, name=name, kb_name=name, threshold=50,
-                    auto_capture=True, idle_after=0, created_at=START, serving=1,
+                    id=base_id,
+                    user_id=self.user_id,
+                    flow_id=flow_id,
+                    name=name,
+                    kb_name=name,
+                    threshold=50,
+                    auto_capture=True,
+                    idle_after=0,
+                    created_at=START,
+                    serving=1,
                 )
-            )  # fmt: skip
+            )
             db.flush()
             registry.register_memory_base(
-                db, user_id=self.user_id, kb_id=kb_id, name=name, memory_base_id=base_id,
-                embedding_model="fake", embedder="fake/fake/1", chunker="sentence-tokens/254/32", created_at=START,
-            )  # fmt: skip
+                db,
+                user_id=self.user_id,
+                kb_id=kb_id,
+                name=name,
+                memory_base_id=base_id,
+                embedding_model="fake",
+                embedder="fake/fake/1",
+                chunker="sentence-tokens/254/32",
+                created_at=START,
+            )
         return base_id
 
 
@@ -135,8 +150,9 @@ def test_a_new_knowledge_base_is_listed_and_has_its_metadata_on_disk(desk: Desk)
         "created_at": made.created_at.isoformat(),
     }
     assert [path.name for path in desk.services.settings.knowledge_dir.rglob("*")] == [
-        str(made.id), "embedding_metadata.json"
-    ]  # fmt: skip
+        str(made.id),
+        "embedding_metadata.json",
+    ]
 
 
 def test_a_name_is_unique_per_user(desk: Desk) -> None:
@@ -163,9 +179,16 @@ def test_a_refused_registration_leaves_the_transaction_usable(desk: Desk) -> Non
         db.add(Flow(id=flow_id, user_id=desk.user_id, name="flow", created_at=START))
         with pytest.raises(errors.NameTaken):
             registry.register_memory_base(
-                db, user_id=desk.user_id, kb_id=uuid4(), name="notes", memory_base_id=uuid4(),
-                embedding_model="fake", embedder="e", chunker="c", created_at=START,
-            )  # fmt: skip
+                db,
+                user_id=desk.user_id,
+                kb_id=uuid4(),
+                name="notes",
+                memory_base_id=uuid4(),
+                embedding_model="fake",
+                embedder="e",
+                chunker="c",
+                created_at=START,
+            )
     with desk.services.database.reading() as db:
         assert db.get(Flow, flow_id) is not None
 

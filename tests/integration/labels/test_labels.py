@@ -50,10 +50,20 @@ class TestMarks:
         label = mark(home, settings={"mode": "keyword"})
         key = home.get("/keys")["items"][0]["name"]
         assert label | {"id": None, "flow_id": None, "message_id": None, "marked_at": None} == {
-            "id": None, "flow_id": None, "message_id": None, "marked_at": None, "message_external_id": "m1",
-            "message_version": 1, "current_version": 1, "query": QUESTION, "session_id": None, "end_user_id": None,
-            "settings": {"mode": "keyword"}, "right": True, "marked_by": key,
-        }  # fmt: skip
+            "id": None,
+            "flow_id": None,
+            "message_id": None,
+            "marked_at": None,
+            "message_external_id": "m1",
+            "message_version": 1,
+            "current_version": 1,
+            "query": QUESTION,
+            "session_id": None,
+            "end_user_id": None,
+            "settings": {"mode": "keyword"},
+            "right": True,
+            "marked_by": key,
+        }
         assert home.get("/labels")["items"] == [label]
 
     def test_a_second_mark_of_the_same_pair_replaces_the_first(self, home: Api) -> None:
@@ -88,10 +98,13 @@ class TestMarks:
 
     @each_row(
         ("changes", "field", "status"),
-        [({"message_id": "m404"}, "message_id", 404), ({"query": " "}, "query", 422),
-         ({"settings": {"x": 8_001 * "y"}}, "settings", 422),
-         ({"flow_id": "other"}, "flow_id", 404)],
-    )  # fmt: skip
+        [
+            ({"message_id": "m404"}, "message_id", 404),
+            ({"query": " "}, "query", 422),
+            ({"settings": {"x": 8_001 * "y"}}, "settings", 422),
+            ({"flow_id": "other"}, "flow_id", 404),
+        ],
+    )
     def test_what_is_not_valid_is_named(self, home: Api, changes: Json, field: str, status: int) -> None:
         body = {"flow_id": "support", "message_id": "m1", "query": QUESTION, "right": True} | changes
         assert home.refused("POST", "/labels", status, json=body)["field"] == field
@@ -158,9 +171,12 @@ class TestEvaluate:
 
     @each_row(
         ("words", "message"),
-        [((), "Either FILE or --labels must be given."), (("--labels",), "No result of notes is marked"),
-         (("--labels", "--weights", "words"), "--weights must be as")],
-    )  # fmt: skip
+        [
+            ((), "Either FILE or --labels must be given."),
+            (("--labels",), "No result of notes is marked"),
+            (("--labels", "--weights", "words"), "--weights must be as"),
+        ],
+    )
     def test_what_is_missing_is_named(self, words: tuple[str, ...], message: str) -> None:
         code, _, exception = self.run(*words)
         assert code == 1

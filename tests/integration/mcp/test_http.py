@@ -51,10 +51,14 @@ def test_claude_codes_handshake_of_the_older_protocol_is_answered(served: Served
         b'"clientInfo":{"name":"claude-code","version":"2.0.76"}},"jsonrpc":"2.0","id":0}'
     )
     sent = {
-        "user-agent": "claude-code/2.0.76", "authorization": f"Bearer {served.api.secret}",
-        "content-type": "application/json", "accept": "application/json, text/event-stream", "accept-language": "*",
-        "sec-fetch-mode": "cors", "accept-encoding": "gzip, deflate",
-    }  # fmt: skip
+        "user-agent": "claude-code/2.0.76",
+        "authorization": f"Bearer {served.api.secret}",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        "accept-language": "*",
+        "sec-fetch-mode": "cors",
+        "accept-encoding": "gzip, deflate",
+    }
     later = sent | {"mcp-protocol-version": "2025-11-25"}
     with httpx.Client(base_url=served.url, trust_env=False, timeout=60) as client:
         greeted = client.post("/mcp/flows/support", content=greeting, headers=sent)
@@ -82,10 +86,13 @@ def test_claude_codes_handshake_of_the_new_protocol_is_answered(served: Served) 
     probe = b'{"jsonrpc":"2.0","id":"server-discover-probe-1","method":"server/discover","params":{%s}}' % about
     listing = b'{"method":"tools/list","params":{%s},"jsonrpc":"2.0","id":0}' % about
     sent = {
-        "accept": "application/json, text/event-stream", "accept-encoding": "identity",
-        "authorization": f"Bearer {served.api.secret}", "content-type": "application/json",
-        "user-agent": "claude-code/2.1.330 (sdk-cli)", "mcp-protocol-version": "2026-07-28",
-    }  # fmt: skip
+        "accept": "application/json, text/event-stream",
+        "accept-encoding": "identity",
+        "authorization": f"Bearer {served.api.secret}",
+        "content-type": "application/json",
+        "user-agent": "claude-code/2.1.330 (sdk-cli)",
+        "mcp-protocol-version": "2026-07-28",
+    }
     with httpx.Client(base_url=served.url, trust_env=False, timeout=60) as client:
         discovered, listed = (
             client.post("/mcp/flows/support", content=body, headers=sent | {"mcp-method": method}).json()

@@ -94,17 +94,27 @@ def test_it_ends_with_its_input_and_writes_nothing_but_the_protocol(served: Serv
     key_file = tmp_path / "api_key"
     key_file.write_text(f"{served.api.secret}\n")
     calls: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
-        }},
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            },
+        },
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "search_memory", "arguments": {"query": "fence"}}},
         {"id": 3, "method": "tools/call", "params": {"name": "correct_memory", "arguments": {}}},
-    ]  # fmt: skip
+    ]
     with subprocess.Popen(
-        [*SLIM, "--url", served.url, "--key-file", str(key_file)], env=environment(), text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as server:  # fmt: skip
+        [*SLIM, "--url", served.url, "--key-file", str(key_file)],
+        env=environment(),
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         answers = []

@@ -193,8 +193,9 @@ class TestReading:
         messages = memory.call("get_session", session_id="s1")["messages"]
 
         assert [(each["role"], each["content"]) for each in messages] == [
-            ("assistant", "[calls weather]"), ("tool", "Rain."),
-        ]  # fmt: skip
+            ("assistant", "[calls weather]"),
+            ("tool", "Rain."),
+        ]
 
     def test_a_session_that_does_not_exist_is_an_error(self, memory: McpClient) -> None:
         assert "no session 'gone'" in memory.refused("get_session", session_id="gone")
@@ -254,8 +255,10 @@ class TestWriting:
         assert (stored["stored"], longer["stored"]) == (2, 1)
         messages = api.get("/messages", session_id="talk", flow_id="support")["items"]
         assert [(each["external_id"], each["role"]) for each in messages] == [
-            ("m1", "user"), ("m2", "assistant"), ("m3", "user"),
-        ]  # fmt: skip
+            ("m1", "user"),
+            ("m2", "assistant"),
+            ("m3", "user"),
+        ]
 
     def test_the_same_note_in_another_session_is_another_one(self, memory: McpClient) -> None:
         assert memory.call("remember", content="x", session_id="s1")["stored"] == 1
@@ -391,8 +394,9 @@ class TestResourcesAndPrompts:
 
         assert {each.name for each in templates} == {"session", "summary", "message"}
         assert {each.name: [a.name for a in each.arguments] for each in prompts} == {
-            "recall": ["topic"], "catch_up": ["session_id"],
-        }  # fmt: skip
+            "recall": ["topic"],
+            "catch_up": ["session_id"],
+        }
         assert all(each.description for each in [*templates, *prompts])
 
     @each_row("session", ["s1", "../a b/ü%"])

@@ -35,9 +35,14 @@ def bases(world: World) -> tuple[UUID, UUID]:
 
 
 def act(
-    world: World, action: DeadLetterAction, user_id: UUID | None = None, limit: int = 1000, *, dry_run: bool = False,
+    world: World,
+    action: DeadLetterAction,
+    user_id: UUID | None = None,
+    limit: int = 1000,
+    *,
+    dry_run: bool = False,
     **wanted: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     return dead_letters.act_on_dead_letters(
         world.services, user_id or world.user_id, action, DeadLetterFilter(**wanted), limit=limit, dry_run=dry_run
     )
@@ -84,8 +89,9 @@ def test_all_of_a_cause_are_retried_with_a_result_for_each(world: World, bases: 
     assert groups.dead_letter_states(world.services, world.user_id, ids) == {}
     became = groups.outcomes(world.services, world.user_id, pairs)
     assert {(each.outcome, each.message and each.message.session_id) for each in became} == {
-        ("searchable", "a"), ("searchable", "b")
-    }  # fmt: skip
+        ("searchable", "a"),
+        ("searchable", "b"),
+    }
     assert {each.message for each in groups.outcomes(world.services, world.new_user(), pairs)} == {None}
     for base in bases:
         world.assert_all_ingested(base)

@@ -150,8 +150,9 @@ def test_each_job_that_is_left_alone_has_its_reason(world: World) -> None:
     assert (cancelled.taken, cancelled.skipped) == (2, {JobSkipReason.REPAIR: 1})
     again = act(world, CANCEL, ids=[due.id, failed, uuid4()])
     assert (again.taken, again.skipped) == (
-        0, {JobSkipReason.ENDED: 1, JobSkipReason.REPLACED: 1, JobSkipReason.NOT_FOUND: 1}
-    )  # fmt: skip
+        0,
+        {JobSkipReason.ENDED: 1, JobSkipReason.REPLACED: 1, JobSkipReason.NOT_FOUND: 1},
+    )
 
 
 def test_a_regenerate_is_not_abandoned_in_passing(world: World) -> None:

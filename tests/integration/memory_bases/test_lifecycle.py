@@ -550,8 +550,11 @@ def test_a_loss_in_a_dirty_session_is_found_after_its_repair(world: World, mark:
     world.say("other", *texts(2))
     world.settle()
     set_on_row(world, base, mark)
-    lost = [chunk for chunk, record in world.vectors.records(world.ref(base)).items()
-            if record.metadata["session_id"] == "s"][:1]  # fmt: skip
+    lost = [
+        chunk
+        for chunk, record in world.vectors.records(world.ref(base)).items()
+        if record.metadata["session_id"] == "s"
+    ][:1]
     world.vectors.lose(world.ref(base), lost)
     assert (compared(world, base), counted(world)) == ("ok", 0)
     set_on_row(world, base, {"audit_at": None, "dirty": 0})
@@ -563,8 +566,11 @@ def test_a_loss_beside_a_dirty_session_is_found_at_once(world: World) -> None:
     world.say("other", *texts(2))
     world.settle()
     set_on_row(world, base, {"dirty": 1})
-    lost = [chunk for chunk, record in world.vectors.records(world.ref(base)).items()
-            if record.metadata["session_id"] == "other"][:1]  # fmt: skip
+    lost = [
+        chunk
+        for chunk, record in world.vectors.records(world.ref(base)).items()
+        if record.metadata["session_id"] == "other"
+    ][:1]
     world.vectors.lose(world.ref(base), lost)
     assert compared(world, base) == "mismatch"
 

@@ -22,9 +22,8 @@ from memorybase.read_models.named import find_named
 def listed(world: World, *, without_planned: bool = True) -> list[UUID]:
     query = MemoryBaseQuery(without_planned=without_planned)
     return [
-        each.id
-        for each in memory_bases.list_memory_bases(world.services, world.user_id, PageRequest(), query).items
-    ]  # fmt: skip
+        each.id for each in memory_bases.list_memory_bases(world.services, world.user_id, PageRequest(), query).items
+    ]
 
 
 def plan(world: World, *base_ids: UUID) -> UUID:

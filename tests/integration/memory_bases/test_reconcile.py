@@ -66,8 +66,11 @@ class TestBases:
 
     def test_missing_chunks_are_reported_and_repaired(self, world: World) -> None:
         base = filled(world, "s", "t")
-        lost = [chunk for chunk, record in world.vectors.records(world.ref(base)).items()
-                if record.metadata["session_id"] == "t"][:2]  # fmt: skip
+        lost = [
+            chunk
+            for chunk, record in world.vectors.records(world.ref(base)).items()
+            if record.metadata["session_id"] == "t"
+        ][:2]
         world.vectors.lose(world.ref(base), lost)
         done = reconcile(world, base)
         assert (done.state, done.missing, done.extra, done.marked) == ("mismatch", 2, 0, 0)
@@ -81,8 +84,9 @@ class TestBases:
     def test_unreachable_chunks_are_reported_and_rewritten(self, world: World) -> None:
         base = filled(world, "s", "t")
         ref = world.ref(base)
-        cut_off = [chunk for chunk, record in world.vectors.records(ref).items()
-                   if record.metadata["session_id"] == "t"][:2]  # fmt: skip
+        cut_off = [
+            chunk for chunk, record in world.vectors.records(ref).items() if record.metadata["session_id"] == "t"
+        ][:2]
         world.vectors.hide(ref, cut_off)
         done = reconcile(world, base)
         assert (done.state, done.missing, done.extra, done.hidden, done.marked) == ("mismatch", 0, 0, 2, 0)

@@ -272,8 +272,13 @@ def test_the_calls_that_end_a_problem_are_calls_of_the_api(world: World) -> None
     operations = {(method.upper(), path) for path, item in CONTRACT["paths"].items() for method in item}
     fixes = [fix for problem in found(world) for fix in problem.fixes]
     assert {fix.action for fix in fixes} == {
-        FixAction.REBUILD, FixAction.RETRY, FixAction.SYNC, FixAction.TURN_ON, FixAction.ENABLE, FixAction.REPLAY
-    }  # fmt: skip
+        FixAction.REBUILD,
+        FixAction.RETRY,
+        FixAction.SYNC,
+        FixAction.TURN_ON,
+        FixAction.ENABLE,
+        FixAction.REPLAY,
+    }
     for fix in fixes:
         name = "webhook_id" if "/webhooks/" in (fix.path or "") else "memory_base_id"
         path = re.sub(r"[0-9a-f-]{36}", f"{{{name}}}", fix.path or "")

@@ -44,9 +44,11 @@ def start(world: World, name: str, most: int) -> subprocess.Popen[str]:
     folder = world.services.settings.data_dir
     return subprocess.Popen(
         [sys.executable, "-c", CHILD, url, str(folder), str(world.user_id), str(world.flow_id), name, str(most)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # the harness
-    )  # fmt: skip
+    )
 
 
 def stored_by(process: subprocess.Popen[str]) -> int:

@@ -25,8 +25,11 @@ pytestmark = pytest.mark.both_databases  # locks and correlated deletes differ
 def sweep(limited: Limited) -> None:
     """The sweeper's recount, as if a minute had passed."""
     with limited.world.services.database.transaction() as db:
-        db.execute(sa.update(QuotaCounter).where(QuotaCounter.recount_at.is_not(None)).values(
-            recount_at=QuotaCounter.window_start))  # fmt: skip
+        db.execute(
+            sa.update(QuotaCounter)
+            .where(QuotaCounter.recount_at.is_not(None))
+            .values(recount_at=QuotaCounter.window_start)
+        )
     assert recount.recount(limited.world.services) > 0
 
 
@@ -139,9 +142,12 @@ def test_two_processes_that_see_an_end_user_first_count_it_once(
 def test_a_key_counts_what_came_with_it_also_after_its_rotation(limited: Limited) -> None:
     world = limited.world
     key, secret = api_keys.create_key(
-        world.services, world.user_id, name=f"key {uuid4()}", scopes=["read", "write"],
+        world.services,
+        world.user_id,
+        name=f"key {uuid4()}",
+        scopes=["read", "write"],
         quotas=api_keys.Quotas(stored_messages=3, messages_per_day=3, searches_per_minute=1, end_users=1),
-    )  # fmt: skip
+    )
     assert limited.say("of nobody")
     with acting_as(api_keys.authenticate(world.services, secret).charged):
         assert limited.say("one", "two", session="k", end_user_id="ann")

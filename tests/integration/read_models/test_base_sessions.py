@@ -48,8 +48,14 @@ def listed(world: World, base: UUID, page: PageRequest | None = None, **query: A
 def test_each_state_lists_the_sessions_that_show_it(world: World, base: UUID) -> None:
     whole = memory_bases.list_base_sessions(world.services, world.user_id, base, PageRequest())
     shown = {session.session_id: session.state for session in whole.items}
-    assert shown == {"untracked": "synced", "synced": "synced", "waits": "pending", "dead": "failed",
-                     "broken": "failed", "busy": "ingesting"}  # fmt: skip
+    assert shown == {
+        "untracked": "synced",
+        "synced": "synced",
+        "waits": "pending",
+        "dead": "failed",
+        "broken": "failed",
+        "busy": "ingesting",
+    }
     for state in SessionState:
         page = memory_bases.list_base_sessions(
             world.services, world.user_id, base, PageRequest(), BaseSessionQuery(state=state)
@@ -99,8 +105,9 @@ def test_chosen_sessions_are_flushed_with_a_result_for_each(world: World, base: 
     assert [job.session_id for job in result.jobs] == ["waits"]
     assert [conflict.session_id for conflict in result.conflicts] == ["busy"]
     assert {each.session_id: each.reason for each in result.skipped} == {
-        "synced": "nothing_pending", "nowhere": "not_found"
-    }  # fmt: skip
+        "synced": "nothing_pending",
+        "nowhere": "not_found",
+    }
     world.settle()
     assert listed(world, base, state=SessionState.PENDING) == ["busy"]  # below its threshold
     with pytest.raises(errors.NotFound):
@@ -117,7 +124,9 @@ def test_a_title_is_that_of_the_metadata_else_the_first_question_as_one_line(wor
     keys = [(world.flow_id, each) for each in ("asked", "named", "answers", "nowhere")]
     found = titles.session_titles(world.services, world.user_id, keys)
     assert {key[1]: titled.title for key, titled in found.items()} == {
-        "asked": "Which berth?", "named": "Sourdough", "answers": None,
-    }  # fmt: skip
+        "asked": "Which berth?",
+        "named": "Sourdough",
+        "answers": None,
+    }
     assert found[keys[1]].written_at == datetime(2025, 6, 1, 12, tzinfo=UTC)
     assert titles.session_titles(world.services, world.new_user(), keys) == {}

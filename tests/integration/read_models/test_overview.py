@@ -138,11 +138,17 @@ def test_the_latest_runs_are_shown_with_question_answer_and_state(world: World) 
     with world.services.database.transaction() as db:
         db.add(
             MemoryUse(
-                id=uuid4(), flow_id=world.flow_id, session_id="t", run_id=third.run_id, node_id="n", messages=[],
+                id=uuid4(),
+                flow_id=world.flow_id,
+                session_id="t",
+                run_id=third.run_id,
+                node_id="n",
+                messages=[],
                 sources=[{"kind": "recall", "message_ids": [], "tokens": 12}, {"kind": "history", "tokens": 5}],
-                report={}, recorded_at=datetime.now(UTC),
+                report={},
+                recorded_at=datetime.now(UTC),
             )
-        )  # fmt: skip
+        )
     seen = overview(world)
     latest, middle, oldest = seen.latest_runs
     assert (oldest.run_id, oldest.question, oldest.answer) == (first.run_id, "Which berth?", "Berth 12.")

@@ -37,9 +37,7 @@ def story(world: World, run_id: UUID | CallerId) -> RunStory:
 def give(world: World, run_id: UUID, *, session_id: str = "s", node_id: str = "answer", **changes: Any) -> None:
     """Build a context as a node of the run does."""
     fields: dict[str, Any] = {"query": QUESTION, "token_budget": 600, "recall": RecallOptions(scope="flow")} | changes
-    request = ContextRequest(
-        flow_id=world.flow_id, session_id=session_id, run_id=run_id, node_id=node_id, **fields
-    )  # fmt: skip
+    request = ContextRequest(flow_id=world.flow_id, session_id=session_id, run_id=run_id, node_id=node_id, **fields)
     context.build_context(world.services, world.user_id, request)
 
 

@@ -22,9 +22,7 @@ def user(text: str, **fields: Any) -> dict[str, Any]:
 
 
 def read(world: World, limit: int = 200, **place: Any) -> Transcript:
-    return transcript.read_transcript(
-        world.services, world.user_id, world.flow_id, "s", Place(**place), limit=limit
-    )  # fmt: skip
+    return transcript.read_transcript(world.services, world.user_id, world.flow_id, "s", Place(**place), limit=limit)
 
 
 def seqs(found: Transcript) -> list[int]:
@@ -103,9 +101,7 @@ def test_each_message_says_which_memories_hold_it(world: World) -> None:
     assert holdings() == {1: Holding(counted=1), 2: Holding(counted=2, held=1)}
     world.say("s", "poison", {"role": "tool", "content": "x", "tool_call_id": "c"})
     world.settle()
-    assert holdings() == {
-        1: Holding(1, 1), 2: Holding(2, 2), 3: Holding(counted=2, failed=2), 4: Holding()
-    }  # fmt: skip
+    assert holdings() == {1: Holding(1, 1), 2: Holding(2, 2), 3: Holding(counted=2, failed=2), 4: Holding()}
     with world.services.database.transaction() as db:
         db.execute(sa.update(MemoryBase).where(MemoryBase.id == answers).values(mismatch=True))
     assert holdings()[2] == Holding(2, 2, 0, 1)

@@ -46,8 +46,13 @@ def tables_with_secret(world: World) -> set[str]:
 
 def leave_traces(world: World, session_id: str = S) -> None:
     """The secret in a message and in everything that is made of one or stored beside it."""
-    run = world.say(session_id, f"the code is {SECRET}", f"edited {SECRET}", f"deleted {SECRET}",
-                    {"role": "user", "content": f"Always say {SECRET}.", "metadata": {"k": SECRET}})  # fmt: skip
+    run = world.say(
+        session_id,
+        f"the code is {SECRET}",
+        f"edited {SECRET}",
+        f"deleted {SECRET}",
+        {"role": "user", "content": f"Always say {SECRET}.", "metadata": {"k": SECRET}},
+    )
     first, edited, deleted, _ = (message.id for message in run.messages)
     edits.edit_message(world.services, world.user_id, edited, {"content": f"now {SECRET} too"})
     asked = summaries.SummaryKey(
@@ -66,9 +71,16 @@ def leave_traces(world: World, session_id: str = S) -> None:
 
 # Where text of messages is. A table that is not listed must not hold any.
 WITH_TEXT = {
-    "messages", "message_changes", "restorable_messages", "summaries", "node_executions", "memory_uses",
-    "chat_records", "search_labels", "standing_statements",
-}  # fmt: skip
+    "messages",
+    "message_changes",
+    "restorable_messages",
+    "summaries",
+    "node_executions",
+    "memory_uses",
+    "chat_records",
+    "search_labels",
+    "standing_statements",
+}
 
 
 class TestEveryKindOfData:
@@ -87,9 +99,16 @@ class TestEveryKindOfData:
         with world.services.database.reading() as db:
             left = {t.name for t in Base.metadata.sorted_tables if db.execute(sa.select(t).limit(1)).first()}
         assert left == {
-            "users", "flows", "memory_bases", "generations", "knowledge_bases", "chat_memories", "heartbeats",
-            "retention_passes", "audit_chain",
-        }  # fmt: skip
+            "users",
+            "flows",
+            "memory_bases",
+            "generations",
+            "knowledge_bases",
+            "chat_memories",
+            "heartbeats",
+            "retention_passes",
+            "audit_chain",
+        }
 
     def test_all_of_it_is_deleted_from_a_session_that_goes_on(self, world: World, days: Calendar) -> None:
         base = world.new_base(threshold=1)
@@ -143,9 +162,7 @@ class TestEveryKindOfData:
 
 class TestSessions:
     def expire(self, world: World, **expiry: Any) -> None:
-        edits.update_session(
-            world.services, world.user_id, world.flow_id, S, expiry=edits.NewExpiry(**expiry)
-        )  # fmt: skip
+        edits.update_session(world.services, world.user_id, world.flow_id, S, expiry=edits.NewExpiry(**expiry))
 
     def test_a_session_expires_at_its_own_time(self, world: World, days: Calendar) -> None:
         base = world.new_base(threshold=1)
@@ -198,8 +215,12 @@ class TestSessions:
         world.say(S, "kept")
         with world.services.database.reading() as db:
             now = clock.now(db)
-        for expiry in ({"at": now - timedelta(seconds=1)}, {"in_days": 0}, {"in_days": 40_000},
-                       {"in_days": 1, "at": now + timedelta(days=1)}):  # fmt: skip
+        for expiry in (
+            {"at": now - timedelta(seconds=1)},
+            {"in_days": 0},
+            {"in_days": 40_000},
+            {"in_days": 1, "at": now + timedelta(days=1)},
+        ):
             with pytest.raises(errors.InvalidRequest):
                 self.expire(world, **expiry)
 
@@ -407,9 +428,15 @@ class TestPasses:
         sweep_all(world)
         (receipt,), (row,) = receipts_of(world), hooks.rows(world)
         assert json.loads(row.body)["data"] == {
-            "pass_id": str(receipt.id), "rule": receipt.rule, "flow_id": str(world.flow_id), "memory_base_id": None,
-            "retain_days": 10, "sessions": 3, "messages": 3, "chunks": 0,
-        }  # fmt: skip
+            "pass_id": str(receipt.id),
+            "rule": receipt.rule,
+            "flow_id": str(world.flow_id),
+            "memory_base_id": None,
+            "retain_days": 10,
+            "sessions": 3,
+            "messages": 3,
+            "chunks": 0,
+        }
 
     def test_a_rule_that_is_lifted_meanwhile_deletes_nothing_more(self, world: World, days: Calendar) -> None:
         world.say(S, "old")

@@ -215,9 +215,12 @@ def test_a_hold_waits_for_a_deletion_that_did_not_see_it(world: World, monkeypat
 
 @each_row(
     ("sent", "field"),
-    [({}, "flow_id"), ({"end_user_id": "a", "flow_id": "own"}, "flow_id"),
-     ({"end_user_id": "a", "session_id": S}, "session_id")],
-)  # fmt: skip
+    [
+        ({}, "flow_id"),
+        ({"end_user_id": "a", "flow_id": "own"}, "flow_id"),
+        ({"end_user_id": "a", "session_id": S}, "session_id"),
+    ],
+)
 def test_a_hold_is_on_one_thing(world: World, sent: dict[str, Any], field: str) -> None:
     given = {name: world.flow_id if value == "own" else value for name, value in sent.items()}
     with pytest.raises(errors.InvalidRequest) as refused:

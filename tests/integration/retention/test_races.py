@@ -75,8 +75,18 @@ class Actors:
             return dice.choice([*self.captured]) if self.captured else None
 
     def acts(self) -> list[Callable[[random.Random], None]]:
-        return [self.capture, self.capture, self.edit, self.delete, self.flush, self.rebuild, self.work, self.work,
-                self.sweep, self.sweep]  # fmt: skip
+        return [
+            self.capture,
+            self.capture,
+            self.edit,
+            self.delete,
+            self.flush,
+            self.rebuild,
+            self.work,
+            self.work,
+            self.sweep,
+            self.sweep,
+        ]
 
 
 @pytest.mark.slow

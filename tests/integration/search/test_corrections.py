@@ -182,9 +182,13 @@ def recalled(world: World, **options: Any) -> str:
 
 def view(world: World, **options: Any) -> View:
     request = ContextRequest(
-        flow_id=world.flow_id, session_id="new", end_user_id="ada", query=QUERY, token_budget=1_000,
+        flow_id=world.flow_id,
+        session_id="new",
+        end_user_id="ada",
+        query=QUERY,
+        token_budget=1_000,
         recall=RecallOptions(**options),
-    )  # fmt: skip
+    )
     return context.build_context(world.services, world.user_id, request)
 
 

@@ -212,14 +212,22 @@ class TestWords:
             found = {
                 name: set(contents(search(world, base, "zebra", mode=mode, **{name: value})))
                 for name, value in {
-                    "session_id": "t", "end_user_id": "ada", "roles": ["user"], "metadata": {"k": 1},
-                    "exclude_message_ids": [stored[0].id, stored[1].id], "since": datetime.now(UTC) + timedelta(days=1),
+                    "session_id": "t",
+                    "end_user_id": "ada",
+                    "roles": ["user"],
+                    "metadata": {"k": 1},
+                    "exclude_message_ids": [stored[0].id, stored[1].id],
+                    "since": datetime.now(UTC) + timedelta(days=1),
                 }.items()
-            }  # fmt: skip
+            }
             assert found == {
-                "session_id": {"zebra three"}, "end_user_id": {"zebra three"}, "roles": {"zebra one"},
-                "metadata": {"zebra one"}, "exclude_message_ids": {"zebra three"}, "since": set(),
-            }  # fmt: skip
+                "session_id": {"zebra three"},
+                "end_user_id": {"zebra three"},
+                "roles": {"zebra one"},
+                "metadata": {"zebra one"},
+                "exclude_message_ids": {"zebra three"},
+                "since": set(),
+            }
         assert search(world, base, "zebra", session_id="nowhere") == []
 
     def test_a_common_term_scores_candidates_of_rarer_terms(

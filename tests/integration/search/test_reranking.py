@@ -31,9 +31,15 @@ def make_cross_encoder(folder: Path, labels: int = 1) -> str:
     vocabulary = {word: n for n, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words])}
     torch.manual_seed(17)
     config = BertConfig(
-        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=64, num_labels=labels, initializer_range=1.0,
-    )  # fmt: skip
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        num_labels=labels,
+        initializer_range=1.0,
+    )
     BertForSequenceClassification(config).save_pretrained(folder)
     BertTokenizerFast(vocab=vocabulary).save_pretrained(folder)
     return str(folder)

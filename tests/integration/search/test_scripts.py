@@ -76,7 +76,7 @@ ROWS = (
     Row("snake case", "ledger", ("def parse_ledger(path)", "call parseLedger twice")),
     Row("names", "Will", ("I met Will at the station", "Will plays the tuba."), ("Will you come?", "this will do")),
     Row("names", "don", ("Ask Don about the boiler",), ("I don't ask", "Don't wait")),
-)  # fmt: skip
+)
 
 
 def test_words_of_every_script_are_found_and_told_apart(world: World) -> None:

@@ -71,11 +71,13 @@ class Corpus:
         """Captures messages, a second apart unless all have one timestamp."""
         messages = [
             {
-                "role": role, "content": text, "metadata": metadata or {},
+                "role": role,
+                "content": text,
+                "metadata": metadata or {},
                 "timestamp": (timestamp or START + timedelta(seconds=next(self.seconds))).isoformat(),
             }
             for text in texts
-        ]  # fmt: skip
+        ]
         captured = self.product.say(session_id, *messages, flow_id=flow_id, end_user_id=end_user_id)
         return [message.id for message in captured.messages]
 

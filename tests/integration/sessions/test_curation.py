@@ -130,9 +130,12 @@ class TestMute:
 
         def context(session_id: str, query: str | None) -> str:
             request = ContextRequest(
-                flow_id=world.flow_id, session_id=session_id, token_budget=2_000, query=query,
+                flow_id=world.flow_id,
+                session_id=session_id,
+                token_budget=2_000,
+                query=query,
                 recall=RecallOptions(scope="flow"),
-            )  # fmt: skip
+            )
             return build_context(world.services, world.user_id, request).text
 
         recalled = context("another", "which berth has water")
@@ -259,8 +262,11 @@ class TestHistory:
         shown: list[str] = []
         for page in range(1, 4):
             part = curation.history(world.services, world.user_id, message, PageRequest(page=page, size=4))
-            shown += ["".join(p.text for p in each.difference if p.kind != "removed")
-                      for each in part.items if each.difference is not None]  # fmt: skip
+            shown += [
+                "".join(p.text for p in each.difference if p.kind != "removed")
+                for each in part.items
+                if each.difference is not None
+            ]
         assert shown == ["text 5", "text 4", "text 3", "text 2", "text 1"]
 
     def test_what_changes_nothing_is_no_change(self, world: World) -> None:
@@ -532,8 +538,10 @@ class TestManyAtOnce:
         unknown = uuid4()
         answer = act(world, "mute", [ids[0], unknown, ids[1], ids[0]])
         assert [(each.message_id, each.done) for each in answer.results] == [
-            (ids[0], True), (unknown, False), (ids[1], True)
-        ]  # fmt: skip
+            (ids[0], True),
+            (unknown, False),
+            (ids[1], True),
+        ]
         assert (answer.done, answer.failed) == (2, 1)
         assert (answer.results[1].error or {})["code"] == "not_found"
         assert [m.muted for m in world.messages(S)] == [True, True, False]

@@ -31,8 +31,14 @@ def tell(world: World, *texts: str, session: str = "s", end_user: str | None = "
     return world.say(session, *said, end_user_id=end_user)
 
 
-def listed(world: World, *, end_user: str | None = "ada", session: str | None = None, every: bool = False,
-           flow: UUID | None = None) -> list[StandingStatementView]:  # fmt: skip
+def listed(
+    world: World,
+    *,
+    end_user: str | None = "ada",
+    session: str | None = None,
+    every: bool = False,
+    flow: UUID | None = None,
+) -> list[StandingStatementView]:
     return statements.list_statements(
         world.services, world.user_id, flow or world.flow_id, end_user_id=end_user, session_id=session, every=every
     ).statements
@@ -227,8 +233,10 @@ class TestCopies:
             world.services, other, ids.flow_id(other, "copy"), end_user_id="ada", every=True
         ).statements
         assert {each.text: (each.state, each.own_words) for each in answer} == {
-            METRIC: ("deleted", False), "Small ones.": ("active", True), "Never use emojis.": ("active", False),
-        }  # fmt: skip
+            METRIC: ("deleted", False),
+            "Small ones.": ("active", True),
+            "Never use emojis.": ("active", False),
+        }
 
     def test_a_change_that_is_no_change_is_refused_with_its_line(self, sqlite_world: World) -> None:
         tell(sqlite_world, METRIC)

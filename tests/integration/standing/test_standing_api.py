@@ -47,8 +47,11 @@ def test_a_statement_is_edited_and_deleted_under_the_name_of_the_key(home: Api) 
     key = home.get("/keys")["items"][0]["name"]
     edited = home.patch(path, {"text": "Use meters."})
     assert (edited["text"], edited["found"], edited["own_words"], edited["changed_by"]) == (
-        "Use meters.", METRIC, True, key
-    )  # fmt: skip
+        "Use meters.",
+        METRIC,
+        True,
+        key,
+    )
     assert listed(home) == [edited]
     home.delete(path)
     assert listed(home) == []

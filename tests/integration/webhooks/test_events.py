@@ -47,9 +47,17 @@ def test_a_completed_job_is_an_event_for_each_subscribed_webhook_and_for_no_othe
     assert event["type"] == "job.completed"
     assert event["timestamp"].endswith("Z")
     assert event["data"] == {
-        "job_id": str(job.id), "kind": "ingest", "memory_base_id": str(base), "flow_id": str(world.flow_id),
-        "session_id": "s", "generation": 1, "from_seq": 0, "to_seq": 2, "processed": 2, "dead_letters": 0,
-    }  # fmt: skip
+        "job_id": str(job.id),
+        "kind": "ingest",
+        "memory_base_id": str(base),
+        "flow_id": str(world.flow_id),
+        "session_id": "s",
+        "generation": 1,
+        "from_seq": 0,
+        "to_seq": 2,
+        "processed": 2,
+        "dead_letters": 0,
+    }
     assert "secret" not in found[0].body
 
 
@@ -203,8 +211,9 @@ def test_a_webhook_that_is_deleted_meanwhile_does_not_fail_the_transaction_of_an
     other.start()
     if not world.services.database.is_sqlite:
         with world.services.database.reading(snapshot=False) as db:
-            wait = sa.text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-                           "AND datname = current_database()")  # fmt: skip
+            wait = sa.text(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            )
             wait_until(lambda: db.scalar(wait), what="the event waits")
     go_on.set()
     thread.join(60)

@@ -165,9 +165,26 @@ def test_a_name_that_does_not_exist_is_a_failure() -> None:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of hooks.example.com, signed by itself."""
     folder = tmp_path_factory.mktemp("tls")
-    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-            "2", "-subj", "/CN=hooks.example.com", "-addext", "subjectAltName=DNS:hooks.example.com", "-keyout",
-            str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]  # fmt: skip
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=hooks.example.com",
+        "-addext",
+        "subjectAltName=DNS:hooks.example.com",
+        "-keyout",
+        str(folder / "key.pem"),
+        "-out",
+        str(folder / "certificate.pem"),
+    ]
     subprocess.run(made, check=True, capture_output=True)
     return folder
 

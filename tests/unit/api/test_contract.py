@@ -23,8 +23,20 @@ OPERATIONS = list(descriptions.operations(CONTRACT))
 FREE = {"metadata", "variables", "report", "external_ids", "args", "settings"}
 FREE_SCHEMAS = {"OtherCall", "NoData"}
 # Any JSON value: files, and fields of messages that are only kept or dropped.
-ANY_VALUE = {"files", "refusal", "annotations", "audio", "function_call", "example", "additional_kwargs", "artifact",
-             "response_metadata", "usage_metadata", "invalid_tool_calls", "LangChainData.type"}  # fmt: skip
+ANY_VALUE = {
+    "files",
+    "refusal",
+    "annotations",
+    "audio",
+    "function_call",
+    "example",
+    "additional_kwargs",
+    "artifact",
+    "response_metadata",
+    "usage_metadata",
+    "invalid_tool_calls",
+    "LangChainData.type",
+}
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
@@ -108,10 +120,11 @@ def test_every_object_says_what_is_in_it() -> None:
         f"{owner}.{name}"
         for owner, name, each in descriptions.properties(CONTRACT)
         for part in parts(each)
-        if part.get("type") == "object" and "properties" not in part
+        if part.get("type") == "object"
+        and "properties" not in part
         and not isinstance(part.get("additionalProperties"), dict)
         and (name not in FREE or part.get("additionalProperties") is not True)
-    ]  # fmt: skip
+    ]
     bare += [name for name, each in COMPONENTS.items() if each.get("type") == "object" and not each.get("properties")]
     assert set(bare) - FREE_SCHEMAS == set(), "type them in api/contract/typed.py"
 
@@ -129,20 +142,28 @@ def test_every_value_has_a_type() -> None:
 
 def test_every_list_says_what_is_in_it() -> None:
     lists = [
-        (name, part) for _, name, each in descriptions.properties(CONTRACT) for part in parts(each)
+        (name, part)
+        for _, name, each in descriptions.properties(CONTRACT)
+        for part in parts(each)
         if part.get("type") == "array" and not part.get("items")
-    ]  # fmt: skip
+    ]
     assert {name for name, _ in lists} <= ANY_VALUE
 
 
 def test_typed_properties_exist() -> None:
-    assert [place for place in PROPERTIES if place.partition(".")[2] not in
-            COMPONENTS[place.partition(".")[0]]["properties"]] == []  # fmt: skip
+    assert [
+        place
+        for place in PROPERTIES
+        if place.partition(".")[2] not in COMPONENTS[place.partition(".")[0]]["properties"]
+    ] == []
 
 
 def test_every_created_answer_has_its_location() -> None:
-    created = {operation["operationId"]: operation["responses"]["201"]["headers"] for operation in OPERATIONS
-               if "201" in operation["responses"]}  # fmt: skip
+    created = {
+        operation["operationId"]: operation["responses"]["201"]["headers"]
+        for operation in OPERATIONS
+        if "201" in operation["responses"]
+    }
     assert len(created) > 8
     assert {name for name, headers in created.items() if "Location" not in headers} == WITHOUT_LOCATION
 
@@ -155,9 +176,11 @@ def test_every_answer_has_the_request_id() -> None:
 def test_every_error_is_described_once() -> None:
     """Else the document would be twice as large."""
     inline = {
-        operation["operationId"] for operation in OPERATIONS for status, answer in operation["responses"].items()
+        operation["operationId"]
+        for operation in OPERATIONS
+        for status, answer in operation["responses"].items()
         if status[0] in "45" and "$ref" not in answer
-    }  # fmt: skip
+    }
     assert inline == {"health_live", "health_ready", "retrieve_knowledge"}
     referred = {target.rpartition("/")[2] for target in references(CONTRACT) if "/responses/" in target}
     assert referred == CONTRACT["components"]["responses"].keys()
@@ -170,9 +193,10 @@ def test_every_operation_has_its_typical_errors() -> None:
             lacking = {refused, "422", "429", "503"} - operation["responses"].keys()
             assert lacking == set(), operation["operationId"]
     without = {
-        operation["operationId"] for operation in OPERATIONS
+        operation["operationId"]
+        for operation in OPERATIONS
         if "404" not in operation["responses"] and any(each["in"] == "path" for each in operation.get("parameters", ()))
-    }  # fmt: skip
+    }
     assert without == {"put_flow"}
 
 

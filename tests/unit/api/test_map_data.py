@@ -24,18 +24,37 @@ MAX_BYTES = 450_000
 def view(count: int, *, sessions: int = 3, clusters: int = 2, **changes: Any) -> MapView:
     points = [
         MapPointView(
-            message_id=uuid5(UUID(int=1), str(each)), x=each * 0.01, y=-each * 0.005, cluster=each % clusters,
-            session_id=f"session-{each % sessions}", role="user", speaker="Anna",
+            message_id=uuid5(UUID(int=1), str(each)),
+            x=each * 0.01,
+            y=-each * 0.005,
+            cluster=each % clusters,
+            session_id=f"session-{each % sessions}",
+            role="user",
+            speaker="Anna",
             timestamp=START + timedelta(hours=each),
         )
         for each in range(count)
-    ]  # fmt: skip
+    ]
     values: dict[str, Any] = {
-        "memory_base_id": UUID(int=2), "state": MapState.READY, "progress": None, "error": None, "failing_since": None,
-        "messages": count, "min_messages": 20, "computed_at": START, "as_of": START, "mapped_messages": count,
-        "added": 0, "removed": 0, "edited": 0, "explained": 0.2, "shown": count, "points": points, "question": None,
+        "memory_base_id": UUID(int=2),
+        "state": MapState.READY,
+        "progress": None,
+        "error": None,
+        "failing_since": None,
+        "messages": count,
+        "min_messages": 20,
+        "computed_at": START,
+        "as_of": START,
+        "mapped_messages": count,
+        "added": 0,
+        "removed": 0,
+        "edited": 0,
+        "explained": 0.2,
+        "shown": count,
+        "points": points,
+        "question": None,
         "clusters": [MapClusterView(each, "berth, power", count // clusters) for each in range(clusters)],
-    }  # fmt: skip
+    }
     return MapView(**values | changes)
 
 

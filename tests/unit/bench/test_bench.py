@@ -82,8 +82,13 @@ def test_a_context_counts_by_the_share_of_its_answers_that_was_brought() -> None
     measured.add(QUESTIONS[0], ["b", "c", "b"], 0.5, 20.0)
     measured.add(QUESTIONS[1], [], 0.7, 40.0)
     assert measured.as_dict() == {
-        "questions": 2, "brought": 0.25, "used": 0.6, "messages": 1.0, "took_ms_p50": 30.0, "took_ms_p95": 39.0
-    }  # fmt: skip
+        "questions": 2,
+        "brought": 0.25,
+        "used": 0.6,
+        "messages": 1.0,
+        "took_ms_p50": 30.0,
+        "took_ms_p95": 39.0,
+    }
     assert [len(questions) for _, questions in context.questions_of(CORPUS, 1)] == [2], "an answer is needed"
     assert [len(questions) for _, questions in context.questions_of(CORPUS, 2)] == [1]
     for budget, brought, messages in ((10, 0.75, 1), (400, 1.0, 1.5)):

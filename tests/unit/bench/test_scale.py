@@ -95,17 +95,28 @@ def cell(messages: int, own_ms: float, server_ms: float | None) -> dict[str, Any
     }
     once = {"seconds": 2.0, "own_seconds": 1.0, "server_seconds": 0.5, "note": "ok"}
     return {
-        "store": "sqlite-chroma", "messages": messages, "sessions": 10, "filled_seconds": 1.0,
-        "operations": {"capture": operation}, "long": {"export": once}, "bytes_a_message": {"messages": 500.0},
+        "store": "sqlite-chroma",
+        "messages": messages,
+        "sessions": 10,
+        "filled_seconds": 1.0,
+        "operations": {"capture": operation},
+        "long": {"export": once},
+        "bytes_a_message": {"messages": 500.0},
         "processes": {"this process": {"memory_mb": 100.0}},
-    }  # fmt: skip
+    }
 
 
 FOUND = {
-    "about": {"command": "python bench/scale.py", "machine": "two cores", "system": "Linux", "load_before": 0.1,
-              "at": "now", "data": "made texts"},
+    "about": {
+        "command": "python bench/scale.py",
+        "machine": "two cores",
+        "system": "Linux",
+        "load_before": 0.1,
+        "at": "now",
+        "data": "made texts",
+    },
     "cells": [cell(10_000, 2.0, 1.0), cell(100_000, 2.5, 2.0)],
-}  # fmt: skip
+}
 
 
 def test_the_table_adds_up_the_processors_and_says_how_much_it_grew() -> None:

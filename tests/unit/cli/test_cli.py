@@ -27,8 +27,18 @@ from memorybase.stack import run as stack_run
 from memorybase.stack.state import DataDir, RunningStack
 
 COMMANDS = (
-    "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
-)  # fmt: skip
+    "up",
+    "demo",
+    "doctor",
+    "export",
+    "import",
+    "search",
+    "migrate",
+    "prepare",
+    "sweep",
+    "reconcile",
+    "dead-letters",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -84,15 +94,32 @@ class TestCommands:
     def test_search_shows_the_passage_with_a_mark_where_the_message_continues(self) -> None:
         text = "Before. The zebra\nsleeps. Behind."
         hit = models.Hit(
-            message_id=UUID(int=1), memory_base_id=UUID(int=2), run_id=UUID(int=3), session_id="s", seq=1, role="user",
-            sender_name=None, timestamp=datetime(2026, 3, 2, tzinfo=UTC), score=0.5, pending=False, metadata={},
-            content=text, snippet="The zebra\nsleeps.", snippet_start=8, snippet_end=25,
-        )  # fmt: skip
+            message_id=UUID(int=1),
+            memory_base_id=UUID(int=2),
+            run_id=UUID(int=3),
+            session_id="s",
+            seq=1,
+            role="user",
+            sender_name=None,
+            timestamp=datetime(2026, 3, 2, tzinfo=UTC),
+            score=0.5,
+            pending=False,
+            metadata={},
+            content=text,
+            snippet="The zebra\nsleeps.",
+            snippet_start=8,
+            snippet_end=25,
+        )
         whole = hit.model_copy(update={"snippet": text, "snippet_start": 0, "snippet_end": len(text)})
         turn = models.Turn(
-            message_id=UUID(int=4), run_id=UUID(int=3), seq=2, role="user", sender_name="Ada",
-            content="What [b]\nsleeps?", timestamp=datetime(2026, 3, 2, tzinfo=UTC),
-        )  # fmt: skip
+            message_id=UUID(int=4),
+            run_id=UUID(int=3),
+            seq=2,
+            role="user",
+            sender_name="Ada",
+            content="What [b]\nsleeps?",
+            timestamp=datetime(2026, 3, 2, tzinfo=UTC),
+        )
         within = whole.model_copy(update={"before": [turn], "after": [turn.model_copy(update={"content": "x" * 200})]})
         table = table_of([hit, whole, within], {(UUID(int=2), "s"): "At the [zoo]"})
         around = [
@@ -101,8 +128,10 @@ class TestCommands:
             f"[dim]Ada: {'x' * TURN_CHARS} …[/dim]",
         ]
         assert list(table.columns[-1].cells) == [
-            "… The zebra sleeps. …", "Before. The zebra sleeps. Behind.", "\n".join(around),
-        ]  # fmt: skip
+            "… The zebra sleeps. …",
+            "Before. The zebra sleeps. Behind.",
+            "\n".join(around),
+        ]
         assert next(iter(table.columns[1].cells)) == r"At the \[zoo]"
 
     def test_an_empty_query_and_two_scopes_are_refused_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,10 +143,21 @@ class TestCommands:
         later, earlier, denied = (
             models.Hit.model_validate(
                 {
-                    "message_id": UUID(int=1), "memory_base_id": UUID(int=2), "run_id": UUID(int=3), "session_id": "s",
-                    "seq": 1, "role": "user", "timestamp": datetime(2026, 3, 2, tzinfo=UTC), "score": 0.5,
-                    "pending": False, "metadata": {}, "content": "text", "snippet": "text", "snippet_start": 0,
-                    "snippet_end": 4, side: {"message_id": UUID(int=4), **correction},
+                    "message_id": UUID(int=1),
+                    "memory_base_id": UUID(int=2),
+                    "run_id": UUID(int=3),
+                    "session_id": "s",
+                    "seq": 1,
+                    "role": "user",
+                    "timestamp": datetime(2026, 3, 2, tzinfo=UTC),
+                    "score": 0.5,
+                    "pending": False,
+                    "metadata": {},
+                    "content": "text",
+                    "snippet": "text",
+                    "snippet_start": 0,
+                    "snippet_end": 4,
+                    side: {"message_id": UUID(int=4), **correction},
                 }
             )
             for side, correction in (
@@ -125,7 +165,7 @@ class TestCommands:
                 ("corrected_by", {"kind": "name", "was": "Ada", "now": "[bo]"}),
                 ("corrects", {"kind": "denial", "was": None, "now": None}),
             )
-        )  # fmt: skip
+        )
         assert list(table_of([later, earlier, denied]).columns[-1].cells) == [
             "text\n[dim]Now \\[bo], was Ada[/dim]",
             "text\n[dim]Corrected later: was Ada, now \\[bo][/dim]",
@@ -134,10 +174,18 @@ class TestCommands:
 
     def test_a_fact_is_shown_with_when_and_the_number_of_its_messages(self) -> None:
         fact = models.FactHit(
-            fact_id=UUID(int=1), memory_base_id=UUID(int=2), session_id="s", kind="fact", derived=True, who="Mira",
-            what="Mira sails [home]", when="in May", said_at=datetime(2026, 3, 2, tzinfo=UTC), score=0.5,
+            fact_id=UUID(int=1),
+            memory_base_id=UUID(int=2),
+            session_id="s",
+            kind="fact",
+            derived=True,
+            who="Mira",
+            what="Mira sails [home]",
+            when="in May",
+            said_at=datetime(2026, 3, 2, tzinfo=UTC),
+            score=0.5,
             source_message_ids=[UUID(int=3), UUID(int=4)],
-        )  # fmt: skip
+        )
         shown = [next(iter(column.cells)) for column in table_of_facts([fact]).columns]
         assert shown == ["0.500", "s", "Mira", "2026-03-02", r"Mira sails \[home] (in May)", "2"]
 
@@ -222,8 +270,11 @@ class TestCommands:
 class TestBulk:
     def test_dead_letters_are_chosen_in_one_way(self, subtests: pytest.Subtests) -> None:
         choices: list[tuple[list[str] | None, dict[str, str], bool]] = [
-            (None, {}, False), (None, {"memory_base_id": "b"}, False), (["i"], {"cause": "c"}, False), (["i"], {}, True)
-        ]  # fmt: skip
+            (None, {}, False),
+            (None, {"memory_base_id": "b"}, False),
+            (["i"], {"cause": "c"}, False),
+            (["i"], {}, True),
+        ]
         said = "ids of dead letters, a filter, or --all"
         for ids, wanted, all_ in choices:
             with subtests.test(f"{ids} {wanted} {all_}"), pytest.raises(errors.InvalidRequest, match=said):

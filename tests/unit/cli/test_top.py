@@ -30,12 +30,27 @@ memorybase_http_requests_total{method="GET",route="/flows/{flow_id}",status="200
 
 def base(number: int = 1, **fields: Any) -> models.MemoryBaseView:
     known = {
-        "id": UUID(int=number), "name": f"notes {number}", "flow_id": UUID(int=9), "user_id": UUID(int=8),
-        "kb_name": "notes", "threshold": 50, "auto_capture": True, "capture": "all", "idle_after": 600,
-        "embedding_model": "m", "vector_store": "chroma",
-        "created_at": "2026-01-01T00:00:00Z", "status": "pending", "pending_messages": 0, "pending_capped": False,
-        "total_processed": 100, "sessions": 1, "dead_letters": 0, "sessions_near_threshold": 0, "condition": "ok",
-    }  # fmt: skip
+        "id": UUID(int=number),
+        "name": f"notes {number}",
+        "flow_id": UUID(int=9),
+        "user_id": UUID(int=8),
+        "kb_name": "notes",
+        "threshold": 50,
+        "auto_capture": True,
+        "capture": "all",
+        "idle_after": 600,
+        "embedding_model": "m",
+        "vector_store": "chroma",
+        "created_at": "2026-01-01T00:00:00Z",
+        "status": "pending",
+        "pending_messages": 0,
+        "pending_capped": False,
+        "total_processed": 100,
+        "sessions": 1,
+        "dead_letters": 0,
+        "sessions_near_threshold": 0,
+        "condition": "ok",
+    }
     return models.MemoryBaseView.model_validate(known | fields)
 
 

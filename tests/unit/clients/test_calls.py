@@ -63,8 +63,10 @@ def test_the_environment_names_server_and_key(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("MEMORYBASE_URL", "https://memory.example/")
     monkeypatch.setenv("MEMORYBASE_API_KEY", "from the environment")
     assert (url_of(None), key_of(None), key_of("given")) == (
-        "https://memory.example", "from the environment", "given",
-    )  # fmt: skip
+        "https://memory.example",
+        "from the environment",
+        "given",
+    )
 
 
 def test_a_key_that_cannot_be_a_header_is_refused_and_not_shown() -> None:
@@ -117,14 +119,27 @@ def answer(status: int, body: Any, **headers: str) -> httpx.Response:
 
 
 def test_an_error_is_one_of_its_codes_class_with_all_its_fields() -> None:
-    body = {"code": "name_taken", "message": "taken", "field": "name", "value": "a", "limit": 1, "retryable": False,
-            "request_id": "r", "details": {"existing_id": "x"}}  # fmt: skip
+    body = {
+        "code": "name_taken",
+        "message": "taken",
+        "field": "name",
+        "value": "a",
+        "limit": 1,
+        "retryable": False,
+        "request_id": "r",
+        "details": {"existing_id": "x"},
+    }
     error = error_of(answer(409, {"error": body}))
     assert type(error) is errors.NameTaken
     assert isinstance(error, errors.Conflict)
     assert (error.status, error.field, error.value, error.limit, error.request_id, error.details) == (
-        409, "name", "a", 1, "r", {"existing_id": "x"},
-    )  # fmt: skip
+        409,
+        "name",
+        "a",
+        1,
+        "r",
+        {"existing_id": "x"},
+    )
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), "taken", vars(error))
 

@@ -18,11 +18,22 @@ DENIAL = {"message_id": UUID(int=4), "kind": "denial", "was": None, "now": None}
 
 def hit(**fields: Any) -> models.Hit:
     values: dict[str, Any] = {
-        "message_id": UUID(int=1), "memory_base_id": UUID(int=2), "run_id": UUID(int=3), "session_id": "s", "seq": 1,
-        "role": "user", "sender_name": "Anna", "timestamp": datetime(2026, 3, 2, tzinfo=UTC), "score": 0.5,
-        "pending": False, "metadata": {}, "content": "It takes 300 ms.", "snippet": "It takes 300 ms.",
-        "snippet_start": 0, "snippet_end": 16,
-    }  # fmt: skip
+        "message_id": UUID(int=1),
+        "memory_base_id": UUID(int=2),
+        "run_id": UUID(int=3),
+        "session_id": "s",
+        "seq": 1,
+        "role": "user",
+        "sender_name": "Anna",
+        "timestamp": datetime(2026, 3, 2, tzinfo=UTC),
+        "score": 0.5,
+        "pending": False,
+        "metadata": {},
+        "content": "It takes 300 ms.",
+        "snippet": "It takes 300 ms.",
+        "snippet_start": 0,
+        "snippet_end": 16,
+    }
     return models.Hit.model_validate(values | fields)
 
 
@@ -34,10 +45,12 @@ def hit(**fields: Any) -> models.Hit:
         ({"corrected_by": VALUES}, "corrected later: was 300 ms, now 250 ms"),
         ({"corrects": DENIAL}, "an earlier message says the opposite"),
         ({"corrected_by": DENIAL}, "a later message says the opposite"),
-        ({"corrects": {**VALUES, "was": "500 ms", "now": "300 ms"}, "corrected_by": VALUES},
-         "now 300 ms, was 500 ms; corrected later: was 300 ms, now 250 ms"),
+        (
+            {"corrects": {**VALUES, "was": "500 ms", "now": "300 ms"}, "corrected_by": VALUES},
+            "now 300 ms, was 500 ms; corrected later: was 300 ms, now 250 ms",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_hit_says_what_another_message_says_about_the_same(fields: dict[str, Any], text: str | None) -> None:
     assert correction_of(hit(**fields)) == text
     assert correction_metadata(hit(**fields)) == ({} if text is None else {"correction": text})

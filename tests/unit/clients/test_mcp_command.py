@@ -57,9 +57,16 @@ def test_options_come_before_the_environment(served: Options, monkeypatch: pytes
     run(monkeypatch)
     from_environment = dict(served)
     run(
-        monkeypatch, "--url", "https://two/", "--key-file", str(tmp_path / "api_key"), "--flow", "flow two",
-        "--end-user", "user two",
-    )  # fmt: skip
+        monkeypatch,
+        "--url",
+        "https://two/",
+        "--key-file",
+        str(tmp_path / "api_key"),
+        "--flow",
+        "flow two",
+        "--end-user",
+        "user two",
+    )
 
     assert from_environment == {"url": "http://one", "key": "key one", "flow": "flow one", "end_user": "user one"}
     assert served == {"url": "https://two", "key": "key two", "flow": "flow two", "end_user": "user two"}

@@ -36,9 +36,13 @@ def test_the_pause_that_an_endpoint_asks_for_is_known_and_bounded(
 ) -> None:
     clock = Clock()
     endpoint = ChatEndpoint(
-        url="http://model.test/v1", key=None, model="m", timeout_seconds=5, clock=clock,
+        url="http://model.test/v1",
+        key=None,
+        model="m",
+        timeout_seconds=5,
+        clock=clock,
         transport=httpx.MockTransport(lambda _: httpx.Response(status, headers=asked)),
-    )  # fmt: skip
+    )
     assert endpoint.seconds_to_wait() == 0.0
     with pytest.raises(EndpointUnavailable) as failed:
         endpoint.complete([], max_tokens=1)

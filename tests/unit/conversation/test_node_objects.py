@@ -87,12 +87,26 @@ def test_a_flow_that_names_no_parents_keeps_its_history(tmp_path: Path) -> None:
 EXAMPLE = {
     "version": 1,
     "messages": [
-        {"message_id": "msg-001", "parent_message_id": None, "role": "user", "content": "q1", "files": [],
-         "token_count": 15, "created_at": "2026-01-07T10:00:00Z"},
-        {"message_id": "msg-002", "parent_message_id": "msg-001", "role": "assistant", "content": "a1", "files": [],
-         "token_count": 50, "created_at": "2026-01-07T10:00:01Z"},
+        {
+            "message_id": "msg-001",
+            "parent_message_id": None,
+            "role": "user",
+            "content": "q1",
+            "files": [],
+            "token_count": 15,
+            "created_at": "2026-01-07T10:00:00Z",
+        },
+        {
+            "message_id": "msg-002",
+            "parent_message_id": "msg-001",
+            "role": "assistant",
+            "content": "a1",
+            "files": [],
+            "token_count": 50,
+            "created_at": "2026-01-07T10:00:01Z",
+        },
     ],
-}  # fmt: skip
+}
 
 
 def store_example(folder: Path, document: Any = EXAMPLE) -> Path:
@@ -116,9 +130,16 @@ def test_the_documents_own_example_is_continued(tmp_path: Path, parent: str) -> 
 
 @each_row(
     "document",
-    [{"version": 1, "messages": None}, {"version": 1}, {"version": 1, "turns": {"r1": {}}}, {"messages": []},
-     {"version": "1", "messages": []}, {"version": True, "messages": []}, {"version": None, "messages": []}],
-)  # fmt: skip
+    [
+        {"version": 1, "messages": None},
+        {"version": 1},
+        {"version": 1, "turns": {"r1": {}}},
+        {"messages": []},
+        {"version": "1", "messages": []},
+        {"version": True, "messages": []},
+        {"version": None, "messages": []},
+    ],
+)
 def test_a_document_of_another_shape_is_quarantined(tmp_path: Path, document: Any) -> None:
     path = store_example(tmp_path, document)
     mine = memory(tmp_path)
@@ -147,9 +168,11 @@ def test_a_document_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
 def test_messages_of_another_shape_are_left_out(tmp_path: Path) -> None:
     good = {"message_id": "m1", "parent_message_id": None, "role": "user", "content": "q1"}
     odd: list[Any] = [
-        good | {"message_id": "m2", "parent_message_id": ["m1"]}, good | {"message_id": "m3", "role": []},
-        good | {"message_id": "m4", "content": None}, good | {"message_id": "m0", "files": 7},
-    ]  # fmt: skip
+        good | {"message_id": "m2", "parent_message_id": ["m1"]},
+        good | {"message_id": "m3", "role": []},
+        good | {"message_id": "m4", "content": None},
+        good | {"message_id": "m0", "files": 7},
+    ]
     store_example(tmp_path, {"version": 1, "messages": [*odd, good], "recent": None})
     assert history_text(memory(tmp_path), "m1") == "q1"
     assert history_text(memory(tmp_path), "m0") == "q1"
@@ -193,8 +216,15 @@ def test_the_document_has_the_specified_key_and_format(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "node_memory/a/c/n.json").read_text())
     question, answer = document["messages"]
     assert document["version"] == 1
-    assert question["files"] == [{"type": "image", "transfer_method": "local_file", "upload_file_id": "f1",
-                               "file_name": "cat.png", "belongs_to": "user"}]  # fmt: skip
+    assert question["files"] == [
+        {
+            "type": "image",
+            "transfer_method": "local_file",
+            "upload_file_id": "f1",
+            "file_name": "cat.png",
+            "belongs_to": "user",
+        }
+    ]
     assert (answer["message_id"], answer["parent_message_id"]) == ("m1:assistant", "m1")
     assert answer["token_count"] == 10
     assert datetime.fromisoformat(answer["created_at"]).tzinfo is not None
@@ -364,7 +394,10 @@ def test_a_foreign_document_is_read_and_compressed_on_request(tmp_path: Path) ->
     mine.add_messages("m2", None, "q2", [], "a2")
     mine.flush()
     assert [m["message_id"] for m in json.loads(gzip.decompress(document.read_bytes()))["messages"]] == [
-        "m1", "m2", "m2:assistant"]  # fmt: skip
+        "m1",
+        "m2",
+        "m2:assistant",
+    ]
     assert history_text(memory(tmp_path), "m2") == "q2 a2"
 
 

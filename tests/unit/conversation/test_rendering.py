@@ -85,12 +85,15 @@ def test_messages_render_in_both_shapes() -> None:
     assert to_openai(Record.from_openai(to_openai(call), id="A1", seq=1)) == to_openai(call)
 
 
-@each_row("call", [
-    {"id": "t1", "type": "function", "function": {"name": "now"}},
-    {"id": "t1", "function": {"name": "now", "arguments": None}},
-    {"id": "t1", "type": "function", "function": {"name": "now", "arguments": ""}},
-    {"id": "t1", "name": "now"},
-])  # fmt: skip
+@each_row(
+    "call",
+    [
+        {"id": "t1", "type": "function", "function": {"name": "now"}},
+        {"id": "t1", "function": {"name": "now", "arguments": None}},
+        {"id": "t1", "type": "function", "function": {"name": "now", "arguments": ""}},
+        {"id": "t1", "name": "now"},
+    ],
+)
 def test_a_tool_call_without_arguments_has_none_in_both_shapes(call: dict[str, Any]) -> None:
     calling = replace(record("A1[t1]", 1), content=None, tool_calls=[call])
 

@@ -61,12 +61,16 @@ def routed(count: int) -> list[Record]:
     """Each turn with a routing decision and a draft before its answer, by hand: q, "billing", "draft", a."""
     return [
         Record(
-            id=f"{kind}{turn}", seq=4 * turn + place, role="user" if kind == "q" else "assistant",
-            content=f"{kind}{turn}", run_id=f"r{turn}", intermediate=kind in {"route", "draft"},
+            id=f"{kind}{turn}",
+            seq=4 * turn + place,
+            role="user" if kind == "q" else "assistant",
+            content=f"{kind}{turn}",
+            run_id=f"r{turn}",
+            intermediate=kind in {"route", "draft"},
         )
         for turn in range(1, count + 1)
         for place, kind in enumerate(("q", "route", "draft", "a"))
-    ]  # fmt: skip
+    ]
 
 
 def test_routing_decisions_and_drafts_are_no_part_of_the_pairs() -> None:
@@ -340,9 +344,12 @@ class Shared:
 
     def read(self, budget: int) -> View:
         memory = session_memory(
-            Tail(list(self.records), complete=True), TOKEN_BUFFER,
-            Call(token_budget=budget, counter=PerWord()), stored=self.stored, use_memory=True,
-        )  # fmt: skip
+            Tail(list(self.records), complete=True),
+            TOKEN_BUFFER,
+            Call(token_budget=budget, counter=PerWord()),
+            stored=self.stored,
+            use_memory=True,
+        )
         if memory.expired is not None:
             self.requested = max(self.requested, memory.expired.seq)
         return memory.view

@@ -133,9 +133,14 @@ def openai(
     answer: Callable[[httpx.Request], httpx.Response], *, max_tokens: int = 300, input_tokens: int = 8_000
 ) -> OpenAiSummarizer:
     return OpenAiSummarizer(
-        url="http://models.test/v1", key=KEY, model="small", timeout_seconds=1, max_tokens=max_tokens,
-        input_tokens=input_tokens, transport=httpx.MockTransport(answer),
-    )  # fmt: skip
+        url="http://models.test/v1",
+        key=KEY,
+        model="small",
+        timeout_seconds=1,
+        max_tokens=max_tokens,
+        input_tokens=input_tokens,
+        transport=httpx.MockTransport(answer),
+    )
 
 
 def test_an_endpoint_gets_the_previous_summary_and_new_messages_as_data() -> None:

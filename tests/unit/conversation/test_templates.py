@@ -13,10 +13,18 @@ from memorybase.errors import InvalidRequest
 
 START: dict[str, Any] = {
     "start": {
-        "user_id": "u1", "text": "hé", "n": 3, "yes": True, "null": None, "empty": " ", "items": [1, "b"],
-        "object": {"k": "v"}, "html": "<b>", "secret": "s3cret",
+        "user_id": "u1",
+        "text": "hé",
+        "n": 3,
+        "yes": True,
+        "null": None,
+        "empty": " ",
+        "items": [1, "b"],
+        "object": {"k": "v"},
+        "html": "<b>",
+        "secret": "s3cret",
     }
-}  # fmt: skip
+}
 
 
 @each_row(
@@ -55,14 +63,29 @@ def test_without_blanks_no_value_is_empty() -> None:
 @each_row(
     "source",
     [
-        "{{", "{{ start.text.upper() }}", "{{ range(9) }}", "{{ 'a' * 9 }}", "{{ 2 ** 9 }}", "{{ start ~ start }}",
-        "{{ start.text | format }}", "{{ start | attr('x') }}", "{% set x = 1 %}", "{% include 'x' %}",
-        "{% import 'x' as y %}", "{% macro m() %}{% endmacro %}", "{% extends 'x' %}", "{{ 1 if start }}", " ",
+        "{{",
+        "{{ start.text.upper() }}",
+        "{{ range(9) }}",
+        "{{ 'a' * 9 }}",
+        "{{ 2 ** 9 }}",
+        "{{ start ~ start }}",
+        "{{ start.text | format }}",
+        "{{ start | attr('x') }}",
+        "{% set x = 1 %}",
+        "{% include 'x' %}",
+        "{% import 'x' as y %}",
+        "{% macro m() %}{% endmacro %}",
+        "{% extends 'x' %}",
+        "{{ 1 if start }}",
+        " ",
         "{% for a in start.items %}{% for b in start.items %}{% endfor %}{% endfor %}",
-        "{% for a in start.items recursive %}{% endfor %}", "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
-        "{{ x" + " | json" * 1500 + " }}", "x" * (MAX_TEMPLATE_CHARS + 1), "{% if x %}" * 300 + "{% endif %}" * 300,
+        "{% for a in start.items recursive %}{% endfor %}",
+        "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
+        "{{ x" + " | json" * 1500 + " }}",
+        "x" * (MAX_TEMPLATE_CHARS + 1),
+        "{% if x %}" * 300 + "{% endif %}" * 300,
     ],
-)  # fmt: skip
+)
 def test_disallowed_expressions_are_rejected_before_rendering(source: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         check_template(source, "chat_id")
@@ -71,9 +94,17 @@ def test_disallowed_expressions_are_rejected_before_rendering(source: str) -> No
 
 @each_row(
     "source",
-    ["{{ start.text.__class__ }}", "{{ start.__init__ }}", "{{ start['__class__'] }}", "{{ self }}",
-     "{{ start.text.upper }}", "{{ start.items.append }}", "{{ loop.index }}", "{{ start[start.secret] }}"],
-)  # fmt: skip
+    [
+        "{{ start.text.__class__ }}",
+        "{{ start.__init__ }}",
+        "{{ start['__class__'] }}",
+        "{{ self }}",
+        "{{ start.text.upper }}",
+        "{{ start.items.append }}",
+        "{{ loop.index }}",
+        "{{ start[start.secret] }}",
+    ],
+)
 def test_python_attributes_are_unreachable_and_errors_show_no_value(source: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         render(source, START, field="f")

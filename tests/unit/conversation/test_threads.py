@@ -115,9 +115,11 @@ def test_a_log_without_parents_is_one_thread() -> None:
 @each_row("named", ["u1", "a1"])  # a runtime may name the turn by its question or by its answer
 def test_regenerating_the_first_answer_starts_a_thread(named: str) -> None:
     messages = [
-        *run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2", named), *run(log("u3 a3"), "r3"),
+        *run(log("u1 a1"), "r1"),
+        *run(log("u2 a2"), "r2", named),
+        *run(log("u3 a3"), "r3"),
         *run(log("u4 a4"), "r4", named.replace("1", "3")),
-    ]  # fmt: skip
+    ]
     line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
 
     assert ids(followed(line)) == "u3 a3 u4 a4"
@@ -126,9 +128,11 @@ def test_regenerating_the_first_answer_starts_a_thread(named: str) -> None:
 
 def test_a_regenerated_answer_leaves_out_the_answer_before_it() -> None:
     messages = [
-        *run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2", "a1"), *run(log("a3"), "r3", "u1"),
+        *run(log("u1 a1"), "r1"),
+        *run(log("u2 a2"), "r2", "a1"),
+        *run(log("a3"), "r3", "u1"),
         *run(log("u4 a4"), "r4", "a3"),
-    ]  # fmt: skip
+    ]
     line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
 
     assert ids(followed(line)) == "u1 a3 u4 a4"

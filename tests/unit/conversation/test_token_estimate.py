@@ -37,9 +37,24 @@ def test_a_part_of_a_text_is_estimated_like_the_whole(kind: str) -> None:
 
 @each_row(
     "text",
-    ["", " ", "\n\n", "a", "\ud800", "\x00", "a" * 100_000, "A" * 100_000, " " * 100_000, "-" * 100_000, "字" * 50_000,
-     "\u0301" * 1_000, "👨‍👩‍👧‍👦" * 100, "=\n" * 10_000, "aB" * 50_000],
-)  # fmt: skip
+    [
+        "",
+        " ",
+        "\n\n",
+        "a",
+        "\ud800",
+        "\x00",
+        "a" * 100_000,
+        "A" * 100_000,
+        " " * 100_000,
+        "-" * 100_000,
+        "字" * 50_000,
+        "\u0301" * 1_000,
+        "👨‍👩‍👧‍👦" * 100,
+        "=\n" * 10_000,
+        "aB" * 50_000,
+    ],
+)
 def test_any_text_has_an_estimate(text: str) -> None:
     assert estimated_tokens(text) >= (1 if text else 0)
 

@@ -287,5 +287,6 @@ def test_earlier_cuts_stay_out_and_predefined_messages_stay() -> None:
     assert kept(records, Limits(cuts=cuts), leading=1) == ("u9 m2 m5 m6", False)
     assert kept(records, Limits(cuts=cuts, max_messages=2), leading=1) == ("m5 m6", False)
     assert kept(records, Limits(cuts=cuts, threshold=TrimThreshold(trigger=3, target=1)), leading=1) == (
-        "u9 m2 m5 m6", False
-    )  # fmt: skip
+        "u9 m2 m5 m6",
+        False,
+    )

@@ -268,9 +268,13 @@ def test_an_exceeded_budget_is_reported(limits: Limits, clip: Any, expected: str
 def long_turns() -> list[Record]:
     """Three turns; the answer of the second one has 3,000 words."""
     return [
-        record("u1", 1), record("a1", 2), record("u2", 3), record("a2", 4).with_content("word " * 3000),
-        record("u3", 5), record("a3", 6),
-    ]  # fmt: skip
+        record("u1", 1),
+        record("a1", 2),
+        record("u2", 3),
+        record("a2", 4).with_content("word " * 3000),
+        record("u3", 5),
+        record("a3", 6),
+    ]
 
 
 def test_clip_edge_truncates_the_next_older_turn_into_the_remaining_room() -> None:

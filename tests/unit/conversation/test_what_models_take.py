@@ -105,8 +105,9 @@ def test_a_result_in_several_messages_is_one() -> None:
 
     assert refusals(seen.messages) == []
     assert [(one["role"], one["content"]) for one in seen.messages[2:]] == [
-        ("tool", "apples\npears"), ("assistant", "Here."),
-    ]  # fmt: skip
+        ("tool", "apples\npears"),
+        ("assistant", "Here."),
+    ]
     assert seen.sources[2].message_ids == ("m3", "m4")
     assert [(one.id, one.reason) for one in seen.report.removed] == [("m5", "tool_result_without_call")]
 

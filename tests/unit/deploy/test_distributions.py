@@ -22,18 +22,25 @@ pytestmark = pytest.mark.slow  # It builds what a release ships.
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = {
-    "api": ROOT, "memorybase": ROOT, "migrations": ROOT, "worker": ROOT,
+    "api": ROOT,
+    "memorybase": ROOT,
+    "migrations": ROOT,
+    "worker": ROOT,
     "memorybase_client": ROOT / "clients" / "python" / "src",
-}  # fmt: skip
+}
 EPOCH = "1700000000"
 
 
 def build(source: Path, target: Path, umask: int = 0o022) -> dict[str, Path]:
     """The distributions of a source tree by their kind: of the server, then of the client."""
     done = subprocess.run(
-        [sys.executable, source / "deploy" / "build.py", target], check=False, text=True, capture_output=True,
-        env=os.environ | {"SOURCE_DATE_EPOCH": EPOCH}, umask=umask,
-    )  # fmt: skip
+        [sys.executable, source / "deploy" / "build.py", target],
+        check=False,
+        text=True,
+        capture_output=True,
+        env=os.environ | {"SOURCE_DATE_EPOCH": EPOCH},
+        umask=umask,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     kinds = ("sdist", "wheel", "client's sdist", "client's wheel")
     return dict(zip(kinds, map(Path, done.stdout.split()), strict=True))
@@ -88,10 +95,17 @@ def test_the_wheel_has_the_version_and_the_commands(built: dict[str, Path]) -> N
 def test_the_sdist_has_what_an_operator_needs_and_no_tests(built: dict[str, Path]) -> None:
     names = set(in_sdist(built["sdist"]))
     wanted = {
-        "CHANGELOG.md", "SECURITY.md", "LICENSE", "constraints.txt", "requirements-slim.txt", "Dockerfile",
-        "docker-compose.yml", "deploy/helm/memorybase/Chart.yaml", "deploy/systemd/memorybase-api.service",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "LICENSE",
+        "constraints.txt",
+        "requirements-slim.txt",
+        "Dockerfile",
+        "docker-compose.yml",
+        "deploy/helm/memorybase/Chart.yaml",
+        "deploy/systemd/memorybase-api.service",
         "deploy/systemd/memorybase-.service.d/common.conf",
-    }  # fmt: skip
+    }
     assert wanted <= names
     foreign = {name for name in names if name.startswith(("tests/", "bench/", "docs/", "clients/python/tests/"))}
     assert not foreign
@@ -103,8 +117,13 @@ def test_the_clients_distributions_have_the_package_and_no_tests(built: dict[str
         packages = {name.partition("/")[0] for name in archive.namelist()}
     assert packages == {"memorybase_client", f"memorybase_client-{__version__}.dist-info"}
     assert {name.partition("/")[0] for name in in_sdist(built["client's sdist"])} == {
-        "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg", "src",
-    }  # fmt: skip
+        "LICENSE",
+        "PKG-INFO",
+        "README.md",
+        "pyproject.toml",
+        "setup.cfg",
+        "src",
+    }
 
 
 def test_every_file_has_the_same_time_owner_and_one_of_two_modes(built: dict[str, Path]) -> None:

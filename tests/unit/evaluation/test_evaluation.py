@@ -91,9 +91,10 @@ class TestFit:
         asked = lists(3, 80, (5.0, 0.0, 0.0))
         turned = [
             JudgedCandidates(each.corpus, each.group, each.category, each.evidence, each.found, -each.values)
-            if each.group == "g0" else each
+            if each.group == "g0"
+            else each
             for each in asked
-        ]  # fmt: skip
+        ]
         ranked = cross_validate(turned)
         firsts: dict[str, list[bool]] = {group: [] for group in ("g0", "g1", "g2", "g3")}
         for each, found in zip(turned, ranked, strict=True):
@@ -116,8 +117,13 @@ class TestFit:
 
 class TestQuestions:
     def test_every_field(self) -> None:
-        full = {"question": "who?", "evidence": ["m1", "m2", "m1"], "category": "fact", "session_id": "s",
-                "end_user_id": "ada"}  # fmt: skip
+        full = {
+            "question": "who?",
+            "evidence": ["m1", "m2", "m1"],
+            "category": "fact",
+            "session_id": "s",
+            "end_user_id": "ada",
+        }
         text = json.dumps(full) + '\r\n\n{"question": "none?\u2028", "evidence": [], "category": null}\n'
         assert read_questions(text) == [
             Question(1, "who?", ("m1", "m2"), "fact", "s", "ada"),

@@ -20,9 +20,15 @@ ENGLISH = analyzer("english")
 
 def quoted(text: str, label: str = "m1", *, speaker: str = "user", is_new: bool = True) -> Quoted:
     return Quoted(
-        label=label, message_id=uuid4(), version=1, seq=1, speaker=speaker, said_at=datetime(2026, 5, 2, tzinfo=UTC),
-        text=text, is_new=is_new,
-    )  # fmt: skip
+        label=label,
+        message_id=uuid4(),
+        version=1,
+        seq=1,
+        speaker=speaker,
+        said_at=datetime(2026, 5, 2, tzinfo=UTC),
+        text=text,
+        is_new=is_new,
+    )
 
 
 def check(*facts: object, of: str = "I moved to Oslo on Monday with two cats.", fence: bool = False) -> Checked:

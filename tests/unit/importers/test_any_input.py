@@ -31,8 +31,16 @@ def langchain_rows() -> list[Any]:
 
 
 def zep() -> list[Any]:
-    message = {"uuid": "u", "role": "user", "role_type": "user", "name": "n", "content": "x", "thread_uuid": "t",
-               "reference_time": "2026-03-01T10:00:00Z", "metadata": {"a": 1}}  # fmt: skip
+    message = {
+        "uuid": "u",
+        "role": "user",
+        "role_type": "user",
+        "name": "n",
+        "content": "x",
+        "thread_uuid": "t",
+        "reference_time": "2026-03-01T10:00:00Z",
+        "metadata": {"a": 1},
+    }
     episode = {"uuid": "e", "name": "note", "group_id": "g", "source": "text", "content": "x", "valid_at": None}
     return [{"items": [message], "user_id": "ada"}, {"episodes": [episode]}]
 

@@ -37,8 +37,14 @@ class TestTree:
 
     def test_each_message_names_the_nearest_imported_message_above_it(self) -> None:
         assert parents_of(chatgpt()[0]) == {
-            "q1": None, "a1-old": "q1", "a1-new": "q1", "q2": "a1-new", "call": "q2", "result": "call", "a2": "result",
-        }  # fmt: skip
+            "q1": None,
+            "a1-old": "q1",
+            "a1-new": "q1",
+            "q2": "a1-new",
+            "call": "q2",
+            "result": "call",
+            "a2": "result",
+        }
 
     def test_a_message_that_cannot_be_stored_does_not_break_the_thread(self) -> None:
         tree = chatgpt_conversation(
@@ -126,11 +132,13 @@ class TestMessages:
         [
             ({"content_type": "tether_quote", "title": "Title", "text": "Quoted"}, "Title\nQuoted"),
             ({"content_type": "tether_browsing_display", "result": "Found"}, "Found"),
-            ({"content_type": "multimodal_text", "parts": [{"content_type": "audio_transcription", "text": "Said"}]},
-             "Said"),
+            (
+                {"content_type": "multimodal_text", "parts": [{"content_type": "audio_transcription", "text": "Said"}]},
+                "Said",
+            ),
             ({"content_type": "from the future", "text": "Still text"}, "Still text"),
         ],
-    )  # fmt: skip
+    )
     def test_every_content_with_text_is_imported(self, content: Json, text: str) -> None:
         (message,) = messages_of(chatgpt_conversation(chatgpt_node("n", "root", "tool", content=content))).values()
         assert message["content"] == text
@@ -140,13 +148,24 @@ class TestMessages:
         [
             (chatgpt_node("n", "root", "critic", "words"), "critic"),
             (chatgpt_node("n", "root", "user", "w", metadata={"is_visually_hidden_from_conversation": True}), "text"),
-            (chatgpt_node("n", "root", "assistant", content={"content_type": "thoughts",
-                                                             "thoughts": [{"content": "Hm"}]}), "thoughts"),
-            (chatgpt_node("n", "root", "user", content={"content_type": "user_editable_context",
-                                                        "user_instructions": "Be brief"}), "user_editable_context"),
+            (
+                chatgpt_node(
+                    "n", "root", "assistant", content={"content_type": "thoughts", "thoughts": [{"content": "Hm"}]}
+                ),
+                "thoughts",
+            ),
+            (
+                chatgpt_node(
+                    "n",
+                    "root",
+                    "user",
+                    content={"content_type": "user_editable_context", "user_instructions": "Be brief"},
+                ),
+                "user_editable_context",
+            ),
             (chatgpt_node("n", "root", "user", content={"content_type": "hologram", "shape": 1}), "hologram"),
         ],
-    )  # fmt: skip
+    )
     def test_what_is_not_said_in_the_conversation_is_reported(self, node: Json, value: str) -> None:
         report = Report()
         assert messages_of(chatgpt_conversation(node), report=report) == {}

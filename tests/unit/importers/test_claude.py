@@ -39,8 +39,11 @@ class TestMessages:
     def test_without_parents_the_order_of_the_file_counts(self) -> None:
         (message,) = messages_of(claude()[1]).values()
         assert message == {
-            "id": "m-4", "role": "user", "content": "Only text", "timestamp": "2024-05-01T10:00:00.000000Z",
-        }  # fmt: skip
+            "id": "m-4",
+            "role": "user",
+            "content": "Only text",
+            "timestamp": "2024-05-01T10:00:00.000000Z",
+        }
 
     def test_the_thread_that_was_open_comes_last(self) -> None:
         def message(name: str, above: str) -> Json:

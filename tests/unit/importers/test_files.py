@@ -29,8 +29,12 @@ def read(text: str | bytes, report: Report | None = None) -> list[tuple[str, Any
 
 
 class TestFormats:
-    @given(values=st.lists(JSON, max_size=6), ascii_only=st.booleans(), indent=st.sampled_from([None, 2]),
-           piece=st.integers(1, 7))  # fmt: skip
+    @given(
+        values=st.lists(JSON, max_size=6),
+        ascii_only=st.booleans(),
+        indent=st.sampled_from([None, 2]),
+        piece=st.integers(1, 7),
+    )
     def test_a_list_gives_its_elements_wherever_its_bytes_are_split(
         self, values: list[Any], ascii_only: bool, indent: int | None, piece: int
     ) -> None:
@@ -54,8 +58,9 @@ class TestBrokenFiles:
         assert [problem.where for (problem,) in report.examples.values()] == ["f.json[1]"]
         report = Report()
         assert read(b'{"a": 1}\n' + broken + b'\n{"a": 3}', report) == [
-            ("f.json line 1", {"a": 1}), ("f.json line 3", {"a": 3}),
-        ]  # fmt: skip
+            ("f.json line 1", {"a": 1}),
+            ("f.json line 3", {"a": 3}),
+        ]
         assert report.total("lost") == 1
 
     def test_an_incomplete_list_gives_what_is_complete(self) -> None:

@@ -46,8 +46,10 @@ def test_rows_of_langchain_js_and_joined_chunks_are_read() -> None:
         row({"type": "ChatMessageChunk", "data": {"content": "Thanks", "role": "user"}}, id=9),
     )
     assert [(message["type"], message["content"]) for message in messages] == [
-        ("human", "Where?"), ("ai", "Berth 12."), ("human", "Thanks"),
-    ]  # fmt: skip
+        ("human", "Where?"),
+        ("ai", "Berth 12."),
+        ("human", "Thanks"),
+    ]
 
 
 @each_row(

@@ -40,10 +40,18 @@ class TestMem0:
 
     def test_a_list_and_lines_are_read_like_the_answer(self) -> None:
         assert parts_of(mem0, *exports.mem0()["results"]) == [
-            Part(part.flow, None, part.session_id, part.end_user_id, part.run_id, {}, part.messages,
-                 tuple(place.replace("[0].results", "") for place in part.places))
+            Part(
+                part.flow,
+                None,
+                part.session_id,
+                part.end_user_id,
+                part.run_id,
+                {},
+                part.messages,
+                tuple(place.replace("[0].results", "") for place in part.places),
+            )
             for part in parts_of(mem0, exports.mem0())
-        ]  # fmt: skip
+        ]
 
     @each_row("memory", [None, {}, {"id": "m"}, {"id": "m", "memory": " "}, {"id": 3, "memory": "x"}])
     def test_an_odd_memory_is_reported_and_the_others_are_kept(self, memory: Any) -> None:
@@ -58,9 +66,14 @@ class TestLetta:
     def test_answers_are_what_the_agent_sent_and_results_are_unpacked(self) -> None:
         messages = messages_of(letta, exports.letta())
         assert [(each["role"], each["content"]) for each in messages] == [
-            ("system", "You are the harbour."), ("user", "Where is my boat?"), ("assistant", "I have to look."),
-            ("tool", "berth 12"), ("assistant", "At berth 12."), ("user", "Thanks"), ("assistant", "Ada has a boat."),
-        ]  # fmt: skip
+            ("system", "You are the harbour."),
+            ("user", "Where is my boat?"),
+            ("assistant", "I have to look."),
+            ("tool", "berth 12"),
+            ("assistant", "At berth 12."),
+            ("user", "Thanks"),
+            ("assistant", "Ada has a boat."),
+        ]
         assert (messages[2]["is_output"], messages[3]["tool_call_id"]) == (False, "c-1")
         assert "tool_calls" not in messages[4]
         assert messages[6]["metadata"] == {"label": "human", "description": "The person"}
@@ -89,12 +102,16 @@ class TestLetta:
         report = Report()
         asked, result = messages_of(
             letta,
-            {"name": "a", "messages": [
-                {"role": "approval", "content": [], "tool_calls": [call]}, {"role": "approval", "approve": True},
-                {"role": "tool", "content": failed, "tool_call_id": "c"},
-            ]},
+            {
+                "name": "a",
+                "messages": [
+                    {"role": "approval", "content": [], "tool_calls": [call]},
+                    {"role": "approval", "approve": True},
+                    {"role": "tool", "content": failed, "tool_call_id": "c"},
+                ],
+            },
             report=report,
-        )  # fmt: skip
+        )
         assert (asked["role"], asked["content"], asked["is_output"]) == ("assistant", None, False)
         assert (result["status"], result["content"]) == ("failed", "no money")
         assert report.total("skipped") == 1
@@ -120,8 +137,10 @@ class TestLetta:
         decided = {"role": "approval", "content": [], "approvals": [approval]}
         messages = messages_of(letta, {"name": "a", "messages": [parallel, decided]})
         assert [(each["tool_call_id"], each["content"], each.get("status")) for each in messages] == [
-            ("c1", "apples", None), ("c2", "pears", "failed"), ("c3", "plums", None),
-        ]  # fmt: skip
+            ("c1", "apples", None),
+            ("c2", "pears", "failed"),
+            ("c3", "plums", None),
+        ]
 
 
 class TestZep:
@@ -130,10 +149,12 @@ class TestZep:
         sessions = [
             parts_of(zep, value)[0].session_id
             for value in (
-                {"messages": [message]}, {"messages": [message], "thread_id": "t"}, message,
+                {"messages": [message]},
+                {"messages": [message], "thread_id": "t"},
+                message,
                 {"messages": [message | {"thread_uuid": "t2"}], "uuid": "t"},
             )
-        ]  # fmt: skip
+        ]
         assert sessions == ["f", "t", "f", "t2"]
 
     @each_row(
@@ -151,9 +172,16 @@ class TestZep:
         assert (message["role"], message.get("sender_name")) == (role, name)
 
     @each_row(
-        "item", [None, {}, {"uuid": "u", "role": "user"}, {"uuid": "u", "content": "x"},
-                 {"uuid": "u", "content": "x", "role": "judge"}, {"uuid": "u", "content": "x", "role": 3}],
-    )  # fmt: skip
+        "item",
+        [
+            None,
+            {},
+            {"uuid": "u", "role": "user"},
+            {"uuid": "u", "content": "x"},
+            {"uuid": "u", "content": "x", "role": "judge"},
+            {"uuid": "u", "content": "x", "role": 3},
+        ],
+    )
     def test_an_odd_message_is_reported_and_the_others_are_kept(self, item: Any) -> None:
         report = Report()
         kept = {"uuid": "kept", "role": "user", "content": "x"}

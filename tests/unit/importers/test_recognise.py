@@ -45,12 +45,24 @@ def test_every_format_is_recognised_by_its_content_whatever_its_name(tmp_path: P
         "letta": [write_json(tmp_path, "agent.af", exports.letta())],
         "zep": [exports.zep(tmp_path)],
         "agent-memory-server": [exports.agent_memory_server(tmp_path)],
-        "jsonl": [text(tmp_path, "own", LINE), text(tmp_path, "two", f"{LINE}\n{LINE}\n"),
-                  text(tmp_path, "list", f"[{LINE}]"), text(tmp_path, "broken.jsonl", f"{LINE}\n{{")],
+        "jsonl": [
+            text(tmp_path, "own", LINE),
+            text(tmp_path, "two", f"{LINE}\n{LINE}\n"),
+            text(tmp_path, "list", f"[{LINE}]"),
+            text(tmp_path, "broken.jsonl", f"{LINE}\n{{"),
+        ],
         "locomo": [write_json(tmp_path, "one.json", LOCOMO), write_json(tmp_path, "all.json", [LOCOMO])],
         "export": [text(tmp_path, "e.jsonl", f"{EXPORT}\n{EXPORT}")],
-        None: [text(tmp_path, name, content) for name, content in
-               (("empty", ""), ("none", "[]"), ("hello", '{"hello": 1}'), ("42", "42"), ("csv", "a,b\n1,2"))],
-    }  # fmt: skip
+        None: [
+            text(tmp_path, name, content)
+            for name, content in (
+                ("empty", ""),
+                ("none", "[]"),
+                ("hello", '{"hello": 1}'),
+                ("42", "42"),
+                ("csv", "a,b\n1,2"),
+            )
+        ],
+    }
     found = {file: recognise(str(file), Report()) for each in files.values() for file in each}
     assert found == {file: name for name, each in files.items() for file in each}

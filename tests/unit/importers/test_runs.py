@@ -37,8 +37,11 @@ class TestRuns:
     def test_sessions_may_alternate(self) -> None:
         parts = parts_of(found("1"), found("2", session="t"), found("3", "assistant"), found("4", "tool", session="t"))
         assert [(part.run_id, ids(part)) for part in parts] == [
-            ("s#1", ["1"]), ("t#2", ["2"]), ("s#1", ["3"]), ("t#2", ["4"]),
-        ]  # fmt: skip
+            ("s#1", ["1"]),
+            ("t#2", ["2"]),
+            ("s#1", ["3"]),
+            ("t#2", ["4"]),
+        ]
 
     def test_a_long_run_has_several_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(runs, "MESSAGES_PER_PART", 2)
@@ -63,9 +66,11 @@ class TestRuns:
 
     def test_parents_pass_over_what_is_left_out(self) -> None:
         (one,) = parts_of(
-            found("1", parent_message_id=None), found("2", "assistant", dropped=True, parent_message_id="1"),
-            found("3", "assistant", None, parent_message_id="2"), found("4", "assistant", parent_message_id="3"),
-        )  # fmt: skip
+            found("1", parent_message_id=None),
+            found("2", "assistant", dropped=True, parent_message_id="1"),
+            found("3", "assistant", None, parent_message_id="2"),
+            found("4", "assistant", parent_message_id="3"),
+        )
         assert [message["parent_message_id"] for message in one.messages] == [None, "1"]
 
 

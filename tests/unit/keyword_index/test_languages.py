@@ -136,8 +136,15 @@ class TestAnalysis:
             assert len(definition.weekdays.split()) >= 7
         assert set(definition.weekday_numbers.values()) == set(range(7))
         assert len(definition.units.split()) == 4
-        for pattern in (definition.tells_time, definition.tells_number, definition.day_and_month, definition.time_ago,
-                        definition.change, definition.counts, *definition.questions.values()):  # fmt: skip
+        for pattern in (
+            definition.tells_time,
+            definition.tells_number,
+            definition.day_and_month,
+            definition.time_ago,
+            definition.change,
+            definition.counts,
+            *definition.questions.values(),
+        ):
             assert pattern.search("") is None
 
     @each_row("language", [each for each in LANGUAGES.values() if not each.has_spaces])
@@ -174,7 +181,7 @@ class TestQuestions:
             ("那是什么时候？", "有多少只猫？"),
             ("それはいつですか", "猫は何匹いますか"),
         ],
-    )  # fmt: skip
+    )
     def test_questions_for_times_and_numbers_are_recognized(self, when: str, how_many: str) -> None:
         assert (asked(when).asks_time, asked(when).asks_number) == (True, False)
         assert (asked(how_many).asks_time, asked(how_many).asks_number) == (False, True)
@@ -207,7 +214,7 @@ class TestQuestions:
             ("3日前に何と言いましたか", "2023-08-12", 1),
             ("Was war 2022 bei uns?", "2022-01-01", 365),
         ],
-    )  # fmt: skip
+    )
     def test_dates_are_parsed(self, query: str, start: str, days: int) -> None:
         (period,) = asked(query).periods
         assert abs(period.start - datetime.fromisoformat(start).replace(tzinfo=UTC)) < timedelta(days=1)
@@ -215,8 +222,9 @@ class TestQuestions:
 
     def test_impossible_dates_are_left_out(self) -> None:
         assert asked("Was war am 31.6.2023 und am 99.99.2023 bei uns?").periods == (
-            *asked("Was war 2023 bei uns?").periods, *asked("Was war 2023 bei uns?").periods,
-        )  # fmt: skip
+            *asked("Was war 2023 bei uns?").periods,
+            *asked("Was war 2023 bei uns?").periods,
+        )
         assert asked("13月发生了什么？").periods == ()
 
     @each_row(
@@ -229,7 +237,7 @@ class TestQuestions:
             ("Quel est l'anniversaire d'Anna ?", "anna"),
             ("田中さんはいつ来ますか", "田中"),
         ],
-    )  # fmt: skip
+    )
     def test_declined_names_are_speakers_and_no_terms(self, query: str, speaker: str) -> None:
         question = asked(query, speaker)
         assert question.names == {speaker}

@@ -9,9 +9,18 @@ from memorybase.search.bands import BANDS, FAIR, GOOD, STRONG, WEAK, Band, band_
 
 @each_row(
     ("score", "band"),
-    [(1.0, STRONG), (0.5, STRONG), (0.4999, GOOD), (0.2, GOOD), (0.1999, FAIR), (0.05, FAIR), (0.0499, WEAK),
-     (0.0, WEAK), (-0.1, WEAK)],
-)  # fmt: skip
+    [
+        (1.0, STRONG),
+        (0.5, STRONG),
+        (0.4999, GOOD),
+        (0.2, GOOD),
+        (0.1999, FAIR),
+        (0.05, FAIR),
+        (0.0499, WEAK),
+        (0.0, WEAK),
+        (-0.1, WEAK),
+    ],
+)
 def test_a_bound_belongs_to_the_band_above_it(score: float, band: Band) -> None:
     assert band_of(score) is band
 

@@ -23,19 +23,34 @@ FILLER = "Nothing of the kind is said here at all. "
 
 def hit(number: int, text: str, *, score: float = 0.5, **fields: Any) -> Hit:
     given_fields: dict[str, Any] = {
-        "message_id": UUID(int=number), "memory_base_id": UUID(int=0), "session_id": "s", "run_id": UUID(int=1),
-        "seq": number, "role": "user", "sender_name": None, "content": text, "snippet": text, "snippet_start": 0,
-        "snippet_end": len(text), "timestamp": START + timedelta(days=number), "score": score, "pending": False,
+        "message_id": UUID(int=number),
+        "memory_base_id": UUID(int=0),
+        "session_id": "s",
+        "run_id": UUID(int=1),
+        "seq": number,
+        "role": "user",
+        "sender_name": None,
+        "content": text,
+        "snippet": text,
+        "snippet_start": 0,
+        "snippet_end": len(text),
+        "timestamp": START + timedelta(days=number),
+        "score": score,
+        "pending": False,
         "metadata": {},
-    }  # fmt: skip
+    }
     return Hit(**given_fields | fields)
 
 
 def turn(number: int, text: str) -> dict[str, Any]:
     return {
-        "message_id": UUID(int=number), "seq": number, "role": "assistant", "sender_name": "Bo", "content": text,
+        "message_id": UUID(int=number),
+        "seq": number,
+        "role": "assistant",
+        "sender_name": "Bo",
+        "content": text,
         "timestamp": START,
-    }  # fmt: skip
+    }
 
 
 def pack(hits: Sequence[Hit], room: int = 1_000, query: str = "zebra berth", **fields: Any) -> Packed:

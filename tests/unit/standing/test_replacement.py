@@ -64,8 +64,9 @@ def test_what_replaces_is_the_latest_of_several() -> None:
 
 def test_the_words_of_a_person_decide_what_a_statement_is_about() -> None:
     assert kept(Said("Call me Sam.", edited="Use British spelling."), "Call me Alex.") == [
-        "Call me Alex.", "Use British spelling."
-    ]  # fmt: skip
+        "Call me Alex.",
+        "Use British spelling.",
+    ]
 
 
 def test_a_deleted_statement_hides_what_it_repeats_and_not_what_it_contradicted() -> None:

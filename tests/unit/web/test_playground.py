@@ -28,18 +28,38 @@ from memorybase.search.search import Hit
 
 ENGLISH = analyzer("english")
 ASKED = Asked(
-    q="it's a \"berth\"?", flow="support", session="s 1", memories=(uuid4(), uuid4()), role="user", days=7, fold=False,
-    budget=500, preset="window", a=Setting(mode="keyword", k=5, min_score=0.2, half_life=30,
-                                          weights=PartWeights(words=1.5)), b=Setting(),
-)  # fmt: skip
+    q='it\'s a "berth"?',
+    flow="support",
+    session="s 1",
+    memories=(uuid4(), uuid4()),
+    role="user",
+    days=7,
+    fold=False,
+    budget=500,
+    preset="window",
+    a=Setting(mode="keyword", k=5, min_score=0.2, half_life=30, weights=PartWeights(words=1.5)),
+    b=Setting(),
+)
 
 
 def hit(score: float = 0.3, content: str = "Berth 12 has power", **fields: Any) -> Hit:
     values: dict[str, Any] = {
-        "message_id": uuid4(), "memory_base_id": uuid4(), "session_id": "s", "run_id": uuid4(), "seq": 1,
-        "role": "assistant", "sender_name": None, "content": content, "snippet": content, "snippet_start": 0,
-        "snippet_end": len(content), "timestamp": datetime.now(UTC), "score": score, "pending": False, "metadata": {},
-    }  # fmt: skip
+        "message_id": uuid4(),
+        "memory_base_id": uuid4(),
+        "session_id": "s",
+        "run_id": uuid4(),
+        "seq": 1,
+        "role": "assistant",
+        "sender_name": None,
+        "content": content,
+        "snippet": content,
+        "snippet_start": 0,
+        "snippet_end": len(content),
+        "timestamp": datetime.now(UTC),
+        "score": score,
+        "pending": False,
+        "metadata": {},
+    }
     return Hit(**values | fields)
 
 
@@ -50,10 +70,16 @@ def read(path: str) -> Asked:
 class TestAddress:
     @each_row(
         "asked",
-        [Asked(q="x"), ASKED, replace(ASKED, b=None), replace(ASKED, b=Setting(mode="dense", half_life=0)),
-         Asked(q="x", a=Setting(half_life=7), b=Setting()), Asked(q="x", a=Setting(corrections=False), b=Setting()),
-         Asked(q="x", a=Setting(corrections=False), b=Setting(corrections=True))],
-    )  # fmt: skip
+        [
+            Asked(q="x"),
+            ASKED,
+            replace(ASKED, b=None),
+            replace(ASKED, b=Setting(mode="dense", half_life=0)),
+            Asked(q="x", a=Setting(half_life=7), b=Setting()),
+            Asked(q="x", a=Setting(corrections=False), b=Setting()),
+            Asked(q="x", a=Setting(corrections=False), b=Setting(corrections=True)),
+        ],
+    )
     def test_a_copied_address_restores_everything(self, asked: Asked) -> None:
         assert read(address("/playground", **asked.address())) == asked
 
@@ -65,10 +91,19 @@ class TestAddress:
 
     @each_row(
         ("query", "field"),
-        [("k=0", "k"), ("k=many", "k"), ("w.words=3", "w.words"), ("mode=other", "mode"), ("min=nan", "min"),
-         ("memory=mine", "memory"), ("compare=1&b.recent=-1", "b.recent"), ("corrections=yes", "corrections"),
-         ("days=x", "days"), ("preset=p", "preset")],
-    )  # fmt: skip
+        [
+            ("k=0", "k"),
+            ("k=many", "k"),
+            ("w.words=3", "w.words"),
+            ("mode=other", "mode"),
+            ("min=nan", "min"),
+            ("memory=mine", "memory"),
+            ("compare=1&b.recent=-1", "b.recent"),
+            ("corrections=yes", "corrections"),
+            ("days=x", "days"),
+            ("preset=p", "preset"),
+        ],
+    )
     def test_what_is_not_valid_is_named(self, query: str, field: str) -> None:
         with pytest.raises(errors.InvalidRequest) as raised:
             read(f"/playground?{query}")
@@ -133,11 +168,15 @@ class TestCorrections:
         new, old = shown.show([later, earlier], "latency", ENGLISH, limit=0.1, is_dense=False)
         (above,), (below,) = new.notes, old.notes
         assert (above.text, above.link, above.message_id) == (
-            "Now 250 ms, was 300 ms", "Earlier message", self.EARLIER,
-        )  # fmt: skip
+            "Now 250 ms, was 300 ms",
+            "Earlier message",
+            self.EARLIER,
+        )
         assert (below.text, below.link, below.message_id) == (
-            "Corrected later: was 300 ms, now 250 ms", "Later message", self.LATER,
-        )  # fmt: skip
+            "Corrected later: was 300 ms, now 250 ms",
+            "Later message",
+            self.LATER,
+        )
         assert above.is_listed
         assert below.is_listed
         assert (new.is_outdated, old.is_outdated) == (False, True)
@@ -154,8 +193,9 @@ class TestCorrections:
             corrected_by=CorrectionOf(self.LATER, "number", "300 ms", "250 ms"),
         )
         assert [note.text for note in notes(between, ())] == [
-            "Now 300 ms, was 500 ms", "Corrected later: was 300 ms, now 250 ms",
-        ]  # fmt: skip
+            "Now 300 ms, was 500 ms",
+            "Corrected later: was 300 ms, now 250 ms",
+        ]
 
     def test_most_results_have_none(self) -> None:
         assert notes(hit(), ()) == []
@@ -164,10 +204,14 @@ class TestCorrections:
         outdated = hit(corrected_by=CorrectionOf(self.LATER, "name", "<b>Ada</b>", "Bo"))
         request = Request({"type": "http", "root_path": "/prefix", "headers": []})
         page = render(
-            request, "first_minute_search.html", q="who", error="", titles={},
+            request,
+            "first_minute_search.html",
+            q="who",
+            error="",
+            titles={},
             steps=SimpleNamespace(flow="f", flow_id=None),
             hits=[(outdated, notes(outdated, {self.LATER}), True), (outdated, notes(outdated, ()), True)],
-        )  # fmt: skip
+        )
         assert page.count("Corrected later: was &lt;b&gt;Ada&lt;/b&gt;, now Bo") == 2
         assert f'href="#hit-{self.LATER}"' in page
         assert f'href="/prefix/message?id={self.LATER}&amp;back=%2F"' in page
@@ -194,8 +238,13 @@ class TestCode:
 
     def test_the_body_has_the_scope_and_what_differs_from_the_defaults(self) -> None:
         assert code.search_body(Asked(q="x"), Setting()) == {
-            "query": "x", "all": True, "top_k": 10, "mode": "hybrid", "min_score": 0.05, "fold_alike": True
-        }  # fmt: skip
+            "query": "x",
+            "all": True,
+            "top_k": 10,
+            "mode": "hybrid",
+            "min_score": 0.05,
+            "fold_alike": True,
+        }
         body = code.search_body(ASKED, ASKED.a)
         assert (body["weights"], body["half_life_days"], body["roles"]) == ({"words": 1.5}, 30, ["user"])
         assert body["memory_base_ids"] == [str(each) for each in ASKED.memories]

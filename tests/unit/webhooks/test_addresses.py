@@ -15,14 +15,42 @@ from memorybase.webhooks import addresses
 from memorybase.webhooks.addresses import Network, Target, check_url, choose_address
 
 PRIVATE = [
-    "127.0.0.1", "127.255.255.254", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1",
-    "169.254.169.254", "100.64.0.1", "192.0.0.170", "198.18.0.1", "224.0.0.1", "255.255.255.255", "240.0.0.1",
-    "::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "ff02::1", "2001:db8::1", "fec0::1",
+    "127.0.0.1",
+    "127.255.255.254",
+    "0.0.0.0",
+    "10.1.2.3",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "192.0.0.170",
+    "198.18.0.1",
+    "224.0.0.1",
+    "255.255.255.255",
+    "240.0.0.1",
+    "::",
+    "::1",
+    "fe80::1",
+    "fe80::1%eth0",
+    "fc00::1",
+    "fd00:ec2::254",
+    "ff02::1",
+    "2001:db8::1",
+    "fec0::1",
     # An IPv4 address inside: mapped, compatible, translated, 6to4, Teredo (server or client), local translation.
-    "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1",
-    "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2002:a00:1::1", "2001:0:7f00:1::1", "2001:0:808:808:0:0:80ff:fffe",
+    "::ffff:127.0.0.1",
+    "::ffff:169.254.169.254",
+    "::ffff:10.0.0.1",
+    "::127.0.0.1",
+    "64:ff9b::7f00:1",
+    "64:ff9b::a9fe:a9fe",
+    "2002:7f00:1::",
+    "2002:a00:1::1",
+    "2001:0:7f00:1::1",
+    "2001:0:808:808:0:0:80ff:fffe",
     "64:ff9b:1::7f00:1",
-]  # fmt: skip
+]
 PUBLIC = ["1.1.1.1", "93.184.216.34", "172.32.0.1", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"]
 # As a browser or a resolver reads them: all are 127.0.0.1.
 WRITTEN = ["2130706433", "0x7f000001", "017700000001", "127.1", "0x7f.1", "127.0.0.1", "[::1]", "[::ffff:7f00:1]"]
@@ -75,13 +103,27 @@ def test_of_several_addresses_one_that_may_be_called_is_chosen() -> None:
 @each_row(
     "url",
     [
-        "ftp://example.com/", "file:///etc/passwd", "gopher://example.com", "example.com/hook", "http://", "http:///x",
-        "https://user@example.com/", "https://user:word@example.com/", "https://example.com/#part",
-        "https://example.com:0/", "https://example.com:70000/", "https://example.com:x/", "https://exa mple.com/",
-        "https://example.com/\r\nX-Header: 1", "https://example.com\\@10.0.0.1/", "https://b\u00fccher.example/",
-        "https://example.com/" + "x" * 2_000, "https://[::1/", "",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "gopher://example.com",
+        "example.com/hook",
+        "http://",
+        "http:///x",
+        "https://user@example.com/",
+        "https://user:word@example.com/",
+        "https://example.com/#part",
+        "https://example.com:0/",
+        "https://example.com:70000/",
+        "https://example.com:x/",
+        "https://exa mple.com/",
+        "https://example.com/\r\nX-Header: 1",
+        "https://example.com\\@10.0.0.1/",
+        "https://b\u00fccher.example/",
+        "https://example.com/" + "x" * 2_000,
+        "https://[::1/",
+        "",
     ],
-)  # fmt: skip
+)
 def test_an_invalid_url_is_refused_by_its_field(url: str) -> None:
     with pytest.raises(errors.InvalidRequest) as refused:
         check_url(url, networks("0.0.0.0/0", "::/0"))

@@ -31,9 +31,20 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "AgentMemory", "AsyncAgentMemory", "AsyncClient", "AsyncListing", "AsyncStream", "Client", "Listing",
-    "MemorybaseError", "Outbox", "Stream", "__version__", "errors", "models",
-]  # fmt: skip
+    "AgentMemory",
+    "AsyncAgentMemory",
+    "AsyncClient",
+    "AsyncListing",
+    "AsyncStream",
+    "Client",
+    "Listing",
+    "MemorybaseError",
+    "Outbox",
+    "Stream",
+    "__version__",
+    "errors",
+    "models",
+]
 
 # Imported when first used, because httpx and pydantic take a tenth of a second.
 _WHERE = {

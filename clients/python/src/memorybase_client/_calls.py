@@ -104,8 +104,13 @@ def encoded(value: Any) -> bytes:
 def kept(call: Call, answer: str) -> bytes:
     """The call as it waits in the outbox, with the name of its answer's model."""
     content = None if call.content is None else json.loads(call.content)
-    return encoded({"call": [call.method, call.path, _given(call.params), call.idempotency_key], "answer": answer,
-                    "content": content})  # fmt: skip
+    return encoded(
+        {
+            "call": [call.method, call.path, _given(call.params), call.idempotency_key],
+            "answer": answer,
+            "content": content,
+        }
+    )
 
 
 def call_of(flow_id: str, body: bytes) -> tuple[Call, str]:

@@ -66,8 +66,10 @@ class Store:
         """Store a capture; returns how many of the oldest were deleted to make room."""
         size = len(body)
         with self._transaction() as db:
-            db.execute("INSERT INTO captures (target, flow_id, bytes, body) VALUES (?, ?, ?, ?)",
-                       (target, flow_id, size, body.decode()))  # fmt: skip
+            db.execute(
+                "INSERT INTO captures (target, flow_id, bytes, body) VALUES (?, ?, ?, ?)",
+                (target, flow_id, size, body.decode()),
+            )
             db.execute("UPDATE totals SET captures = captures + 1, bytes = bytes + ?", (size,))
             lost = 0
             while self._is_over(db):
@@ -99,9 +101,11 @@ class Store:
     def refuse(self, capture_id: int, code: str, message: str) -> None:
         """Keep it aside with the server's reason, beside the latest others."""
         with self._transaction() as db:
-            db.execute("INSERT INTO refused (target, flow_id, body, code, message)"
-                       " SELECT target, flow_id, body, ?, ? FROM captures WHERE id = ?",
-                       (code, message, capture_id))  # fmt: skip
+            db.execute(
+                "INSERT INTO refused (target, flow_id, body, code, message)"
+                " SELECT target, flow_id, body, ?, ? FROM captures WHERE id = ?",
+                (code, message, capture_id),
+            )
             self._delete(db, capture_id)
             db.execute("DELETE FROM refused WHERE id <= (SELECT max(id) FROM refused) - ?", (MAX_REFUSED,))
 

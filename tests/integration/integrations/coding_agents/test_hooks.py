@@ -356,8 +356,10 @@ def test_what_was_recalled_is_recorded_with_its_turn(
     runs = dict.fromkeys(message["run_id"] for message in messages(served, "s-new"))
     nodes = [served.api.get(f"/flows/{FLOW}/runs/{run}/memory")["nodes"] for run in runs]
     assert [[node["node_id"] for node in each] for each in nodes] == [
-        ["SessionStart"], ["UserPromptSubmit"], ["SessionStart", "UserPromptSubmit"],
-    ]  # fmt: skip
+        ["SessionStart"],
+        ["UserPromptSubmit"],
+        ["SessionStart", "UserPromptSubmit"],
+    ]
     given = [node["messages"][0]["content"] for each in nodes for node in each]
     assert given == [json.loads(each)["hookSpecificOutput"]["additionalContext"] for each in shown if each]
     assert all(node["sources"][0]["message_ids"] for each in nodes for node in each)

@@ -278,7 +278,7 @@ TOLD = {
         "パーティーには今は椅子が12個必要です。",
         "化学の試験は今は3番教室で、2024年10月17日です。",
     ),
-}  # fmt: skip
+}
 
 
 def found(query: str, *texts: str, likeness: float = ALIKE) -> list[Correction]:
@@ -331,38 +331,76 @@ class TestStatements:
 
     def test_only_changes_tell_a_change(self, language: str) -> None:
         told, own = TOLD[language], analyzer(language)
-        for text, tells_change in ((told.amount, False), (told.date, False), (told.amount_later, True),
-                                   (told.date_later, True), (told.other, True)):  # fmt: skip
+        for text, tells_change in (
+            (told.amount, False),
+            (told.date, False),
+            (told.amount_later, True),
+            (told.date_later, True),
+            (told.other, True),
+        ):
             assert [each.tells_change for each in statements(text, own, KINDS)] == [tells_change], text
 
 
 # Questions for the first of several events, for the latest, and for the order of topics.
 SEQUENCES = {
-    "german": ("Wann war ich zum ersten Mal beim Zahnarzt?", "Was war mein letzter Ausflug mit den Kindern?",
-               "In welcher Reihenfolge haben wir über die Themen gesprochen?"),
-    "french": ("Quelle était ma première visite chez le dentiste ?", "Quand suis-je allé au cinéma la dernière fois ?",
-               "Dans quel ordre avons-nous parlé de ces sujets ?"),
-    "spanish": ("¿Cuándo fui por primera vez al dentista?", "¿Cuál fue mi última excursión con los niños?",
-                "¿En qué orden hablamos de los temas?"),
-    "portuguese": ("Quando fui ao dentista pela primeira vez?", "Qual foi a minha última viagem com as crianças?",
-                   "Em que ordem falamos sobre os temas?"),
-    "italian": ("Quando sono andato dal dentista per la prima volta?", "Qual è stata la mia ultima gita con i bambini?",
-                "In che ordine abbiamo parlato di questi temi?"),
-    "dutch": ("Wanneer was ik voor het eerst bij de tandarts?", "Wat was mijn laatste uitstapje met de kinderen?",
-              "In welke volgorde hebben we over de onderwerpen gesproken?"),
-    "polish": ("Kiedy byłem po raz pierwszy u dentysty?", "Kiedy byłem ostatnio u dentysty?",
-               "W jakiej kolejności rozmawialiśmy o tych tematach?"),
-    "russian": ("Когда я впервые был у стоматолога?", "Когда я был у стоматолога последний раз?",
-                "В каком порядке мы говорили об этих темах?"),
-    "turkish": ("Dişçiye ilk kez ne zaman gittim?", "Dişçiye en son ne zaman gittim?",
-                "Bu konuları hangi sırayla konuştuk?"),
+    "german": (
+        "Wann war ich zum ersten Mal beim Zahnarzt?",
+        "Was war mein letzter Ausflug mit den Kindern?",
+        "In welcher Reihenfolge haben wir über die Themen gesprochen?",
+    ),
+    "french": (
+        "Quelle était ma première visite chez le dentiste ?",
+        "Quand suis-je allé au cinéma la dernière fois ?",
+        "Dans quel ordre avons-nous parlé de ces sujets ?",
+    ),
+    "spanish": (
+        "¿Cuándo fui por primera vez al dentista?",
+        "¿Cuál fue mi última excursión con los niños?",
+        "¿En qué orden hablamos de los temas?",
+    ),
+    "portuguese": (
+        "Quando fui ao dentista pela primeira vez?",
+        "Qual foi a minha última viagem com as crianças?",
+        "Em que ordem falamos sobre os temas?",
+    ),
+    "italian": (
+        "Quando sono andato dal dentista per la prima volta?",
+        "Qual è stata la mia ultima gita con i bambini?",
+        "In che ordine abbiamo parlato di questi temi?",
+    ),
+    "dutch": (
+        "Wanneer was ik voor het eerst bij de tandarts?",
+        "Wat was mijn laatste uitstapje met de kinderen?",
+        "In welke volgorde hebben we over de onderwerpen gesproken?",
+    ),
+    "polish": (
+        "Kiedy byłem po raz pierwszy u dentysty?",
+        "Kiedy byłem ostatnio u dentysty?",
+        "W jakiej kolejności rozmawialiśmy o tych tematach?",
+    ),
+    "russian": (
+        "Когда я впервые был у стоматолога?",
+        "Когда я был у стоматолога последний раз?",
+        "В каком порядке мы говорили об этих темах?",
+    ),
+    "turkish": (
+        "Dişçiye ilk kez ne zaman gittim?",
+        "Dişçiye en son ne zaman gittim?",
+        "Bu konuları hangi sırayla konuştuk?",
+    ),
     "arabic": ("متى زرت طبيب الأسنان لأول مرة؟", "متى زرت طبيب الأسنان آخر مرة؟", "بأي ترتيب تحدثنا عن هذه المواضيع؟"),
-    "hindi": ("मैं पहली बार दाँत के डॉक्टर के पास कब गया?", "मैं आखिरी बार दाँत के डॉक्टर के पास कब गया?",
-              "हमने इन विषयों पर किस क्रम में बात की?"),
+    "hindi": (
+        "मैं पहली बार दाँत के डॉक्टर के पास कब गया?",
+        "मैं आखिरी बार दाँत के डॉक्टर के पास कब गया?",
+        "हमने इन विषयों पर किस क्रम में बात की?",
+    ),
     "chinese": ("我第一次看牙医是什么时候？", "我最后一次看牙医是什么时候？", "我们按什么顺序谈到了这些话题？"),
-    "japanese": ("初めて歯医者に行ったのはいつですか？", "最後に歯医者に行ったのはいつですか？",
-                 "これらの話題をどんな順番で話しましたか？"),
-}  # fmt: skip
+    "japanese": (
+        "初めて歯医者に行ったのはいつですか？",
+        "最後に歯医者に行ったのはいつですか？",
+        "これらの話題をどんな順番で話しましたか？",
+    ),
+}
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 
 
@@ -375,8 +413,10 @@ def sequence_asked(query: str) -> tuple[bool, bool, bool]:
 def test_questions_for_first_latest_and_order_are_recognized(language: str) -> None:
     first, latest, order = SEQUENCES[language]
     assert [sequence_asked(query) for query in (first, latest, order)] == [
-        (True, False, False), (False, True, False), (False, False, True),
-    ]  # fmt: skip
+        (True, False, False),
+        (False, True, False),
+        (False, False, True),
+    ]
     assert [asks_order(query, DETECT) for query in (first, latest, order)] == [False, False, True]
     assert sequence_asked(TOLD[language].how_many) == sequence_asked(TOLD[language].when) == (False, False, False)
 
@@ -432,7 +472,7 @@ def values_of(language: str, text: str) -> list[Value]:
         ("french", "Le loyer est de 1 250,00 euros.", "number", "Le loyer est de 1250 euros."),
         ("arabic", "الراتب ٣٬٥٠٠ دينار.", "number", "الراتب 3500 دينار."),
     ],
-)  # fmt: skip
+)
 def test_the_same_value_has_the_same_key(language: str, text: str, kind: Kind, same: str) -> None:
     (one,), (other,) = values_of(language, text), values_of(language, same)
     assert (one.kind, one.key) == (kind, other.key)
@@ -454,7 +494,7 @@ def test_the_same_value_has_the_same_key(language: str, text: str, kind: Kind, s
         ("japanese", "これは第3です。"),
         ("german", "Siehe 13/45 und 99.99.2024 sowie 45:99."),
     ],
-)  # fmt: skip
+)
 def test_past_days_ordinals_versions_and_homographs_are_no_values(language: str, text: str) -> None:
     assert values_of(language, text) == []
 
@@ -478,7 +518,7 @@ def test_past_days_ordinals_versions_and_homographs_are_no_values(language: str,
         ("chinese", "请提前5天告诉我。"),
         ("japanese", "全部で5人になりますね。"),
     ],
-)  # fmt: skip
+)
 def test_words_like_those_for_a_change_tell_none(language: str, text: str) -> None:
     assert [each.tells_change for each in statements(text, analyzer(language), KINDS)] == [False]
 
@@ -503,7 +543,7 @@ def test_words_like_those_for_a_change_tell_none(language: str, text: str) -> No
         ("spanish", "Las entradas llegaron a las 8 personas."),
         ("italian", "Ho scritto alle 8 persone."),
     ],
-)  # fmt: skip
+)
 def test_durations_and_counts_are_numbers_and_no_times(language: str, text: str) -> None:
     assert [value.kind for value in values_of(language, text)] == ["number"]
 
@@ -519,8 +559,9 @@ def test_apostrophes_are_written_in_two_ways(apostrophe: str) -> None:
 def test_a_long_message_keeps_its_dates_whole() -> None:
     text = "Ich habe lange mit Anna über alles gesprochen. " * 3 + "Die Prüfung ist am 17. Oktober um 9 Uhr. Bis bald."
     assert [(value.kind, value.shown) for value in values_of("german", text)] == [
-        ("date", "17. Oktober"), ("time", "9 Uhr"),
-    ]  # fmt: skip
+        ("date", "17. Oktober"),
+        ("time", "9 Uhr"),
+    ]
 
 
 def test_values_are_shown_as_written_where_folding_changes_the_length() -> None:
@@ -540,14 +581,29 @@ def test_a_day_without_its_month_may_be_the_same_day() -> None:
 @each_row(
     ("query", "older", "newer", "was", "now"),
     [
-        ("Wie viele {} habe ich?", "Für die Bücher habe ich 4 Lampen.", "Für die Bücher habe ich jetzt 6 Lampen.",
-         "4 Lampen", "6 Lampen"),
-        ("¿Cuántas {} tengo?", "Para los libros tengo 4 lámparas.", "Para los libros tengo ahora 6 lámparas.",
-         "4 lámparas", "6 lámparas"),
-        ("Hoeveel {} heb ik?", "Voor de boeken heb ik 4 lampen.", "Voor de boeken heb ik nu 6 lampen.",
-         "4 lampen", "6 lampen"),
+        (
+            "Wie viele {} habe ich?",
+            "Für die Bücher habe ich 4 Lampen.",
+            "Für die Bücher habe ich jetzt 6 Lampen.",
+            "4 Lampen",
+            "6 Lampen",
+        ),
+        (
+            "¿Cuántas {} tengo?",
+            "Para los libros tengo 4 lámparas.",
+            "Para los libros tengo ahora 6 lámparas.",
+            "4 lámparas",
+            "6 lámparas",
+        ),
+        (
+            "Hoeveel {} heb ik?",
+            "Voor de boeken heb ik 4 lampen.",
+            "Voor de boeken heb ik nu 6 lampen.",
+            "4 lampen",
+            "6 lampen",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_counted_must_be_counted_by_the_value(query: str, older: str, newer: str, was: str, now: str) -> None:
     book, lamp = older.split()[2], was.split()[1]
     assert found(query.format(book.rstrip(".")), older, newer) == []
@@ -563,7 +619,7 @@ def test_what_is_counted_must_be_counted_by_the_value(query: str, older: str, ne
         ("chinese", "我的预算是300元，聚会很长。", "预算", "聚会"),
         ("japanese", "予算は300円です。試験は長いです。", "予算", "試験"),
     ],
-)  # fmt: skip
+)
 def test_a_value_has_the_terms_of_its_clause(language: str, text: str, inside: str, outside: str) -> None:
     (value,) = values_of(language, text)
     assert inside in value.clause
@@ -594,7 +650,7 @@ def test_sentences_without_spaces_are_told_apart_at_fewer_characters() -> None:
         ("chinese", "聚会的预算是什么？"),
         ("japanese", "パーティーの予算は何ですか？"),
     ],
-)  # fmt: skip
+)
 def test_a_question_for_a_value_without_a_word_for_numbers_is_read(language: str, query: str) -> None:
     told = TOLD[language]
     (correction,) = found(query, told.amount, told.amount_later)

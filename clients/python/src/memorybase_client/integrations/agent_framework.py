@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 ID = "memorybase_id"
 RESULT = {"type": "function_result"}
 FORM = Form(
-    "agent_framework", "contents",
+    "agent_framework",
+    "contents",
     (Place(("text",), {"type": "text"}), Place(("items", "*", "text"), RESULT), Place(("result",), RESULT)),
-)  # fmt: skip
+)
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 TOP_K = 8
 SESSION = "memorybase_session"  # in the meta of a message that was read, which is not sent to models
 FORM = Form(
-    "haystack", "content", (Place(("text",)), Place(("tool_call_result", "result")),
-                            Place(("tool_call_result", "result", "*", "text"))),
-)  # fmt: skip
+    "haystack",
+    "content",
+    (Place(("text",)), Place(("tool_call_result", "result")), Place(("tool_call_result", "result", "*", "text"))),
+)
 KEY = Secret.from_env_var("MEMORYBASE_API_KEY")
 
 

@@ -56,10 +56,17 @@ TURN_SECONDS = 60.0
 REMEMBERED_SESSIONS = 1_000
 
 _ROLES = {
-    "human": "user", "HumanMessageChunk": "user", "ai": "assistant", "AIMessageChunk": "assistant",
-    "system": "system", "SystemMessageChunk": "system", "tool": "tool", "ToolMessageChunk": "tool",
-    "function": "tool", "FunctionMessageChunk": "tool",
-}  # fmt: skip
+    "human": "user",
+    "HumanMessageChunk": "user",
+    "ai": "assistant",
+    "AIMessageChunk": "assistant",
+    "system": "system",
+    "SystemMessageChunk": "system",
+    "tool": "tool",
+    "ToolMessageChunk": "tool",
+    "function": "tool",
+    "FunctionMessageChunk": "tool",
+}
 
 
 class MemorybaseChatMessageHistory(BaseChatMessageHistory):

@@ -37,9 +37,15 @@ COMPARED = 1_000  # of a session, with those that set() is given
 FORM = Form("llama_index", "blocks", (Place(("text",), {"block_type": "text"}),))
 
 _ROLES = {
-    "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "chatbot": "assistant",
-    "model": "assistant", "tool": "tool", "function": "tool",
-}  # fmt: skip
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "chatbot": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
 
 
 @dataclass(slots=True)
@@ -153,9 +159,13 @@ class MemorybaseMemory(BaseMemory):
         if not query or self.top_k <= 0:
             return []
         hits = earlier_hits(
-            self.memory, query,
-            session_id=self._session, top_k=self.top_k, end_user_id=self.end_user_id, min_score=self.min_score,
-        )  # fmt: skip
+            self.memory,
+            query,
+            session_id=self._session,
+            top_k=self.top_k,
+            end_user_id=self.end_user_id,
+            min_score=self.min_score,
+        )
         text = quoted(hits or [])
         if hits is not None:
             self._turns.recalled(Given(query, hits, text))
@@ -189,9 +199,14 @@ class MemorybaseMemoryBlock(BaseMemoryBlock[str]):
             return ""
         session_id = storable_id(str(block_kwargs.get("session_id") or "-"))
         hits = await asyncio.to_thread(
-            earlier_hits, self.memory, query,
-            session_id=session_id, top_k=self.top_k, end_user_id=self.end_user_id, min_score=self.min_score,
-        )  # fmt: skip
+            earlier_hits,
+            self.memory,
+            query,
+            session_id=session_id,
+            top_k=self.top_k,
+            end_user_id=self.end_user_id,
+            min_score=self.min_score,
+        )
         return quoted(hits or [])
 
     async def _aput(self, messages: list[ChatMessage]) -> None:

@@ -188,10 +188,14 @@ def _tool_fields(role: str, parts: Sequence[Json]) -> Json:
     if role != "assistant":
         return {}
     calls = [
-        {"id": part["tool_call_id"], "type": "function",
-         "function": {"name": part["tool_name"], "arguments": _arguments(part.get("args"))}}
-        for part in parts if part["part_kind"] == "tool-call"
-    ]  # fmt: skip
+        {
+            "id": part["tool_call_id"],
+            "type": "function",
+            "function": {"name": part["tool_name"], "arguments": _arguments(part.get("args"))},
+        }
+        for part in parts
+        if part["part_kind"] == "tool-call"
+    ]
     is_answer = any(part["part_kind"] == "text" and part["content"] for part in parts)
     return {"is_output": is_answer} | ({"tool_calls": calls} if calls else {})
 

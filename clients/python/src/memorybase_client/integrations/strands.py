@@ -103,6 +103,9 @@ def _text_of(message: Message) -> str:
 
 def _entry_of(hit: models.Hit) -> MemoryEntry:
     metadata = {
-        "role": hit.role, "session_id": hit.session_id, "time": hit.timestamp.isoformat(), "score": hit.score,
-    }  # fmt: skip
+        "role": hit.role,
+        "session_id": hit.session_id,
+        "time": hit.timestamp.isoformat(),
+        "score": hit.score,
+    }
     return MemoryEntry(content=passage_of(hit), metadata=metadata)

@@ -63,9 +63,13 @@ class Scope:
     ) -> models.Page[models.MessageView]:
         """A page of a session's messages, newest first."""
         return await self.client.list_messages(
-            flow_id=await self.flow_id(), session_id=session_id, end_user_id=self.end_user,
-            order="desc", size=size, cursor=cursor,
-        ).page()  # fmt: skip
+            flow_id=await self.flow_id(),
+            session_id=session_id,
+            end_user_id=self.end_user,
+            order="desc",
+            size=size,
+            cursor=cursor,
+        ).page()
 
     async def require_message(self, message_id: str) -> models.MessageView:
         """Raises NotFound if there is no such message, or if it is outside of the scope."""

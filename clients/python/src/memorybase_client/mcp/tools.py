@@ -97,9 +97,17 @@ async def search_memory(
     """Search the messages of earlier conversations, best first. Use it before you say that you do not know something
     that may have been said before."""
     found = await _search(
-        scope_of(call), query, top_k=top_k, session_id=session_id, roles=None if role is None else [role],
-        since=after, until=before, neighbors=neighbors, min_score=min_score, fold_alike=True,
-    )  # fmt: skip
+        scope_of(call),
+        query,
+        top_k=top_k,
+        session_id=session_id,
+        roles=None if role is None else [role],
+        since=after,
+        until=before,
+        neighbors=neighbors,
+        min_score=min_score,
+        fold_alike=True,
+    )
     return Found(results=[answers.hit(hit) for hit in found.results], warnings=_messages(found.warnings))
 
 

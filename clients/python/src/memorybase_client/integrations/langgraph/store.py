@@ -50,9 +50,13 @@ WHOLE = "item_json"
 PUT_TRIES = 3  # of an item that others delete at the same time
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "$eq": operator.eq, "$ne": operator.ne,
-    "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le,
-}  # fmt: skip
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
 
 
 class MemorybaseStore(BaseStore):
