@@ -9,6 +9,7 @@ import pytest
 from harness.rows import each_row
 from pydantic import ValidationError
 
+from memorybase import deadlines
 from memorybase.operations import health
 from memorybase.settings import LOCAL_CHROMA, Settings
 
@@ -106,3 +107,10 @@ def test_a_sqlite_is_migrated_where_it_is(tmp_path: Path) -> None:
 def test_a_standby_is_one_of_a_postgresql(given: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="database_read_url and database_url must start with postgresql"):
         Settings(**given)
+
+
+def test_what_follows_the_lease_is_shorter_in_its_order() -> None:
+    for lease in (1, 12, 60, 600):
+        settings = Settings(lease_seconds=lease)
+        assert settings.lease_renew_seconds < settings.lock_seconds < lease < deadlines.JOB_SECONDS
+        assert max(settings.chroma_timeout_seconds, settings.redis_timeout_seconds) < settings.lock_seconds

@@ -10,6 +10,7 @@ from harness.coding_agents import Machine, machine_at
 from harness.served import Served, serve_api
 from memorybase_client import Client
 
+from memorybase import messages
 from memorybase.integrations.coding_agents import install
 
 
@@ -21,8 +22,10 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One server for all tests of a module."""
-    with serve_api(settings_in(tmp_path_factory.mktemp("hooks"))) as serving:
+    """One server for all tests of a module, with bounds that a test reaches soon."""
+    with pytest.MonkeyPatch.context() as patch, serve_api(settings_in(tmp_path_factory.mktemp("hooks"))) as serving:
+        patch.setattr(messages, "MAX_MESSAGES", 50)
+        patch.setattr(messages, "MAX_MESSAGE_BYTES", 50_000)
         yield serving
 
 
