@@ -221,7 +221,7 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     @classmethod
     def _is_one_address(cls, url: str) -> str:
         if url and not _ONE_URL.fullmatch(url):
-            message = f"{ONE_CHROMA} (got '{url}')"
+            message = f"{ONE_CHROMA} (got '{without_password(url)}')"
             raise ValueError(message)
         return url
 
@@ -229,7 +229,7 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     @classmethod
     def _is_http(cls, url: str) -> str:
         if url and not url.startswith(("http://", "https://")):
-            message = f"must start with http:// or https:// (got '{url}')"
+            message = f"must start with http:// or https:// (got '{without_password(url)}')"
             raise ValueError(message)
         return url
 
@@ -424,6 +424,11 @@ def describe_settings(error: ValidationError) -> str:
         name = "".join(str(part) for part in problem["loc"][:1])
         problems.append(f"{ENVIRONMENT_PREFIX}{name.upper()}: {problem['msg']}" if name else problem["msg"])
     return "; ".join(problems)
+
+
+def without_password(url: str) -> str:
+    """A URL, or several, for people to read."""
+    return re.sub(r"(//[^/@\s:]*):\S*@", r"\1:***@", url)
 
 
 def point_tiktoken_at(cache: Path) -> None:

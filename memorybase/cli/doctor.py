@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import typer
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural
-from memorybase.settings import ENVIRONMENT_PREFIX, Settings, VectorStoreName
+from memorybase.settings import ENVIRONMENT_PREFIX, Settings, VectorStoreName, without_password
 from memorybase.stack.state import DataDir, settings_in_use
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def _database(context: DoctorContext) -> str:
             f"the schema is at revision {current or 'none'}, but this version needs {head}"
         )
     newer = "" if current == head else f" of a newer version; this one has {head}"
-    return f"{_without_password(context.database_url)}, schema at revision {current}{newer}"
+    return f"{without_password(context.database_url)}, schema at revision {current}{newer}"
 
 
 def _timeouts(context: DoctorContext) -> str:
@@ -174,7 +173,7 @@ def _replica(context: DoctorContext) -> str:
     if not context.settings.database_read_url:
         return "none"
     behind = context.services.database.replica_bytes_behind()
-    return f"{_without_password(context.settings.database_read_url)}, {plural(behind or 0, 'byte')} behind"
+    return f"{without_password(context.settings.database_read_url)}, {plural(behind or 0, 'byte')} behind"
 
 
 def _redis_server(context: DoctorContext) -> str:
@@ -191,7 +190,7 @@ def _redis_server(context: DoctorContext) -> str:
 
 def _redis(context: DoctorContext) -> str:
     context.services.locks.held(uuid4(), "doctor")
-    return _without_password(context.settings.redis_url)
+    return without_password(context.settings.redis_url)
 
 
 def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
@@ -202,7 +201,7 @@ def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
     _ = context.database_url
     health.check_vector_store(context.services, store)
     settings = context.settings
-    return _without_password(settings.resolved_chroma_url if store == "chroma" else settings.resolved_pgvector_url)
+    return without_password(settings.resolved_chroma_url if store == "chroma" else settings.resolved_pgvector_url)
 
 
 def _fix_of_store(context: DoctorContext, store: VectorStoreName) -> str:
@@ -366,13 +365,6 @@ def checks_of(settings: Settings) -> list[Check]:
     ]
     first = 1 + next(i for i, check in enumerate(CHECKS) if check.name == BEFORE_VECTOR_STORES)
     return [*CHECKS[:first], *stores, *CHECKS[first:]]
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return url.replace(f":{parts.password}@", ":***@", 1)
 
 
 def _print(result: Result) -> None:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from memorybase import deadlines
 from memorybase.operations import health
-from memorybase.settings import LOCAL_CHROMA, Settings
+from memorybase.settings import LOCAL_CHROMA, Settings, describe_settings
 
 POSTGRES = "postgresql+psycopg://memorybase@db/memorybase"
 OTHER = "postgresql://memorybase@other/vectors"
@@ -57,6 +57,17 @@ def test_which_vector_stores_are_used_and_where(
 def test_a_setting_that_cannot_be_meant_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         Settings(**given)
+
+
+def test_a_refused_address_is_named_without_its_passwords() -> None:
+    for name in ("chroma_url", "traces_endpoint"):
+        for url in ("ftp://u:s3cr@t@a:1", "ftp://a:1,http://u:s3cr@t@b:2", "ftp://u:s3cr@t@a:1,http://v:s3cr@t@b:2"):
+            with pytest.raises(ValidationError) as refused:
+                Settings(**{name: url})  # type: ignore[arg-type]
+            text = describe_settings(refused.value)
+            assert ":***@" in text, text
+            assert "s3cr" not in text
+            assert "t@" not in text
 
 
 def test_what_clients_read_in_the_same_terminal_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
