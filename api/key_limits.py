@@ -204,24 +204,14 @@ def end_user(where: Where) -> Check:
     return check
 
 
-def session(where: Where) -> Check:
-    """A session of the key's end user, or one that does not exist."""
+def session(where: Where, *, uses: bool = False) -> Check:
+    """A session of the key's end user, or one that does not exist; with `uses`, what models were given for that one
+    too."""
 
     def check(asked: Asked) -> None:
         sent = asked.text(where, "session_id")
         if sent is not None and asked.flow_id is not None:
-            asked.limits.check_session(asked.db, asked.flow_id, sent)
-
-    return check
-
-
-def uses_of_session(where: Where) -> Check:
-    """What models were given for a session that does not exist: of the key's end user."""
-
-    def check(asked: Asked) -> None:
-        sent = asked.text(where, "session_id")
-        if sent is not None and asked.flow_id is not None:
-            asked.limits.check_uses_of_session(asked.db, asked.flow_id, sent)
+            asked.limits.check_session(asked.db, asked.flow_id, sent, uses=uses)
 
     return check
 
@@ -362,7 +352,7 @@ RULES: dict[str, Rule] = {
     "purge_message": _QUERY_ONLY,
     "list_sessions": Rule([_OF_QUERY], [end_user("query")]),
     "update_session": _SESSION_IN_BODY,
-    "delete_session": Rule([_OF_QUERY], [session("query"), uses_of_session("query")]),
+    "delete_session": Rule([_OF_QUERY], [session("query", uses=True)]),
     "list_end_users": _QUERY_ONLY,
     "get_end_user": Rule(None, [own_end_user]),
     "erase_end_user": REFUSED,

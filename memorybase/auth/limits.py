@@ -67,15 +67,13 @@ class KeyLimits:
             raise not_found("standing statement", statement_id)
         self.check_end_user(found.end_user_id, "standing statement", statement_id)
 
-    def check_session(self, db: OrmSession, flow_id: UUID, session_id: str) -> None:
-        """A session that does not exist is nobody's yet."""
+    def check_session(self, db: OrmSession, flow_id: UUID, session_id: str, *, uses: bool = False) -> None:
+        """A session that does not exist is nobody's yet. With `uses`, what models were given for it is of those for
+        whom it was asked."""
         found = queries.end_user_of_session(db, flow_id, session_id)
         if found is not None:
             self.check_end_user(found.end_user_id, "session", session_id)
-
-    def check_uses_of_session(self, db: OrmSession, flow_id: UUID, session_id: str) -> None:
-        """What models were given for a session that does not exist is of those for whom it was asked."""
-        if queries.end_user_of_session(db, flow_id, session_id) is None:
+        elif uses:
             for end_user_id in memory_uses.end_users_of_session(db, flow_id, session_id):
                 self.check_end_user(end_user_id, "session", session_id)
 
