@@ -21,7 +21,7 @@ from starlette.routing import Match
 
 from api.limits import POLICY
 from memorybase import errors
-from memorybase.idempotency.claims import RETRY_SECONDS
+from memorybase.idempotency import RETRY_SECONDS
 from memorybase.models import NAME_LENGTH
 from memorybase.telemetry import get_logger
 

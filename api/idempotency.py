@@ -22,16 +22,15 @@ from sqlalchemy.orm import Session as OrmSession
 from starlette.exceptions import HTTPException
 
 from api.locations import PREFIX
-from memorybase import errors
-from memorybase.idempotency import claims
-from memorybase.idempotency.claims import KEY_LENGTH, Answer, Claim
+from memorybase import errors, idempotency
+from memorybase.idempotency import KEY_LENGTH, Answer, Claim
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Result = TypeVar("Result")
 
-HEADER, REPLAYED = claims.FIELD, "Idempotency-Replayed"
+HEADER, REPLAYED = idempotency.FIELD, "Idempotency-Replayed"
 
 # The operations that take the header, with the scope that each needs: a replay needs it too. What a repetition of each
 # would do, and how each is carried out once, is in docs/reference/api.md.
@@ -73,7 +72,7 @@ class Once:
             _types[kind] = TypeAdapter(kind)
         body = _types[kind].dump_json(answer)
         self.kept = _stored(self.operation, status, body, headers.get("Location"))
-        claims.keep(db, self.claim, self.kept)
+        idempotency.keep(db, self.claim, self.kept)
 
 
 def once(operation: str, handler: Handler) -> Handler:
@@ -125,7 +124,7 @@ async def _answered(operation: str, handler: Handler, request: Request) -> Respo
     request.state.principal.require(OPERATIONS[operation])
     services: Services = request.app.state.services
     user_id, key, fingerprint = request.state.principal.user_id, _key_of(request), await _fingerprint(request)
-    claimed = await run_in_threadpool(claims.claim, services, user_id, key, fingerprint)
+    claimed = await run_in_threadpool(idempotency.claim, services, user_id, key, fingerprint)
     if isinstance(claimed, Answer):
         return await _replay(operation, handler, request, claimed)
     running = request.state.once = Once(operation, claimed)
@@ -197,21 +196,21 @@ def _is_rejection(error: Exception) -> bool:
 
 async def _renew(services: Services, claimed: Claim) -> None:
     while True:
-        await asyncio.sleep(claims.RENEW_SECONDS)
+        await asyncio.sleep(idempotency.RENEW_SECONDS)
         with suppress(errors.EnvironmentFailure):  # if that lasts, the lease expires, and `keep` fails
-            await run_in_threadpool(claims.renew, services, claimed)
+            await run_in_threadpool(idempotency.renew, services, claimed)
 
 
 async def _release(services: Services, claimed: Claim, *, was_rejected: bool) -> None:
     # The caller gets the operation's own error. Without the release, its lease expires.
     with suppress(errors.EnvironmentFailure):
-        await run_in_threadpool(claims.release, services, claimed, was_rejected=was_rejected)
+        await run_in_threadpool(idempotency.release, services, claimed, was_rejected=was_rejected)
 
 
 async def _keep_afterwards(services: Services, running: Once) -> None:
     if running.kept is None:
         return
     try:
-        await run_in_threadpool(claims.keep_afterwards, services, running.claim, running.kept)
+        await run_in_threadpool(idempotency.keep_afterwards, services, running.claim, running.kept)
     except errors.EnvironmentFailure as error:  # what was asked for is done
         log.warning("answer_not_kept", operation=running.operation, error_code=error.code)

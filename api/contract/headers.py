@@ -6,7 +6,7 @@ from typing import Any
 
 from api import idempotency
 from api.contract.descriptions import operations
-from memorybase.idempotency.claims import KEY_LENGTH
+from memorybase.idempotency import KEY_LENGTH
 
 _INTEGER, _TEXT = {"type": "integer", "minimum": 0}, {"type": "string"}
 HEADERS: dict[str, dict[str, Any]] = {

@@ -15,9 +15,9 @@ from api.routes.portability import STREAM_HEADERS
 from api.schemas import Name
 from memorybase.audit import entries
 from memorybase.audit.entries import AuditEntryView
-from memorybase.audit.queries import EntryFilter
 from memorybase.audit.record import Kind
 from memorybase.database.paging import MAX_INTEGER, Page
+from memorybase.queries.audit_entries import EntryFilter
 
 router = keyed_router("audit")
 

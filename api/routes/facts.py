@@ -13,9 +13,9 @@ from memorybase import caveats
 from memorybase.database.paging import Page
 from memorybase.facts import manage
 from memorybase.facts.manage import DistillationView, FactView
-from memorybase.facts.queries import FactState
 from memorybase.facts.recall import FactQuery
 from memorybase.memory_bases import manage as memory_bases
+from memorybase.queries.facts import FactState
 
 router = keyed_router("facts")
 

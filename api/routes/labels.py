@@ -9,10 +9,9 @@ from fastapi.responses import PlainTextResponse
 
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import LabelBody, SentUuid
-from memorybase import ids
+from memorybase import ids, labels
 from memorybase.database.paging import Page
-from memorybase.labels import labels
-from memorybase.labels.labels import LabelView, Mark
+from memorybase.labels import LabelView, Mark
 
 router = keyed_router("labels")
 

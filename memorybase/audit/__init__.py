@@ -3,7 +3,6 @@
 record    an entry in the transaction of its change, or in one of its own
 chain     sealing, verifying and pruning: each entry's hash covers the one before it
 entries   list and export
-queries   SQL of all three
 
 An entry is written with its change, so there is none without the other. Sealing happens later, in the sweeper: a chain
 in the transaction of a change would make every change wait for the one before it.

@@ -12,10 +12,10 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.audit import queries
 from memorybase.database import engine
 from memorybase.ids import CallerId
 from memorybase.models import ID_LENGTH, NAME_LENGTH
+from memorybase.queries import audit_entries
 from memorybase.services import Services
 from memorybase.validation import why_unstorable
 
@@ -56,7 +56,7 @@ class Recorder:
             return
         created = engine.created_ids(db)
         objects = self._objects if not created else {**self._objects, **ids_in(created)}
-        queries.insert_entry(db, values_of(self._actor, "change", self._operation, objects))
+        audit_entries.insert_entry(db, values_of(self._actor, "change", self._operation, objects))
         engine.after_commit(db, self._written)
 
     def _written(self) -> None:
@@ -66,7 +66,7 @@ class Recorder:
 def write(services: Services, actor: Actor, kind: Kind, operation: str, objects: Mapping[str, Any]) -> None:
     """An entry in a transaction of its own."""
     with services.database.transaction() as db:
-        queries.insert_entry(db, values_of(actor, kind, operation, objects))
+        audit_entries.insert_entry(db, values_of(actor, kind, operation, objects))
 
 
 def values_of(actor: Actor, kind: Kind, operation: str, objects: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """Authentication: API keys, and web sessions that an API key opened.
 
 api_keys      create, list, rotate, revoke and authenticate keys; their scopes
-limits        what a limited key may touch; limit_queries finds the flow and the end user of what it names
+limits        what a limited key may touch
 web_sessions  one-time sign-in links and session cookies of the web page
-queries       SQL of both
 
 Others call `api_keys.authenticate` and `web_sessions.principal_of`; both return a Principal.
 """

@@ -21,11 +21,12 @@ from weakref import WeakKeyDictionary
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.auth import limits, queries
+from memorybase.auth import limits
 from memorybase.auth.limits import KeyLimits
 from memorybase.database import engine
 from memorybase.database.engine import Database
 from memorybase.models import ID_LENGTH, NAME_LENGTH, ApiKey
+from memorybase.queries import credentials
 from memorybase.queries.ownership import not_found
 from memorybase.quotas.bounds import Caller, Quotas, caller_of
 from memorybase.services import Services
@@ -152,7 +153,7 @@ def rotate_key(
     now = datetime.now(UTC)
     secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
     with services.database.transaction() as db:
-        old = queries.lock_key(db, user_id, key_id, now)
+        old = credentials.lock_key(db, user_id, key_id, now)
         if old is None:
             raise not_found("key", key_id)
         if old.rotated_to is not None:
@@ -210,7 +211,7 @@ def authenticate(services: Services, secret: str) -> Principal:
 def valid_hashes(services: Services, hashes: Collection[bytes]) -> set[bytes]:
     """Those of these hashes that are of a valid key or sign-in link."""
     with services.database.reading() as db:
-        valid = queries.valid_hashes(db, hashes, datetime.now(UTC))
+        valid = credentials.valid_hashes(db, hashes, datetime.now(UTC))
     configured = services.settings.api_key
     return valid | ({hash_of(configured)} & set(hashes) if configured else set())  # stored on its first use
 
@@ -218,7 +219,7 @@ def valid_hashes(services: Services, hashes: Collection[bytes]) -> set[bytes]:
 def revoke_key(services: Services, user_id: UUID, key_id: UUID) -> None:
     """Raises NotFound."""
     with services.database.transaction() as db:
-        if not queries.revoke_key(db, user_id, key_id, now=datetime.now(UTC)):
+        if not credentials.revoke_key(db, user_id, key_id, now=datetime.now(UTC)):
             raise not_found("key", key_id)
     _valid_keys(services).forget(key_id)
 
@@ -226,19 +227,19 @@ def revoke_key(services: Services, user_id: UUID, key_id: UUID) -> None:
 def list_keys(services: Services, user_id: UUID) -> Sequence[ApiKey]:
     """The user's keys that are not revoked, oldest first."""
     with services.database.reading() as db:
-        return queries.active_keys(db, user_id)
+        return credentials.active_keys(db, user_id)
 
 
 def ensure_local_user(services: Services, secret: str) -> UUID:
     """Create the user "local" and this key with all scopes. Idempotent; a revoked key stays revoked."""
     now = datetime.now(UTC)
     with services.database.transaction() as db:
-        queries.insert_user_if_absent(db, {"id": uuid4(), "name": LOCAL_USER, "created_at": now})
-        user_id = queries.user_by_name(db, LOCAL_USER)
+        credentials.insert_user_if_absent(db, {"id": uuid4(), "name": LOCAL_USER, "created_at": now})
+        user_id = credentials.user_by_name(db, LOCAL_USER)
         if user_id is None:
             raise errors.DatabaseUnavailable("The local user is missing after its insert. Try again")
         values = _values(user_id, name=LOCAL_USER, secret=secret, scopes=SCOPES, now=now)
-        queries.insert_key_if_absent(db, values)
+        credentials.insert_key_if_absent(db, values)
     return user_id
 
 
@@ -251,11 +252,11 @@ def _valid_keys(services: Services) -> _ValidKeys:
     return _VALID.setdefault(services.database, _ValidKeys())
 
 
-def _look_up(services: Services, digest: bytes) -> queries.StoredKey | None:
+def _look_up(services: Services, digest: bytes) -> credentials.StoredKey | None:
     """The valid key with this hash, marked as used."""
     now = datetime.now(UTC)
     with services.database.reading(snapshot=False) as db:
-        key = queries.key_by_hash(db, digest)
+        key = credentials.key_by_hash(db, digest)
     if key is None or not hmac.compare_digest(key.key_hash, digest):
         return None
     if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
@@ -263,7 +264,7 @@ def _look_up(services: Services, digest: bytes) -> queries.StoredKey | None:
     if key.last_used_at is None or now - key.last_used_at >= MARK_USED_EVERY:
         # The key is valid; a busy database must not fail the call for this mark.
         with suppress(errors.DatabaseUnavailable), services.database.transaction(durable=False) as db:
-            queries.mark_key_used(db, key.id, now=now, unless_after=now - MARK_USED_EVERY)
+            credentials.mark_key_used(db, key.id, now=now, unless_after=now - MARK_USED_EVERY)
     return key
 
 

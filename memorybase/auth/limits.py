@@ -13,10 +13,9 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.auth import limit_queries as queries
 from memorybase.ids import CallerId
 from memorybase.models import ApiKey
-from memorybase.queries import caller_ids, memory_uses
+from memorybase.queries import caller_ids, key_limits, memory_uses
 from memorybase.queries.ownership import Kind, not_found
 
 MAX_FLOWS = 50  # of one key
@@ -44,25 +43,25 @@ class KeyLimits:
             raise not_found(kind, sent)
 
     def check_memory_base(self, db: OrmSession, user_id: UUID, base_id: UUID, field: str) -> None:
-        flow_id = queries.flow_of_base(db, user_id, base_id)
+        flow_id = key_limits.flow_of_base(db, user_id, base_id)
         if flow_id is None or (self.flow_ids is not None and flow_id not in self.flow_ids):
             raise not_found("memory base", base_id, field=field)
 
     def check_job(self, db: OrmSession, user_id: UUID, job_id: UUID) -> None:
         """Its flow, and the end user of its session."""
-        found = queries.job_of_user(db, user_id, job_id)
+        found = key_limits.job_of_user(db, user_id, job_id)
         if found is None or (self.flow_ids is not None and found.flow_id not in self.flow_ids):
             raise not_found("job", job_id)
         self.check_end_user(found.end_user_id, "job", job_id)
 
     def check_label(self, db: OrmSession, user_id: UUID, label_id: UUID) -> None:
-        flow_id = queries.flow_of_label(db, user_id, label_id)
+        flow_id = key_limits.flow_of_label(db, user_id, label_id)
         if flow_id is None or (self.flow_ids is not None and flow_id not in self.flow_ids):
             raise not_found("label", label_id)
 
     def check_standing_statement(self, db: OrmSession, user_id: UUID, statement_id: UUID) -> None:
         """Its flow, and its end user."""
-        found = queries.owner_of_standing_statement(db, user_id, statement_id)
+        found = key_limits.owner_of_standing_statement(db, user_id, statement_id)
         if found is None or (self.flow_ids is not None and found.flow_id not in self.flow_ids):
             raise not_found("standing statement", statement_id)
         self.check_end_user(found.end_user_id, "standing statement", statement_id)
@@ -70,7 +69,7 @@ class KeyLimits:
     def check_session(self, db: OrmSession, flow_id: UUID, session_id: str, *, uses: bool = False) -> None:
         """A session that does not exist is nobody's yet. With `uses`, what models were given for it is of those for
         whom it was asked."""
-        found = queries.end_user_of_session(db, flow_id, session_id)
+        found = key_limits.end_user_of_session(db, flow_id, session_id)
         if found is not None:
             self.check_end_user(found.end_user_id, "session", session_id)
         elif uses:
@@ -79,7 +78,7 @@ class KeyLimits:
 
     def check_chat(self, db: OrmSession, flow_id: UUID, node_id: str, chat_id: str) -> None:
         """A chat that does not exist is nobody's yet."""
-        found = queries.end_user_of_chat(db, flow_id, node_id, chat_id)
+        found = key_limits.end_user_of_chat(db, flow_id, node_id, chat_id)
         if found is not None:
             self.check_end_user(found.end_user_id, "chat memory", node_id)
 
@@ -94,7 +93,7 @@ class KeyLimits:
             self._check_row(db, given, row_id)
 
     def _check_row(self, db: OrmSession, given: CallerId, row_id: UUID) -> None:
-        found = queries.end_user_of_row(db, given.kind, row_id)
+        found = key_limits.end_user_of_row(db, given.kind, row_id)
         kind: Kind = "node execution" if given.kind == "node_execution" else given.kind
         self.check_end_user(None if found is None else found.end_user_id, kind, given.sent)
 
@@ -134,7 +133,7 @@ def check_new(db: OrmSession, user_id: UUID, scopes: Sequence[str], flow_ids: Se
         raise errors.InvalidRequest(
             f"flow_ids must name 1 to {MAX_FLOWS} flows", field="flow_ids", value=len(flow_ids), limit=MAX_FLOWS
         )
-    known = queries.known_flows(db, user_id, flow_ids)
+    known = key_limits.known_flows(db, user_id, flow_ids)
     for flow_id in flow_ids:
         if flow_id not in known:
             raise not_found("flow", flow_id, field="flow_ids")

@@ -15,9 +15,10 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.auth import api_keys, queries
+from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
 from memorybase.models import WebTicket
+from memorybase.queries import credentials
 from memorybase.quotas.bounds import caller_of
 from memorybase.services import Services
 
@@ -51,7 +52,7 @@ def make_link(services: Services, principal: Principal) -> Ticket:
 def enter(services: Services, token: str) -> Ticket:
     """Exchange a link for a session; raises Unauthorized for a used or expired link."""
     with services.database.transaction() as db:
-        key_id = queries.take_link(db, api_keys.hash_of(token), datetime.now(UTC))
+        key_id = credentials.take_link(db, api_keys.hash_of(token), datetime.now(UTC))
         if key_id is None:
             raise errors.Unauthorized("This link was used or has expired. Run `memorybase sign-in` for a new one")
         return _issue(db, key_id, "session", _session_lifetime(services))
@@ -61,7 +62,7 @@ def principal_of(services: Services, token: str) -> Principal:
     """The caller of a session; raises the same Unauthorized for an unknown, expired or closed session and for an
     invalid key."""
     with services.database.reading(snapshot=False) as db:
-        found = queries.key_of_session(db, api_keys.hash_of(token), datetime.now(UTC))
+        found = credentials.key_of_session(db, api_keys.hash_of(token), datetime.now(UTC))
     if found is None or found[0].limited_scopes is not None:
         raise errors.Unauthorized("You are not signed in. Sign in again.")
     key, of_user = found
@@ -78,7 +79,7 @@ def _check_unlimited(principal: Principal) -> None:
 def close(services: Services, token: str) -> None:
     """Sign out."""
     with services.database.transaction() as db:
-        queries.delete_session(db, api_keys.hash_of(token))
+        credentials.delete_session(db, api_keys.hash_of(token))
 
 
 def _session_lifetime(services: Services) -> timedelta:

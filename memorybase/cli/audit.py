@@ -48,9 +48,9 @@ def export(
 ) -> None:
     """Print the local user's sealed entries as JSON lines, in the order of the chain."""
     from memorybase.audit import entries
-    from memorybase.audit.queries import EntryFilter
     from memorybase.auth.api_keys import LOCAL_USER
-    from memorybase.auth.queries import user_by_name
+    from memorybase.queries.audit_entries import EntryFilter
+    from memorybase.queries.credentials import user_by_name
 
     services = _services(data_dir)
     with services.database.reading() as db:

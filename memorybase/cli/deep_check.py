@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def report(services: Services, base_ids: Sequence[UUID]) -> int:
     """Check every memory base and ordinary knowledge base, and print a line for each; how many are not ok."""
-    from memorybase.knowledge_bases import queries
     from memorybase.memory_bases import deep_check
+    from memorybase.queries import knowledge_bases
 
     with services.database.reading() as db:
-        entries = queries.ordinary_knowledge_bases(db)
+        entries = knowledge_bases.ordinary_knowledge_bases(db)
     problems = 0
     for base_id in base_ids:
         done = _with_bar(partial(deep_check.check_memory_base, services, base_id))

@@ -132,7 +132,7 @@ def local_user(data_dir: Path | None) -> tuple[Services, UUID]:
     """The services and the local user. Raises NotReady before the first start of a stack."""
     from memorybase import wiring
     from memorybase.auth import api_keys
-    from memorybase.auth.queries import user_by_name
+    from memorybase.queries.credentials import user_by_name
 
     services = wiring.build(settings_in_use(data_dir))
     try:

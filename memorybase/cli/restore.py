@@ -63,8 +63,7 @@ def restore(
 def _repair(data_dir: Path | None, *, apply: bool, finish: bool) -> None:
     """Make the vector store follow SQL; with `finish`, wait until it does."""
     from memorybase import telemetry, wiring
-    from memorybase.knowledge_bases import queries
-    from memorybase.queries import memory_bases
+    from memorybase.queries import knowledge_bases, memory_bases
 
     settings = settings_in_use(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
@@ -72,7 +71,7 @@ def _repair(data_dir: Path | None, *, apply: bool, finish: bool) -> None:
     left = _collections(services, apply=apply)
     with services.database.reading() as db:
         base_ids = memory_bases.active_base_ids(db)
-        entries = queries.ordinary_knowledge_bases(db)
+        entries = knowledge_bases.ordinary_knowledge_bases(db)
     left += sum([_memory_base(services, base_id, apply=apply) for base_id in base_ids])
     left += sum([_knowledge_base(services, entry, apply=apply) for entry in entries])
     if left and not apply:

@@ -47,14 +47,14 @@ from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.build import Draft
 from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import ESTIMATE
-from memorybase.facts import queries as fact_queries
 from memorybase.facts import recall as fact_recall
 from memorybase.facts import shown as shown_facts
 from memorybase.facts.recall import MAX_FACTS, FactHit, FactQuery
 from memorybase.facts.shown import ShownFacts
 from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.queries import caller_ids, memory_bases, sessions
+from memorybase.queries import caller_ids, memory_bases, sessions, standing_statements
+from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
 from memorybase.search import bands, search
@@ -65,7 +65,6 @@ from memorybase.search.parts import PartWeights
 from memorybase.search.request import Mode, SearchRequest
 from memorybase.search.search import Hit
 from memorybase.services import Services
-from memorybase.standing import queries as standing_queries
 from memorybase.standing import statements
 from memorybase.telemetry import get_logger
 from memorybase.vectors.search import MAX_TOP_K, cut_query
@@ -216,7 +215,7 @@ def _checked(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Place:
     if searches and run_id is not None:
         in_run = frozenset(sessions.ids_of_run(db, run_id))
     if searches and request.recall.facts and not fact_base_ids:
-        fact_base_ids = fact_queries.bases_of_flow(db, request.flow_id)
+        fact_base_ids = fact_rows.bases_of_flow(db, request.flow_id)
     query = None if request.query is None else cut_query(request.query)
     request = replace(request, query=query, recall=replace(request.recall, scope=scope))
     return _Place(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run, fact_base_ids)
@@ -232,7 +231,7 @@ def _standing(db: OrmSession, place: _Place) -> Standing:
     request, options = place.request, place.request.standing
     if options.include is False or not request.use_memory or not options.share:
         return Standing()
-    if options.include is None and not standing_queries.adds_to_contexts(db, request.flow_id):
+    if options.include is None and not standing_statements.adds_to_contexts(db, request.flow_id):
         return Standing()
     whole_flow = request.recall.scope == "flow"
     ranked = statements.for_context(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
-from memorybase.standing.queries import Said
+from memorybase.queries.standing_statements import Said
 from memorybase.standing.replacement import text_of
 
 STANDING = "standing"

@@ -10,7 +10,6 @@
     manage      turn it on and off for a memory base; its state; list and delete facts
     recall      the facts that are about a question
     beside      the same beside a search, within its filters
-    queries     the statements of this room; those that ingestion and deletions need are in queries/distillations.py
 
 A fact holds as long as all messages that it rests on exist in the version that the model read. Callers use
 `thread.DistillerThread`, `manage`, `recall.recall` and `beside.beside`.

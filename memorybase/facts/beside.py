@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from memorybase.facts import queries
 from memorybase.facts.recall import CANDIDATES, MAX_FACTS, FactHit, FactQuery, recall
 from memorybase.ids import CallerId
-from memorybase.queries import caller_ids
+from memorybase.queries import caller_ids, facts
 from memorybase.search import queries as search_queries
 from memorybase.search.request import SearchRequest
 from memorybase.search.several import MAX_MEMORY_BASES
@@ -45,7 +44,7 @@ def _base_ids(
 ) -> list[UUID]:
     with services.database.reading() as db:
         if request.flow_id is not None:
-            return queries.bases_of_flow(db, request.flow_id)
+            return facts.bases_of_flow(db, request.flow_id)
         named = memory_base_ids if request.memory_base_id is None else [request.memory_base_id]
         return list(search_queries.flows_of_bases(db, user_id, named, limit=MAX_MEMORY_BASES))
 
@@ -56,7 +55,7 @@ def _passing(services: Services, request: SearchRequest, hits: Sequence[FactHit]
     by_caller = [each for each in request.exclude_message_ids if isinstance(each, CallerId)]
     excluded = {each for each in request.exclude_message_ids if isinstance(each, UUID)}
     with services.database.reading() as db:
-        sources = queries.source_messages(db, ids)
+        sources = facts.source_messages(db, ids)
         for flow_id in {source.flow_id for source in sources} if by_caller else ():
             excluded.update(caller_ids.present(db, flow_id, by_caller).values())
     passing = {

@@ -31,13 +31,14 @@ from memorybase.conversation.summarizers.chat_completions import (
 from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.database import clock
 from memorybase.facts import page as pages
-from memorybase.facts import queries, relations, usage
+from memorybase.facts import relations, usage
 from memorybase.facts.checks import Accepted, AnswerRefused, Checked, Refusal, check_answer
 from memorybase.facts.page import Page
 from memorybase.facts.prompt import MAX_ANSWER_TOKENS, SCHEMA, Known, messages_for
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.models import Distillation, Fact, FactSource
 from memorybase.queries import distillations, memory_bases, sessions
+from memorybase.queries import facts as fact_rows
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.telemetry import get_logger
@@ -223,7 +224,7 @@ def _store(
             return Outcome.OUTDATED
         if checked.accepted:
             counts = _add(db, claim, page, checked.accepted, vectors, model, now, services.settings)
-            queries.add_usage(db, row.memory_base_id, now.date(), {"facts": counts.total()}, {})
+            fact_rows.add_usage(db, row.memory_base_id, now.date(), {"facts": counts.total()}, {})
     log.info("session_distilled", distillation_id=str(row.id), to_seq=page.to_seq, facts=counts.total(), **counts)
     return Outcome.STORED
 
@@ -258,7 +259,7 @@ def _add(
 ) -> Counter[str]:
     """Insert the facts with their sources; a duplicate is linked to the first of its kind, as is what is corrected."""
     row, words = claim.row, analyzer(settings.keyword_language)
-    there = queries.existing(db, [fact.id for fact in page.scope])
+    there = fact_rows.existing(db, [fact.id for fact in page.scope])
     firsts = [fact for fact in page.scope if fact.id in there]  # the others were deleted meanwhile
     facts: list[Fact] = []
     sources: list[FactSource] = []
@@ -296,9 +297,9 @@ def _add(
                 corrected.append((old.fact_id, fact.id))
         facts.append(fact)
         sources += [FactSource(fact_id=fact.id, message_id=s.message_id, version=s.version) for s in each.sources]
-    queries.add(db, facts, sources)
+    fact_rows.add(db, facts, sources)
     for old_id, new_id in corrected:
-        queries.supersede(db, old_id, new_id)
+        fact_rows.supersede(db, old_id, new_id)
     return Counter(
         duplicates=sum(fact.duplicate_of_id is not None for fact in facts),
         corrections=len(corrected),

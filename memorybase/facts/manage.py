@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import Page, PageRequest
-from memorybase.facts import queries, usage
-from memorybase.facts.queries import FactState
+from memorybase.facts import usage
 from memorybase.facts.recall import FactHit, FactQuery, recall
 from memorybase.models import Fact
+from memorybase.queries import facts as fact_rows
+from memorybase.queries.facts import FactState
 from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -99,8 +100,8 @@ def get_distillation(services: Services, user_id: UUID, base_id: UUID) -> Distil
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         now = clock.now(db)
-        pending, used = queries.pending(db, base.id), queries.usage_of(db, base.id)
-        today, facts = queries.tokens_of_day(db, now.date()), queries.count_facts(db, base.id)
+        pending, used = fact_rows.pending(db, base.id), fact_rows.usage_of(db, base.id)
+        today, facts = fact_rows.tokens_of_day(db, now.date()), fact_rows.count_facts(db, base.id)
     has_prices = bool(settings.distiller_input_price or settings.distiller_output_price)
     prompt, completion = (used.prompt_tokens, used.completion_tokens) if used else (0, 0)
     is_waiting = pending.next_at is not None and pending.next_at > now
@@ -152,7 +153,7 @@ def list_facts(
             check_text(value, name)
     with services.database.reading() as db:
         require_memory_base(db, user_id, base_id)
-        found = queries.facts_page(db, base_id, request, state=state, session_id=session_id, end_user_id=end_user_id)
+        found = fact_rows.facts_page(db, base_id, request, state=state, session_id=session_id, end_user_id=end_user_id)
         views = _views(db, [row[0] for row in found.rows])
     return Page(views, found.total, request.page, request.size, found.next_cursor, found.total_capped)
 
@@ -161,7 +162,7 @@ def get_fact(services: Services, user_id: UUID, base_id: UUID, fact_id: UUID) ->
     """Raises NotFound, also for a fact whose sources have changed."""
     with services.database.reading() as db:
         require_memory_base(db, user_id, base_id)
-        fact = queries.fetch(db, base_id, fact_id)
+        fact = fact_rows.fetch(db, base_id, fact_id)
         if fact is None:
             raise not_found("fact", fact_id)
         return _views(db, [fact])[0]
@@ -182,7 +183,7 @@ def delete_fact(services: Services, user_id: UUID, base_id: UUID, fact_id: UUID)
     """Delete a fact and those that say the same; what it corrected holds again. Raises NotFound."""
     with services.database.transaction() as db:
         require_memory_base(db, user_id, base_id)
-        if not queries.delete(db, base_id, fact_id):
+        if not fact_rows.delete(db, base_id, fact_id):
             raise not_found("fact", fact_id)
 
 
@@ -193,7 +194,7 @@ def delete_facts(services: Services, user_id: UUID, base_id: UUID) -> int:
     deleted = 0
     while True:
         with services.database.transaction() as db:
-            some = queries.delete_some(db, base_id, limit=DELETE_PAGE)
+            some = fact_rows.delete_some(db, base_id, limit=DELETE_PAGE)
         deleted += some
         if some < DELETE_PAGE:
             return deleted
@@ -201,8 +202,8 @@ def delete_facts(services: Services, user_id: UUID, base_id: UUID) -> int:
 
 def _views(db: OrmSession, facts: Sequence[Fact]) -> list[FactView]:
     ids = [fact.id for fact in facts]
-    sources = queries.sources_of(db, ids)
-    corrects, end_users = queries.correcting(db, ids), queries.end_users_of(db, facts)
+    sources = fact_rows.sources_of(db, ids)
+    corrects, end_users = fact_rows.correcting(db, ids), fact_rows.end_users_of(db, facts)
     return [
         FactView(
             id=fact.id,

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.view.token_estimate import estimated_tokens
-from memorybase.facts import queries
 from memorybase.facts.prompt import Known, Quoted, messages_for
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
 from memorybase.models import Distillation, Fact, Message
-from memorybase.queries import sessions
+from memorybase.queries import facts, sessions
 
 MESSAGES = 20  # new ones in a request; half as many after each failed attempt
 CONTEXT = 4  # messages before them
@@ -44,15 +43,15 @@ def read(db: OrmSession, row: Distillation, *, attempts: int) -> Page:
     flow_id, session_id = row.flow_id, row.session_id
     redone = frozenset((row.redo or [])[:limit])
     if redone:
-        new, to_seq = queries.messages_at(db, flow_id, session_id, redone), row.cursor_seq
+        new, to_seq = facts.messages_at(db, flow_id, session_id, redone), row.cursor_seq
     else:
         new = sessions.messages_after(
             db, flow_id, session_id, after_seq=row.cursor_seq, to_seq=row.target_seq, limit=limit
         )
         to_seq = row.target_seq if len(new) < limit else new[-1].seq
-    before = queries.messages_before(db, flow_id, session_id, new[0].seq, limit=CONTEXT) if new else []
+    before = facts.messages_before(db, flow_id, session_id, new[0].seq, limit=CONTEXT) if new else []
     end_user_id = sessions.end_user_of(db, flow_id, session_id)
-    scope = queries.current_in_scope(db, row.memory_base_id, flow_id, session_id, end_user_id, limit=SCOPE)
+    scope = facts.current_in_scope(db, row.memory_base_id, flow_id, session_id, end_user_id, limit=SCOPE)
     return Page(
         quoted=(*_quoted(before, is_new=False), *_quoted(new, is_new=True, start=len(before))),
         to_seq=to_seq,

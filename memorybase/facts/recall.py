@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase import errors
-from memorybase.facts import queries
 from memorybase.keyword_index.analyzer import Analyzer, analyzer
 from memorybase.models import Fact
+from memorybase.queries import facts as fact_rows
 from memorybase.queries import memory_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -66,7 +66,7 @@ def recall(services: Services, query: FactQuery) -> list[FactHit]:
     if not query.base_ids or not query.top_k:
         return []
     with services.database.reading() as db:
-        facts = queries.recallable(
+        facts = fact_rows.recallable(
             db,
             query.base_ids,
             session_id=query.session_id,
@@ -84,7 +84,7 @@ def recall(services: Services, query: FactQuery) -> list[FactHit]:
     best = sorted(range(len(facts)), key=lambda index: (-scores[index], facts[index].id))[: query.top_k]
     chosen = [(facts[index], scores[index]) for index in best if scores[index] >= MIN_SCORE]
     with services.database.reading() as db:
-        sources = queries.sources_of(db, [fact.id for fact, _ in chosen])
+        sources = fact_rows.sources_of(db, [fact.id for fact, _ in chosen])
     return [
         FactHit(
             fact_id=fact.id,

@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
-from memorybase.facts import queries
+from memorybase.queries import facts as fact_rows
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -34,11 +34,11 @@ def charge(services: Services, base_id: UUID, prompt: int, completion: int) -> C
     """Charge a request before it is sent; None if the day's tokens do not suffice."""
     with services.database.transaction() as db:
         now = clock.now(db)
-        used = queries.tokens_of_day(db, now.date())
+        used = fact_rows.tokens_of_day(db, now.date())
         if used + prompt + completion > services.settings.distiller_daily_tokens:
             return None
         counts = {"requests": 1, "prompt_tokens": prompt, "completion_tokens": completion}
-        queries.add_usage(db, base_id, now.date(), counts, {})
+        fact_rows.add_usage(db, base_id, now.date(), counts, {})
         return Charge(base_id, now, prompt, completion)
 
 
@@ -48,7 +48,7 @@ def settle(
     """Replace the estimate by what was used, on the day that was charged."""
     counts = {"prompt_tokens": prompt - charged.prompt, "completion_tokens": completion - charged.completion}
     with services.database.transaction() as db:
-        queries.add_usage(db, charged.base_id, charged.at.date(), counts, refused or {})
+        fact_rows.add_usage(db, charged.base_id, charged.at.date(), counts, refused or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class Today:
 
 
 def today(db: OrmSession, settings: Settings, now: datetime) -> Today:
-    pending = queries.count_pending(db)
-    day = queries.usage_of_day(db, now.date())
+    pending = fact_rows.count_pending(db)
+    day = fact_rows.usage_of_day(db, now.date())
     if day is None:
         return Today(pending, 0, 0, 0.0, 0, 0)
     price = cost(settings, day.prompt_tokens, day.completion_tokens)

@@ -7,7 +7,6 @@ chats                lines of chat memories
 node_memory          lines of node executions and memory uses
 conversation_files   `read_runs`: JSON lines and LoCoMo files as runs of a flow
 sample               `load` and `remove`: sample data for a first look
-queries              the rows, in pages
 """
 
 from __future__ import annotations

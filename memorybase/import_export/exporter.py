@@ -14,10 +14,11 @@ from uuid import UUID
 
 from memorybase import __version__
 from memorybase.database import clock
-from memorybase.import_export import chats, lines, node_memory, queries
+from memorybase.import_export import chats, lines, node_memory
 from memorybase.import_export.lines import columns, pages, written
-from memorybase.import_export.queries import ExportedMessage
 from memorybase.models import Flow, Message, Run, Session
+from memorybase.queries import exports
+from memorybase.queries.exports import ExportedMessage
 from memorybase.queries.ownership import resolve_flow
 from memorybase.services import Services
 from memorybase.standing.index import changes_of
@@ -87,7 +88,7 @@ def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
 def _flows(services: Services, scope: ExportScope) -> Iterator[Flow]:
     for page in pages(
         services,
-        lambda db, after, limit: queries.flows_after(db, scope.user_id, after, flow_id=scope.flow_id, limit=limit),
+        lambda db, after, limit: exports.flows_after(db, scope.user_id, after, flow_id=scope.flow_id, limit=limit),
     ):
         for flow in page:
             if scope.end_user_id is None or _has_end_user(services, flow, scope.end_user_id):
@@ -96,13 +97,13 @@ def _flows(services: Services, scope: ExportScope) -> Iterator[Flow]:
 
 def _has_end_user(services: Services, flow: Flow, end_user_id: str) -> bool:
     with services.database.reading() as db:
-        return queries.has_end_user(db, flow.id, end_user_id)
+        return exports.has_end_user(db, flow.id, end_user_id)
 
 
 def _sessions(services: Services, flow: Flow, scope: ExportScope) -> Iterator[Session]:
     for page in pages(
         services,
-        lambda db, after, limit: queries.sessions_after(db, flow.id, after, end_user_id=scope.end_user_id, limit=limit),
+        lambda db, after, limit: exports.sessions_after(db, flow.id, after, end_user_id=scope.end_user_id, limit=limit),
     ):
         yield from page
 
@@ -138,8 +139,8 @@ def _message_pages(
     seq = 0
     while True:
         with services.database.reading() as db:
-            page = queries.messages_after(db, session.id, seq, limit=lines.PAGE)
-            runs = queries.runs_of_ids(db, {exported.message.run_id for exported in page})
+            page = exports.messages_after(db, session.id, seq, limit=lines.PAGE)
+            runs = exports.runs_of_ids(db, {exported.message.run_id for exported in page})
             standing = changes_of(db, [exported.message.id for exported in page])
         yield page, runs, standing
         if len(page) < lines.PAGE:
@@ -148,7 +149,7 @@ def _message_pages(
 
 
 def _empty_runs(services: Services, session: Session) -> Iterator[Run]:
-    for page in pages(services, lambda db, after, limit: queries.empty_runs_after(db, session.id, after, limit=limit)):
+    for page in pages(services, lambda db, after, limit: exports.empty_runs_after(db, session.id, after, limit=limit)):
         yield from page
 
 

@@ -20,10 +20,9 @@ from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import MAX_INDEX, ExecutionStatus, NewExecution
 from memorybase.conversation.memory_use import record
 from memorybase.ids import CallerId, IdKind
-from memorybase.import_export import queries
 from memorybase.import_export.lines import Line, SessionRef, columns, pages, written
 from memorybase.models import ID_LENGTH, Flow, MemoryUse, NodeExecution, Session
-from memorybase.queries import caller_ids, memory_uses
+from memorybase.queries import caller_ids, exports, memory_uses
 from memorybase.services import Services
 
 MAX_QUERY_CHARS = 100_000  # of an imported use; more than any installation searches for
@@ -84,19 +83,19 @@ def session_lines(
 ) -> Iterator[bytes]:
     """Lines of a session's summaries, node executions and memory uses."""
     with services.database.reading() as db:
-        summaries = queries.summaries_of(db, flow.id, session.session_id)
+        summaries = exports.summaries_of(db, flow.id, session.session_id)
     for summary in summaries:
         counts["summaries"] += 1
         covers = None if summary.text is None else {"from_seq": 1, "to_seq": summary.to_seq}
         fields = columns(summary, "preset", "summarizer", "stale", "updated_at")
         yield written("summary", **where, summary=summary.text, covers=covers, **fields)
-    for page in pages(services, lambda db, after, limit: queries.executions_after(db, session.id, after, limit=limit)):
+    for page in pages(services, lambda db, after, limit: exports.executions_after(db, session.id, after, limit=limit)):
         runs = _external_ids(services, flow.id, page)
         for execution in page:
             counts["node_executions"] += 1
             run = runs["run"].get(str(execution.run_id))
             yield written("node_execution", **where, run_external_id=run, **columns(execution, *_EXECUTION_FIELDS))
-    for uses_after in (queries.uses_of_session_after, queries.uses_of_runs_after):
+    for uses_after in (exports.uses_of_session_after, exports.uses_of_runs_after):
         yield from _use_lines(services, flow, counts, partial(uses_after, session_id=session.id))
 
 
@@ -106,11 +105,11 @@ def other_use_lines(
     """Lines of memory uses without an exported session: all, or those that were asked for an end user."""
     lines = partial(_use_lines, services, flow, counts)
     if end_user_id is not None:
-        uses_after = partial(queries.other_uses_of_end_user_after, flow_id=flow.id, end_user_id=end_user_id)
+        uses_after = partial(exports.other_uses_of_end_user_after, flow_id=flow.id, end_user_id=end_user_id)
         yield from lines(uses_after)
         return
-    yield from lines(partial(queries.uses_without_session_after, flow_id=flow.id))
-    of_unknown = partial(queries.uses_of_unknown_sessions_after, flow_id=flow.id)
+    yield from lines(partial(exports.uses_without_session_after, flow_id=flow.id))
+    of_unknown = partial(exports.uses_of_unknown_sessions_after, flow_id=flow.id)
     yield from lines(of_unknown, attrgetter("session_id", "id"))
 
 
@@ -144,7 +143,7 @@ def _external_ids(
     uses = [row for row in page if isinstance(row, MemoryUse)]
     named = {source_id for use in uses for source_id in memory_uses.ids_in(use.sources)}
     with services.database.reading() as db:
-        return queries.external_ids(db, flow_id, runs={row.run_id for row in page}, named=named)
+        return exports.external_ids(db, flow_id, runs={row.run_id for row in page}, named=named)
 
 
 # Import

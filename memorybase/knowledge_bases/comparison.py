@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from memorybase import errors
-from memorybase.knowledge_bases import queries
 from memorybase.models import KnowledgeBase
+from memorybase.queries import knowledge_bases
 from memorybase.services import Services
 from memorybase.vectors.chunk_ids import chunk_ids
 from memorybase.vectors.store import CollectionRef
@@ -27,7 +27,7 @@ def count_missing_chunks(services: Services, entry: KnowledgeBase) -> int | None
     missing, last = 0, None
     while True:
         with services.database.reading() as db:
-            page = queries.document_chunks_after(db, entry.id, last, limit=DOCUMENTS_READ)
+            page = knowledge_bases.document_chunks_after(db, entry.id, last, limit=DOCUMENTS_READ)
         if not page:
             return missing
         for document_id, version, chunks in page:

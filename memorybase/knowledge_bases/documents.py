@@ -18,10 +18,10 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.embedding.chunking import Chunker
 from memorybase.embedding.compatibility import check_searchable, check_writable, reusable_identity
-from memorybase.knowledge_bases import queries
-from memorybase.knowledge_bases.queries import StoredDocument
 from memorybase.messages import check_json
 from memorybase.models import ID_LENGTH, KnowledgeBase
+from memorybase.queries import knowledge_bases
+from memorybase.queries.knowledge_bases import StoredDocument
 from memorybase.queries.ownership import require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -153,7 +153,7 @@ def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDo
     results: dict[UUID, DocumentResult] = {}
     for _ in range(WRITE_ATTEMPTS):
         with services.database.reading() as db:
-            stored = queries.stored_documents(db, entry.id, list(group))
+            stored = knowledge_bases.stored_documents(db, entry.id, list(group))
         plan = _plan(group, stored)
         results |= plan.settled
         try:
@@ -174,7 +174,7 @@ def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDo
 def _rebuilt(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
     """The entry with its new collection after a rebuild; raises CollectionMissing if there was none."""
     with services.database.reading() as db:
-        current = queries.fetch_living(db, entry.id)
+        current = knowledge_bases.fetch_living(db, entry.id)
     if current is None or current.collection_id == entry.collection_id:
         raise errors.CollectionMissing
     return current
@@ -262,16 +262,16 @@ def _commit(
     if not written and not updates:
         return entry, results
     with services.database.transaction() as db:
-        current = require(queries.share_knowledge_base(db, entry.id), "knowledge base", entry.name)
+        current = require(knowledge_bases.share_knowledge_base(db, entry.id), "knowledge base", entry.name)
         moved = current.collection_id != entry.collection_id  # a rebuild: these chunks are in the old collection
         for document in [] if moved else written:
             old = stored.get(document.id)
-            if old is None and queries.insert_document(db, entry.id, document, clock.now(db)):
+            if old is None and knowledge_bases.insert_document(db, entry.id, document, clock.now(db)):
                 results[document.id] = _result(document, "created")
-            elif old is not None and queries.compare_and_replace(db, document, old.version):
+            elif old is not None and knowledge_bases.compare_and_replace(db, document, old.version):
                 results[document.id] = _result(document, "replaced")
         for document in updates:
-            if queries.compare_and_replace(db, document, document.version):
+            if knowledge_bases.compare_and_replace(db, document, document.version):
                 results[document.id] = _result(document, "updated")
     return current, results
 
@@ -286,7 +286,7 @@ def _delete_stale_chunks(
     if not written:
         return
     with services.database.reading() as db:
-        current = queries.document_facts(db, [document.id for document in written])
+        current = knowledge_bases.document_facts(db, [document.id for document in written])
     candidates = [*written, *(stored[document.id] for document in written if document.id in stored)]
     stale = [
         chunk
@@ -308,12 +308,12 @@ def write_all(services: Services, entry: KnowledgeBase) -> int:
     count, last = 0, None
     while True:
         with services.database.reading() as db:
-            page = queries.documents_after(db, entry.id, last, limit=WRITE_BATCH)
+            page = knowledge_bases.documents_after(db, entry.id, last, limit=WRITE_BATCH)
         if not page:
             return count
         written, _ = _write(services, entry, page)
         with services.database.transaction() as db:
-            queries.set_chunks(db, [(document.id, document.version, document.chunks) for document in written])
+            knowledge_bases.set_chunks(db, [(document.id, document.version, document.chunks) for document in written])
         count += len(written)
         last = page[-1].id
 
@@ -352,7 +352,7 @@ def _verified(
     if not chunks:
         return []
     with services.database.reading() as db:
-        facts_of = queries.document_facts(db, {chunk.message_id for chunk, _ in chunks})
+        facts_of = knowledge_bases.document_facts(db, {chunk.message_id for chunk, _ in chunks})
     found: list[DocumentHit] = []
     for chunk, hit in chunks:
         facts = facts_of.get(chunk.message_id)

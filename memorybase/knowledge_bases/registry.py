@@ -19,9 +19,10 @@ from memorybase import caveats, errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest
 from memorybase.embedding.chunking import chunker_for
-from memorybase.knowledge_bases import documents, queries
+from memorybase.knowledge_bases import documents
 from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
 from memorybase.models import NAME_LENGTH, KnowledgeBase
+from memorybase.queries import knowledge_bases
 from memorybase.queries.ownership import not_found, require
 from memorybase.quotas.charges import charge_search
 from memorybase.services import Services
@@ -79,12 +80,12 @@ class DocumentAnswer:
 
 def id_of_name(db: OrmSession, user_id: UUID, name: str) -> UUID | None:
     """The user's knowledge base of this name, even if it is being deleted."""
-    found = queries.fetch_knowledge_base(db, user_id, name)
+    found = knowledge_bases.fetch_knowledge_base(db, user_id, name)
     return found.id if found else None
 
 
 def entry_of_memory_base(db: OrmSession, memory_base_id: UUID) -> KnowledgeBase | None:
-    return queries.knowledge_base_of_memory_base(db, memory_base_id)
+    return knowledge_bases.knowledge_base_of_memory_base(db, memory_base_id)
 
 
 def register_memory_base(
@@ -115,7 +116,7 @@ def register_memory_base(
 
 
 def _add(db: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
-    if not queries.add_knowledge_base(db, entry):
+    if not knowledge_bases.add_knowledge_base(db, entry):
         raise _name_taken(entry.name, name_field, id_of_name(db, entry.user_id, entry.name))
 
 
@@ -158,7 +159,7 @@ def _refresh_metadata(services: Services, rows: Sequence[AnyRow]) -> None:
         write_metadata(services, row)
     if written:
         with services.database.reading() as db:
-            living = queries.living_ids(db, [row.id for row in written])
+            living = knowledge_bases.living_ids(db, [row.id for row in written])
         for row in written:
             if row.id not in living:  # deleted meanwhile
                 remove_metadata(services, row.id)
@@ -200,7 +201,7 @@ def list_knowledge_bases(
 ) -> Page[KnowledgeBaseView]:
     """The user's knowledge bases, oldest first; for_retrieval excludes those of memory bases. Repairs their files."""
     with services.database.reading() as db:
-        found = queries.knowledge_bases_page(db, user_id, page, for_retrieval=for_retrieval)
+        found = knowledge_bases.knowledge_bases_page(db, user_id, page, for_retrieval=for_retrieval)
     _refresh_metadata(services, found.rows)
     return Page([_view(row) for row in found.rows], found.total, page.page, page.size, found.next_cursor)
 
@@ -212,7 +213,7 @@ def get_knowledge_base(services: Services, user_id: UUID, name: str) -> Knowledg
 
 
 def _view_of(db: OrmSession, user_id: UUID, name: str) -> KnowledgeBaseView:
-    return _view(require(queries.knowledge_base_view(db, user_id, name), "knowledge base", name))
+    return _view(require(knowledge_bases.knowledge_base_view(db, user_id, name), "knowledge base", name))
 
 
 def create(
@@ -262,19 +263,19 @@ def delete(services: Services, user_id: UUID, name: str) -> None:
     """Delete the collection, then the rows. Changes nothing if it raises VectorStoreUnavailable: try again."""
     with services.database.transaction() as db:
         found = _ordinary(db, user_id, name, deleting=True)
-        entry = require(queries.lock_knowledge_base(db, found.id), "knowledge base", name)
+        entry = require(knowledge_bases.lock_knowledge_base(db, found.id), "knowledge base", name)
         entry.deleting_at = clock.now(db)  # from here on no document can be added
     try:
         if entry.collection_name is not None:
             services.vectors.delete_collection(entry.collection_name)
     except errors.EnvironmentFailure:
         with services.database.transaction() as db:
-            current = queries.lock_knowledge_base(db, entry.id)
+            current = knowledge_bases.lock_knowledge_base(db, entry.id)
             if current is not None:
                 current.deleting_at = None
         raise
     with services.database.transaction() as db:
-        queries.delete_knowledge_base(db, entry.id)
+        knowledge_bases.delete_knowledge_base(db, entry.id)
     remove_metadata(services, entry.id)
     log.info("knowledge_base_deleted", knowledge_base_id=str(entry.id))
 
@@ -320,7 +321,7 @@ def rebuild(services: Services, user_id: UUID, name: str) -> int:
     embedder = services.embedders.get(old.embedding_model)
     collection = _new_collection(services, old)
     with services.database.transaction() as db:
-        entry = queries.lock_knowledge_base(db, old.id)
+        entry = knowledge_bases.lock_knowledge_base(db, old.id)
         if entry is None or entry.deleting_at is not None:
             raise not_found("knowledge base", name)
         old_collection = entry.collection_name
@@ -343,7 +344,7 @@ def _ready(services: Services, user_id: UUID, name: str) -> KnowledgeBase:
 def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
     collection = _new_collection(services, entry)
     with services.database.transaction() as db:
-        current = queries.lock_knowledge_base(db, entry.id)
+        current = knowledge_bases.lock_knowledge_base(db, entry.id)
         gone = current is None or current.deleting_at is not None
         if current is not None and not gone and current.collection_id is None:
             current.collection_name, current.collection_id = collection.name, collection.id
@@ -377,7 +378,7 @@ def _drop_unused(services: Services, kb_id: UUID, name: str) -> None:
 
 
 def _ordinary(db: OrmSession, user_id: UUID, name: str, *, deleting: bool = False) -> KnowledgeBase:
-    found = queries.fetch_knowledge_base(db, user_id, name)
+    found = knowledge_bases.fetch_knowledge_base(db, user_id, name)
     if found is None or (found.deleting_at is not None and not deleting):
         raise not_found("knowledge base", name)
     if found.memory_base_id is not None:

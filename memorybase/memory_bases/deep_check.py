@@ -8,11 +8,10 @@ from typing import Literal
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.knowledge_bases import queries as documents
 from memorybase.memory_bases.consistency import OnProgress
 from memorybase.messages import message_text
 from memorybase.models import KnowledgeBase
-from memorybase.queries import cursors, ledger, memory_bases
+from memorybase.queries import cursors, knowledge_bases, ledger, memory_bases
 from memorybase.services import Services
 from memorybase.vectors.chunk_ids import chunk_ids
 from memorybase.vectors.collection_names import store_of
@@ -67,13 +66,13 @@ def check_knowledge_base(services: Services, entry: KnowledgeBase, on_progress: 
     if entry.collection_name is None or entry.collection_id is None:
         return DeepResult("ok", Damage())  # the first document creates the collection
     with services.database.reading() as db:
-        total = documents.count_chunks(db, entry.id)
+        total = knowledge_bases.count_chunks(db, entry.id)
 
     def pages() -> Iterator[dict[str, str | None]]:
         last = None
         while True:
             with services.database.reading() as db:
-                page = documents.documents_after(db, entry.id, last, limit=PAGE)
+                page = knowledge_bases.documents_after(db, entry.id, last, limit=PAGE)
             if not page:
                 return
             last = page[-1].id

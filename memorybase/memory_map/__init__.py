@@ -5,7 +5,6 @@
     clusters    groups of near messages, and the words that name a group
     job         a worker computes a map and stores it; the sweeper repeats a lost notification
     read        request a map; read it, with a question projected onto it
-    queries     the statements
 
 Only numbers are stored. Who speaks, in which session, and the words that name a cluster are read from the messages, so
 what was deleted or edited does not show. Callers use `read.request_map`, `read.get_map` and `read.messages_on_map`.

@@ -14,11 +14,11 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.embedding.compatibility import check_searchable
-from memorybase.memory_map import clusters, job, queries
+from memorybase.memory_map import clusters, job
 from memorybase.memory_map.projection import Projection
 from memorybase.messages import message_text
 from memorybase.models import Generation, MemoryBase, MemoryMap
-from memorybase.queries import memory_bases
+from memorybase.queries import memory_bases, memory_maps
 from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.validation import check_text
@@ -122,8 +122,8 @@ class _Stored:
     generation: Generation | None  # of the map; None: nothing to show
     held: int
     added: int = 0
-    counts: queries.Counts = field(default=queries.NO_POINTS)
-    points: Sequence[queries.Point] = ()
+    counts: memory_maps.Counts = field(default=memory_maps.NO_POINTS)
+    points: Sequence[memory_maps.Point] = ()
     labels: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
 
@@ -131,8 +131,8 @@ def request_map(services: Services, user_id: UUID, base_id: UUID) -> MapView:
     """Ask a worker for a new map, unless one is pending or there are too few messages. Raises NotFound."""
     with services.database.transaction() as db:
         base = require_memory_base(db, user_id, base_id)
-        is_enough = queries.held_messages(db, base_id, base.serving) >= job.MIN_MESSAGES
-        if is_enough and queries.request(db, base_id, clock.now(db)):
+        is_enough = memory_maps.held_messages(db, base_id, base.serving) >= job.MIN_MESSAGES
+        if is_enough and memory_maps.request(db, base_id, clock.now(db)):
             job.enqueue_after_commit(db, services, [base_id])
     return get_map(services, user_id, base_id)
 
@@ -153,7 +153,7 @@ def messages_on_map(services: Services, user_id: UUID, base_id: UUID, ids: Seque
     """Those of the messages that are on the map, in the order of the ids. Raises NotFound and InvalidRequest."""
     check_bound("message_ids", len(ids), 1, MAX_LISTED, unit="ids")
     with services.database.reading() as db:
-        found = queries.shown_messages(db, require_memory_base(db, user_id, base_id), ids)
+        found = memory_maps.shown_messages(db, require_memory_base(db, user_id, base_id), ids)
     return [
         MappedMessage(
             message_id=each.id,
@@ -181,30 +181,30 @@ def _check(question: str) -> None:
 
 
 def _read(db: OrmSession, services: Services, base: MemoryBase, *, with_points: bool) -> _Stored:
-    row = queries.fetch(db, base.id)
-    held = queries.held_messages(db, base.id, base.serving)
+    row = memory_maps.fetch(db, base.id)
+    held = memory_maps.held_messages(db, base.id, base.serving)
     # The vectors of another generation may be another model's, and its entries are being deleted.
     if row is None or row.as_of is None or row.generation != base.serving or held < job.MIN_MESSAGES:
         return _Stored(row, None, held)
-    points = queries.points(db, base, row.generation) if with_points else []
+    points = memory_maps.points(db, base, row.generation) if with_points else []
     return _Stored(
         row=row,
         generation=memory_bases.fetch_generation(db, base.id, base.serving),
         held=held,
-        added=queries.ingested_since(db, base.id, base.serving, row.as_of),
-        counts=queries.counts(db, base, row.generation, row.as_of),
+        added=memory_maps.ingested_since(db, base.id, base.serving, row.as_of),
+        counts=memory_maps.counts(db, base, row.generation, row.as_of),
         points=points,
         labels=_labels(db, points, services.settings.keyword_language),
     )
 
 
-def _labels(db: OrmSession, points: Sequence[queries.Point], language: str) -> dict[int, list[str]]:
+def _labels(db: OrmSession, points: Sequence[memory_maps.Point], language: str) -> dict[int, list[str]]:
     chosen: dict[int, list[UUID]] = {}
     for point in points:
         of_cluster = chosen.setdefault(point.cluster, [])
         if len(of_cluster) < LABEL_MESSAGES:
             of_cluster.append(point.message_id)
-    contents = queries.contents(db, [id_ for ids in chosen.values() for id_ in ids])
+    contents = memory_maps.contents(db, [id_ for ids in chosen.values() for id_ in ids])
     texts = {cluster: [message_text(contents[id_]) for id_ in ids] for cluster, ids in chosen.items()}
     return clusters.labels(texts, language)
 
@@ -254,7 +254,7 @@ def _view(base_id: UUID, stored: _Stored, question: MapQuestionView | None) -> M
     )
 
 
-def _point(point: queries.Point) -> MapPointView:
+def _point(point: memory_maps.Point) -> MapPointView:
     return MapPointView(
         message_id=point.message_id,
         x=point.x,

@@ -6,18 +6,11 @@ import hashlib
 import heapq
 import math
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 from uuid import UUID
 
+from memorybase.queries.memory_maps import Entry
+
 MAX_POINTS = 5_000
-
-
-class Entry(NamedTuple):
-    """A message as the ledger has it."""
-
-    progress_id: UUID
-    message_id: UUID
-    version: int
 
 
 class Sample:

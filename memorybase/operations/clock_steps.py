@@ -19,7 +19,7 @@ from memorybase.auth.web_sessions import LINK_LIFETIME
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.facts import distill
-from memorybase.idempotency.claims import KEPT, LEASE
+from memorybase.idempotency import KEPT, LEASE
 from memorybase.memory_bases import consistency
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.memory_map import job as map_job

@@ -22,10 +22,10 @@ from memorybase.models import (
     UtcDateTime,
     WebhookEndpoint,
 )
+from memorybase.queries import webhooks as webhook_rows
 from memorybase.queries.passed_sessions import walk_behind
 from memorybase.queries.sessions import counted
-from memorybase.webhooks import queries as webhook_queries
-from memorybase.webhooks.queries import DeadDeliveries
+from memorybase.queries.webhooks import DeadDeliveries
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -54,8 +54,8 @@ class FailingWebhook(NamedTuple):
 
 def webhooks(db: OrmSession, user_id: UUID) -> list[FailingWebhook]:
     """The user's webhooks that fail, in the order of their creation. What somebody has disabled fails no more."""
-    found = [each for each in webhook_queries.endpoints_of(db, user_id) if each.disabled_reason != "request"]
-    dead = webhook_queries.dead_deliveries(db, [each.id for each in found], at_most=COUNT_TO)
+    found = [each for each in webhook_rows.endpoints_of(db, user_id) if each.disabled_reason != "request"]
+    dead = webhook_rows.dead_deliveries(db, [each.id for each in found], at_most=COUNT_TO)
     failing = [each for each in found if each.disabled_at is not None or each.id in dead]
     return [_failing(each, dead.get(each.id)) for each in failing]
 

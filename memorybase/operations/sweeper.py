@@ -9,20 +9,18 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 
-from memorybase import errors
+from memorybase import errors, idempotency
 from memorybase.audit import chain
-from memorybase.auth import queries
 from memorybase.conversation.node_object_memory import node_memory as node_objects
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database.due import change_if_due
 from memorybase.facts import distill
-from memorybase.idempotency import claims
 from memorybase.ingestion import build, recovery
 from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps, finished_jobs, passed_sessions
-from memorybase.queries import memory_bases, sessions
+from memorybase.queries import credentials, memory_bases, sessions
 from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
@@ -122,7 +120,7 @@ def sweep(
         "maps": map_job.enqueue_due,
         "distillations": distill.enqueue_due,
         "tickets_forgotten": delete_expired_tickets,
-        "requests_forgotten": claims.delete_expired,
+        "requests_forgotten": idempotency.delete_expired,
         "node_memory": node_objects.enqueue_clean_up,
         "deliveries_deleted": deliveries.delete_old,
         "jobs_deleted": finished_jobs.delete_old,
@@ -154,8 +152,8 @@ def expire(services: Services) -> int:
 
 def delete_expired_tickets(services: Services) -> int:
     """Delete expired links and sessions of the web page; how many."""
-    delete = partial(queries.forget_expired, limit=TICKETS_LIMIT)
-    return change_if_due(services.database, queries.has_expired, delete)
+    delete = partial(credentials.forget_expired, limit=TICKETS_LIMIT)
+    return change_if_due(services.database, credentials.has_expired, delete)
 
 
 def finish_deletions(services: Services) -> int:

@@ -8,7 +8,6 @@
     manage    change quotas
     usage     limit, use and reset of each quota
     recount   the sweeper's part: what is stored now
-    queries   SQL of all
 
 A process takes a slice of what is left of a quota from a row of the database, and spends it in memory: no capture
 touches a row, and no number of processes together exceeds the quota. Without a quota nothing is done. `acting_as` says

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 from memorybase import errors
 from memorybase.database.engine import Database
+from memorybase.queries import quota_counters
 from memorybase.quota_settings import MAX_QUOTA
-from memorybase.quotas import queries
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -166,7 +166,7 @@ class _Users:
         caller, until = self._known.get(user_id, (None, 0.0))
         if caller is None or time.monotonic() >= until:
             with services.database.reading(snapshot=False) as db:
-                caller = caller_of(services.settings, user_id, queries.quotas_of_user(db, user_id))
+                caller = caller_of(services.settings, user_id, quota_counters.quotas_of_user(db, user_id))
             self._known[user_id] = caller, time.monotonic() + LOOK_UP_SECONDS
         return caller
 

@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, metrics
 from memorybase.database import clock
 from memorybase.database.engine import Database
-from memorybase.quotas import queries
+from memorybase.queries import quota_counters
+from memorybase.queries.quota_counters import Counter
 from memorybase.quotas.bounds import WINDOWS, Bound, window_of
-from memorybase.quotas.queries import Counter
 from memorybase.services import Services
 
 MOST_UNITS = 1_000  # of a slice, unless one call needs more
@@ -55,13 +55,13 @@ def take(services: Services, bound: Bound, wanted: int, unspent: Unspent | None 
             now = clock.now(db)
             start, end = window_of(bound.quota, now)
             if unspent is not None:
-                queries.give_back(db, *bound.counter, unspent.window_start, unspent.units, unspent.epoch)
+                quota_counters.give_back(db, *bound.counter, unspent.window_start, unspent.units, unspent.epoch)
             counter = _locked(db, bound, start)
             if counter is not None:
                 left = bound.limit - counter.granted
                 units = max(wanted, min(left // _part(bound), MOST_UNITS))
                 if wanted <= left:
-                    queries.set_granted(db, *bound.counter, start, counter.granted + units)
+                    quota_counters.set_granted(db, *bound.counter, start, counter.granted + units)
         unspent = None
         if counter is None:
             start_counting(services, bound)
@@ -73,7 +73,7 @@ def take(services: Services, bound: Bound, wanted: int, unspent: Unspent | None 
 
 def give_back(database: Database, bound: Bound, unspent: Unspent) -> None:
     with database.transaction(durable=False, apart=True) as db:
-        queries.give_back(db, *bound.counter, unspent.window_start, unspent.units, unspent.epoch)
+        quota_counters.give_back(db, *bound.counter, unspent.window_start, unspent.units, unspent.epoch)
 
 
 def start_counting(services: Services, bound: Bound) -> None:
@@ -82,13 +82,13 @@ def start_counting(services: Services, bound: Bound) -> None:
     stored = 0
     if bound.quota == "stored_messages":
         with services.database.reading() as db:
-            stored = queries.stored_messages(db, bound.user_id, key_id)
+            stored = quota_counters.stored_messages(db, bound.user_id, key_id)
     with services.database.transaction(apart=True) as db:
         now = clock.now(db)
         if bound.quota == "end_users" and key_id is None:
-            queries.add_end_users_of_user(db, bound.user_id, now)
+            quota_counters.add_end_users_of_user(db, bound.user_id, now)
         if bound.quota == "end_users":
-            stored = queries.count_end_users(db, bound.subject_id)
+            stored = quota_counters.count_end_users(db, bound.subject_id)
         _add(db, bound, window_of(bound.quota, now)[0], stored, now + RECOUNT_EVERY)
 
 
@@ -115,15 +115,15 @@ def exceeded(bound: Bound, used: int, wanted: int, now: datetime, end: datetime 
 
 def _locked(db: OrmSession, bound: Bound, start: datetime) -> Counter | None:
     """The counter of the window that begins then; None if what is stored must be counted first."""
-    counter = queries.lock_counter(db, *bound.counter, start)
+    counter = quota_counters.lock_counter(db, *bound.counter, start)
     if counter is None and bound.quota in WINDOWS:
         _add(db, bound, start, 0, None)
-        counter = queries.lock_counter(db, *bound.counter, start)
+        counter = quota_counters.lock_counter(db, *bound.counter, start)
     return counter
 
 
 def _add(db: OrmSession, bound: Bound, start: datetime, granted: int, recount_at: datetime | None) -> None:
-    queries.add_counter(
+    quota_counters.add_counter(
         db,
         {
             "subject_id": bound.subject_id,

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import engine
 from memorybase.models import ApiKey
+from memorybase.queries import quota_counters
 from memorybase.queries.ownership import not_found
-from memorybase.quotas import queries
 from memorybase.quotas.bounds import NAMES, WINDOWS, Quotas, forget
 from memorybase.services import Services
 
@@ -27,15 +27,15 @@ def change_key_quotas(
 
     Raises NotFound, InvalidRequest, and Forbidden for a key's own quotas."""
     with services.database.transaction() as db:
-        key = queries.key_of_user(db, user_id, key_id)
+        key = quota_counters.key_of_user(db, user_id, key_id)
         if key is None:
             raise not_found("key", key_id)
         subject_id = key.quota_subject or key.id
-        asking = None if by_key_id is None else queries.key_of_user(db, user_id, by_key_id)
+        asking = None if by_key_id is None else quota_counters.key_of_user(db, user_id, by_key_id)
         if asking is not None and (asking.quota_subject or asking.id) == subject_id:
             raise errors.Forbidden("A key cannot change its own quotas. Use another key, or: memorybase quotas set")
         quotas = replace(Quotas.of(key.quotas), **changes)
-        queries.set_quotas_of_key(db, subject_id, quotas.stored())
+        quota_counters.set_quotas_of_key(db, subject_id, quotas.stored())
         _forget_unlimited(db, subject_id, quotas)
         db.refresh(key)
     return key
@@ -44,8 +44,8 @@ def change_key_quotas(
 def change_user_quotas(services: Services, user_id: UUID, changes: Changes) -> None:
     """The same of a user, over all of its keys."""
     with services.database.transaction() as db:
-        quotas = replace(Quotas.of(queries.lock_quotas_of_user(db, user_id)), **changes)
-        if not queries.set_quotas_of_user(db, user_id, quotas.stored()):
+        quotas = replace(Quotas.of(quota_counters.lock_quotas_of_user(db, user_id)), **changes)
+        if not quota_counters.set_quotas_of_user(db, user_id, quotas.stored()):
             raise errors.NotFound("There is no such user", field="user_id", value=user_id)
         _forget_unlimited(db, user_id, quotas)
         engine.after_commit(db, lambda: forget(services.database, user_id))
@@ -53,4 +53,4 @@ def change_user_quotas(services: Services, user_id: UUID, changes: Changes) -> N
 
 def _forget_unlimited(db: OrmSession, subject_id: UUID, quotas: Quotas) -> None:
     unlimited = [name for name in NAMES if name not in WINDOWS and getattr(quotas, name) is None]
-    queries.forget_gauges(db, subject_id, unlimited)
+    quota_counters.forget_gauges(db, subject_id, unlimited)

@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock, engine
 from memorybase.database.engine import Database
-from memorybase.quotas import counters, queries
+from memorybase.queries import quota_counters
+from memorybase.quotas import counters
 from memorybase.quotas.bounds import NO_WINDOW, Bound
 from memorybase.services import Services
 
@@ -30,15 +31,15 @@ def is_known(services: Services, bound: Bound, end_user_id: str) -> bool:
 def admit(services: Services, bound: Bound, end_user_id: str) -> None:
     """Count the end user unless it is counted. Raises QuotaFull."""
     with services.database.reading(snapshot=False) as db:
-        is_there = queries.knows_end_user(db, bound.subject_id, end_user_id)
+        is_there = quota_counters.knows_end_user(db, bound.subject_id, end_user_id)
     while not is_there:
         with services.database.transaction(apart=True) as db:
-            counter = queries.lock_counter(db, *bound.counter, NO_WINDOW)
+            counter = quota_counters.lock_counter(db, *bound.counter, NO_WINDOW)
             # Again under the lock: another process may have counted it a moment ago.
-            is_there = counter is not None and queries.knows_end_user(db, bound.subject_id, end_user_id)
+            is_there = counter is not None and quota_counters.knows_end_user(db, bound.subject_id, end_user_id)
             now = clock.now(db)
             if counter is not None and not is_there and counter.granted < bound.limit:
-                queries.add_end_user(
+                quota_counters.add_end_user(
                     db,
                     {
                         "subject_id": bound.subject_id,
@@ -47,7 +48,7 @@ def admit(services: Services, bound: Bound, end_user_id: str) -> None:
                         "first_seen_at": now,
                     },
                 )
-                queries.set_granted(db, *bound.counter, NO_WINDOW, counter.granted + 1)
+                quota_counters.set_granted(db, *bound.counter, NO_WINDOW, counter.granted + 1)
         if counter is None:
             counters.start_counting(services, bound)
         elif not is_there and counter.granted >= bound.limit:
@@ -59,8 +60,8 @@ def admit(services: Services, bound: Bound, end_user_id: str) -> None:
 
 def forget(db: OrmSession, database: Database, user_id: UUID, end_user_id: str) -> None:
     """The end user was erased, and counts no more."""
-    for subject_id in queries.delete_end_user(db, user_id, end_user_id):
-        queries.one_less(db, subject_id, "end_users", NO_WINDOW)
+    for subject_id in quota_counters.delete_end_user(db, user_id, end_user_id):
+        quota_counters.one_less(db, subject_id, "end_users", NO_WINDOW)
     known = _known(database)
     engine.after_commit(db, lambda: [known.pop(each, None) for each in list(known) if each[1] == end_user_id])
 

@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
-from memorybase.quotas import queries
+from memorybase.queries import quota_counters
+from memorybase.queries.quota_counters import Subject
 from memorybase.quotas.counters import RECOUNT_EVERY
-from memorybase.quotas.queries import Subject
 from memorybase.services import Services
 
 SUBJECTS = 100  # of one pass
@@ -28,7 +28,7 @@ def recount(services: Services) -> int:
     exceeded by as much, which is little where little is left of it."""
     with services.database.reading() as db:
         now = clock.now(db)
-        due = queries.due_recounts(db, now, limit=SUBJECTS)
+        due = quota_counters.due_recounts(db, now, limit=SUBJECTS)
     for subject in due:
         _recount(services, subject)
     return len(due)
@@ -38,8 +38,8 @@ def forget_windows(services: Services) -> int:
     """Delete counters of windows that are over, or lie ahead because the clock was stepped back; how many."""
     return change_if_due(
         services.database,
-        lambda db, now: queries.has_counters(db, before=now - WINDOWS_KEPT, after=now),
-        lambda db, now: queries.delete_counters(db, before=now - WINDOWS_KEPT, after=now, limit=WINDOWS_LIMIT),
+        lambda db, now: quota_counters.has_counters(db, before=now - WINDOWS_KEPT, after=now),
+        lambda db, now: quota_counters.delete_counters(db, before=now - WINDOWS_KEPT, after=now, limit=WINDOWS_LIMIT),
     )
 
 
@@ -48,7 +48,7 @@ def _recount(services: Services, subject: Subject) -> None:
     with services.database.transaction() as db:
         now = clock.now(db)
         # Claimed for a while: the other sweepers do not count the same. What is granted after this is added.
-        granted = queries.put_off_recount(db, subject.subject_id, subject.quota, now + RECOUNT_EVERY)
+        granted = quota_counters.put_off_recount(db, subject.subject_id, subject.quota, now + RECOUNT_EVERY)
         if granted is None:
             return
         if subject.quota == "end_users":  # rows under the counter's lock
@@ -56,20 +56,20 @@ def _recount(services: Services, subject: Subject) -> None:
             _correct(db, subject, stored - granted, now, started)
             return
     with services.database.reading() as db:
-        stored = queries.stored_messages(db, subject.user_id, subject.key_id)
+        stored = quota_counters.stored_messages(db, subject.user_id, subject.key_id)
     with services.database.transaction() as db:
         _correct(db, subject, stored - granted, now, started)
 
 
 def _end_users(db: OrmSession, subject: Subject, now: datetime) -> int:
     """How many count, after those without data are deleted, and those are added that other ways brought."""
-    queries.delete_end_users_without_data(db, subject.subject_id, subject.user_id, now - RECOUNT_EVERY)
+    quota_counters.delete_end_users_without_data(db, subject.subject_id, subject.user_id, now - RECOUNT_EVERY)
     if subject.key_id is None:
-        queries.add_end_users_of_user(db, subject.user_id, now)
-    return queries.count_end_users(db, subject.subject_id)
+        quota_counters.add_end_users_of_user(db, subject.user_id, now)
+    return quota_counters.count_end_users(db, subject.subject_id)
 
 
 def _correct(db: OrmSession, subject: Subject, by: int, now: datetime, started: float) -> None:
     took = timedelta(seconds=time.monotonic() - started)
     pause = min(max(RECOUNT_EVERY, took * PART_OF_TIME), MOST_PAUSE)
-    queries.correct(db, subject.subject_id, subject.quota, by=by, recount_at=now + pause)
+    quota_counters.correct(db, subject.subject_id, subject.quota, by=by, recount_at=now + pause)

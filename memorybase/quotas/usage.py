@@ -7,8 +7,9 @@ from datetime import datetime
 from uuid import UUID
 
 from memorybase.database import clock
+from memorybase.queries import quota_counters
 from memorybase.queries.ownership import not_found
-from memorybase.quotas import counters, queries
+from memorybase.quotas import counters
 from memorybase.quotas.bounds import NAMES, WINDOWS, Bound, Caller, QuotaName, caller_of, window_of
 from memorybase.quotas.slices import slices_of
 from memorybase.services import Services
@@ -37,15 +38,15 @@ class Usage:
 def usage_of_user(services: Services, user_id: UUID) -> Usage:
     """Without a key."""
     with services.database.reading(snapshot=False) as db:
-        of_user = queries.quotas_of_user(db, user_id)
+        of_user = quota_counters.quotas_of_user(db, user_id)
     return _usage(services, caller_of(services.settings, user_id, of_user), None)
 
 
 def usage_of_key(services: Services, user_id: UUID, key_id: UUID) -> Usage:
     """Raises NotFound."""
     with services.database.reading(snapshot=False) as db:
-        key = queries.key_of_user(db, user_id, key_id)
-        of_user = queries.quotas_of_user(db, user_id)
+        key = quota_counters.key_of_user(db, user_id, key_id)
+        of_user = quota_counters.quotas_of_user(db, user_id)
     if key is None:
         raise not_found("key", key_id)
     caller = caller_of(services.settings, user_id, of_user, key.quota_subject or key.id, key.quotas)
@@ -78,7 +79,7 @@ def _listed(services: Services, bounds: list[Bound]) -> list[QuotaUsage]:
 def _used(services: Services, bound: Bound, now: datetime) -> int:
     start, _ = window_of(bound.quota, now)
     with services.database.reading(snapshot=False) as db:
-        counter = queries.counter(db, *bound.counter, start)
+        counter = quota_counters.counter(db, *bound.counter, start)
     if counter is not None:
         return max(counter.granted - slices_of(services.database).unspent(bound, start, counter.epoch), 0)
     if bound.quota in WINDOWS:

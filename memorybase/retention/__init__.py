@@ -5,7 +5,6 @@
     receipts   what each pass deleted, in numbers
     preview    what the next pass would delete
     holds      place, list and lift legal holds
-    queries    what has expired
 
 `queries.retention` says when a message has expired, and `queries.holds` is asked before every deletion of the package
 `sessions`. A rule is a column: `flows.retain_days`, `memory_bases.retain_days`, `sessions.expires_at`. Deletions go

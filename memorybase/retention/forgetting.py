@@ -16,9 +16,9 @@ from memorybase import messages
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.models import MemoryBase, Session, SessionProgress
-from memorybase.queries import cursors, dead_letters, distillations, jobs, memory_bases, sessions
+from memorybase.queries import cursors, dead_letters, distillations, jobs, memory_bases, retention, sessions
 from memorybase.queries.memory_bases import SharedBase
-from memorybase.retention import passes, queries, receipts
+from memorybase.retention import passes, receipts
 from memorybase.retention.receipts import Subject
 from memorybase.services import Services
 
@@ -30,14 +30,14 @@ LEASE = timedelta(minutes=1)  # in which no other sweeper takes the memory base
 def forget_expired(services: Services) -> int:
     """Forget what has expired by the rules of memory bases; how many messages."""
     with services.database.reading() as db:
-        due = queries.due_bases(db, clock.now(db), limit=BASES)
+        due = retention.due_bases(db, clock.now(db), limit=BASES)
     return sum(_forget_in_base(services, base_id) for base_id in due)
 
 
 def _forget_in_base(services: Services, base_id: UUID) -> int:
     with services.database.transaction() as db:
         now = clock.now(db)
-        if not queries.take_base(db, base_id, now, now + LEASE):
+        if not retention.take_base(db, base_id, now, now + LEASE):
             return 0
     # Of one run all messages have the same time, so a page must be longer.
     limit = messages.MAX_MESSAGES + PAGE
@@ -46,7 +46,7 @@ def _forget_in_base(services: Services, base_id: UUID) -> int:
         if base is None or base.retain_days is None:
             return 0
         days, before = base.retain_days, clock.now(db) - timedelta(days=base.retain_days)
-        found = queries.captured_between(db, base.flow_id, base.forgotten_until, before, limit=limit)
+        found = retention.captured_between(db, base.flow_id, base.forgotten_until, before, limit=limit)
     forgotten = sum(
         forget_session(services, base.flow_id, base_id, name) for name in dict.fromkeys(name for name, _ in found)
     )
@@ -56,7 +56,7 @@ def _forget_in_base(services: Services, base_id: UUID) -> int:
         if is_complete:
             receipts.close(db, "memory_base", base_id, now)
             now += passes.INTERVAL
-        queries.release_base(db, base_id, days, now, before if is_complete else found[-1][1])
+        retention.release_base(db, base_id, days, now, before if is_complete else found[-1][1])
     return forgotten
 
 
@@ -73,7 +73,7 @@ def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id:
             return 0
         now = clock.now(db)
         before = now - timedelta(days=days)
-        start = queries.last_expired_seq(db, session, before)
+        start = retention.last_expired_seq(db, session, before)
         # A session without a row would be ingested from its beginning later.
         cursors.ensure_rows(db, base, [session_id], start_seq=start)
         rows = cursors.lock_session_progress(db, [base_id], session_id)
@@ -81,7 +81,7 @@ def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id:
         for progress in rows:
             if progress.start_seq < start:
                 if progress.generation == base.serving:
-                    counts["messages"], counts["chunks"] = queries.held_up_to(db, progress.id, start)
+                    counts["messages"], counts["chunks"] = retention.held_up_to(db, progress.id, start)
                 counts["facts"] += _start_after(db, services, base, session, progress, start, now)
         db.flush()
         scheduler.schedule_next(db, services, base, rows, now)

@@ -34,7 +34,7 @@ from memorybase.queries import (
 )
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.retention import Expiry
-from memorybase.retention import queries, receipts
+from memorybase.retention import receipts
 from memorybase.retention.receipts import COUNTED, Subject
 from memorybase.services import Services
 from memorybase.sessions import edits, erasure
@@ -93,7 +93,7 @@ def expire_flows(services: Services) -> int:
     """Delete what has expired by the rules of flows; how many rows. A flow that is not finished comes again after the
     others."""
     with services.database.reading() as db:
-        due = queries.due_flows(db, clock.now(db), limit=FLOWS)
+        due = retention.due_flows(db, clock.now(db), limit=FLOWS)
     budget = Budget()
     for flow_id in due:
         if budget.is_spent:
@@ -105,7 +105,7 @@ def expire_flows(services: Services) -> int:
 def _expire_flow(services: Services, flow_id: UUID, budget: Budget) -> None:
     with services.database.transaction() as db:
         now = clock.now(db)
-        if not queries.take_flow(db, flow_id, now, now + LEASE):
+        if not retention.take_flow(db, flow_id, now, now + LEASE):
             return
     is_complete = _expire_sessions_of_flow(services, flow_id, budget)
     is_complete &= _expire_chats_of_flow(services, flow_id, budget)
@@ -115,13 +115,13 @@ def _expire_flow(services: Services, flow_id: UUID, budget: Budget) -> None:
         if is_complete:
             receipts.close(db, "flow", flow_id, now)
             now += INTERVAL
-        queries.release_flow(db, flow_id, now)
+        retention.release_flow(db, flow_id, now)
 
 
 def _expire_sessions_of_flow(services: Services, flow_id: UUID, budget: Budget) -> bool:
     with services.database.reading() as db:
         rule = _rule(db, flow_id)
-        found, is_complete = ([], True) if rule is None else queries.expired_sessions(db, *rule, limit=SESSIONS)
+        found, is_complete = ([], True) if rule is None else retention.expired_sessions(db, *rule, limit=SESSIONS)
     for session_id in found:
         if budget.is_spent:
             return False
@@ -132,7 +132,7 @@ def _expire_sessions_of_flow(services: Services, flow_id: UUID, budget: Budget) 
 def _expire_chats_of_flow(services: Services, flow_id: UUID, budget: Budget) -> bool:
     with services.database.reading() as db:
         rule = _rule(db, flow_id)
-        found = [] if rule is None else queries.expired_chats(db, *rule, limit=budget.left + 1)
+        found = [] if rule is None else retention.expired_chats(db, *rule, limit=budget.left + 1)
     is_complete = True
     for chat_memory_id, chat_id in found:
         if budget.is_spent:
@@ -144,8 +144,8 @@ def _expire_chats_of_flow(services: Services, flow_id: UUID, budget: Budget) -> 
 def expire_due_sessions(services: Services) -> int:
     """Delete the sessions that have expired, up to what was captured after their expiry; how many rows."""
     with services.database.reading() as db:
-        due = queries.due_sessions(db, clock.now(db), limit=SESSIONS)
-        interrupted = queries.open_subjects(db, "session", limit=FLOWS)
+        due = retention.due_sessions(db, clock.now(db), limit=SESSIONS)
+        interrupted = retention.open_subjects(db, "session", limit=FLOWS)
     budget = Budget()
     unfinished = {
         flow_id for flow_id, session_id in due if not budget.spend(expire_session, services, flow_id, session_id)
@@ -171,7 +171,7 @@ def expire_session(services: Services, flow_id: UUID, session_id: str) -> Delete
         expiry = retention.expiry_of(flow, session, now)
         if expiry is None:
             return NOTHING
-        if queries.has_later(db, session, expiry.before):
+        if retention.has_later(db, session, expiry.before):
             deleted = _expire_part(db, services, bases, session, expiry, now)
         else:
             erased, _ = erasure.begin(db, services, bases, session, now)  # a later step of the pass finishes it
@@ -194,18 +194,18 @@ def _expire_part(
 ) -> Deleted:
     """Delete the oldest messages of a session that goes on, and the rest of what is as old."""
     before = expiry.before
-    found = queries.expired_messages(db, session, before, limit=MESSAGES)
+    found = retention.expired_messages(db, session, before, limit=MESSAGES)
     chunks = ledger.chunks_of_messages(db, session.flow_id, session.session_id, [message.id for message in found])
     changes = 0
     for message in found:
         changes += message_changes.delete_of_message(db, message.flow_id, message.id)
         edits.remove_message(db, session, message, now)
-    executions = queries.expired_executions(db, session, before, limit=MESSAGES)
+    executions = retention.expired_executions(db, session, before, limit=MESSAGES)
     memory_uses.redact_uses(db, session.flow_id, executions)
-    queries.delete_executions(db, executions)
-    uses = queries.delete_uses(db, session.flow_id, session.session_id, before, limit=MESSAGES)
+    retention.delete_executions(db, executions)
+    uses = retention.delete_uses(db, session.flow_id, session.session_id, before, limit=MESSAGES)
     copies = restorable_messages.delete_captured_before(db, session, before, limit=MESSAGES)
-    runs = queries.delete_empty_runs(db, session, before)
+    runs = retention.delete_empty_runs(db, session, before)
     facts = 0
     if found:
         base_ids = [base.id for base in bases]
@@ -256,7 +256,7 @@ def _expire_loose_uses(services: Services, flow_id: UUID) -> Deleted:
             return NOTHING
         now = clock.now(db)
         before = now - timedelta(days=flow.retain_days)
-        counts = {"memory_uses": queries.delete_uses(db, flow_id, None, before, limit=MESSAGES)}
+        counts = {"memory_uses": retention.delete_uses(db, flow_id, None, before, limit=MESSAGES)}
         receipts.add(db, Subject("flow", flow.user_id, flow_id, flow.retain_days), before, counts, now)
         return Deleted(counts, is_complete=counts["memory_uses"] < MESSAGES)
 

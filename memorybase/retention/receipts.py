@@ -17,10 +17,10 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import RetentionPass
+from memorybase.queries import retention
 from memorybase.queries.ownership import check_flow
 from memorybase.queries.retention import Rule
 from memorybase.read_models.views import view_of
-from memorybase.retention import queries
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.webhooks import events
@@ -103,7 +103,7 @@ def add(db: OrmSession, subject: Subject, before: datetime, counts: Mapping[str,
         "counts": {},
         "started_at": now,
     }
-    receipt = queries.open_pass(db, values)
+    receipt = retention.open_pass(db, values)
     receipt.counts = {name: receipt.counts.get(name, 0) + counts.get(name, 0) for name in COUNTED}
     receipt.expired_before = max(receipt.expired_before, before)
     receipt.retain_days = subject.retain_days
@@ -112,7 +112,7 @@ def add(db: OrmSession, subject: Subject, before: datetime, counts: Mapping[str,
 
 def close(db: OrmSession, rule: str, subject_id: UUID, now: datetime) -> None:
     """Nothing is left for the rule to delete: finish its open receipt, if it has one."""
-    receipt = queries.lock_open_pass(db, rule, subject_id)
+    receipt = retention.lock_open_pass(db, rule, subject_id)
     if receipt is not None:
         receipt.finished_at = now
         db.flush()
@@ -147,9 +147,9 @@ def list_passes(
 ) -> Page[RetentionPassView]:
     """The receipts, newest first; also those of flows that are deleted by now. Raises NotFound for a flow of others."""
     with services.database.reading() as db:
-        if flow_id is not None and not queries.has_pass(db, user_id, flow_id):
+        if flow_id is not None and not retention.has_pass(db, user_id, flow_id):
             check_flow(db, user_id, flow_id)
-        return page_of(queries.passes_page(db, user_id, request, flow_id=flow_id), _view)
+        return page_of(retention.passes_page(db, user_id, request, flow_id=flow_id), _view)
 
 
 def _view(row: AnyRow) -> RetentionPassView:
@@ -162,12 +162,12 @@ def clean_up(services: Services) -> int:
     """Close the passes of rules that are gone, and delete receipts that are older than the setting says; how many."""
     days = services.settings.retention_receipt_days
     with services.database.reading() as db:
-        abandoned = queries.abandoned_passes(db, limit=CLEAN_UP_LIMIT)
-        has_old = days > 0 and queries.has_old_pass(db, days=days)
+        abandoned = retention.abandoned_passes(db, limit=CLEAN_UP_LIMIT)
+        has_old = days > 0 and retention.has_old_pass(db, days=days)
     for rule, subject_id in abandoned:
         with services.database.transaction() as db:
             close(db, rule, subject_id, clock.now(db))
     if not has_old:
         return len(abandoned)
     with services.database.transaction() as db:
-        return len(abandoned) + queries.delete_passes(db, days=days, limit=CLEAN_UP_LIMIT)
+        return len(abandoned) + retention.delete_passes(db, days=days, limit=CLEAN_UP_LIMIT)

@@ -31,10 +31,10 @@ from memorybase.queries import (
     sessions,
     summaries,
 )
+from memorybase.queries import standing_statements as standing
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import Services
-from memorybase.standing import queries as standing
 
 PAGE = 500  # rows in one transaction, about 0.1 s on SQLite, where all other writers wait for it
 

@@ -16,10 +16,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message
-from memorybase.queries import sessions
+from memorybase.queries import sessions, standing_statements
 from memorybase.queries.sessions import AnySession
 from memorybase.services import Services
-from memorybase.standing import finder, queries
+from memorybase.standing import finder
 from memorybase.standing.finder import Statement
 
 # What was found in a message, and what people made of its statements.
@@ -51,19 +51,21 @@ def add(
     db: OrmSession, session: AnySession, messages: Iterable[Mapping[str, Any]], found: Mapping[UUID, _Found]
 ) -> None:
     """Add the statements of newly inserted messages, given as rows, with what people made of them."""
-    queries.add(db, [row for message in messages for row in _rows(session, message, *found.get(message["id"], _NONE))])
+    standing_statements.add(
+        db, [row for message in messages for row in _rows(session, message, *found.get(message["id"], _NONE))]
+    )
 
 
 def replace(db: OrmSession, services: Services, session: AnySession, message: Message) -> int:
     """Follow a message's present content; how many statements are new. One that it still states stays as it is, with
     what a person made of it. The caller holds the session's lock."""
     found = find(services, message.role, message.content)
-    stored = queries.keys_of_message(db, message.id)
+    stored = standing_statements.keys_of_message(db, message.id)
     gone = stored - {key_of(statement.text) for statement in found}
     if gone:
-        queries.remove(db, message.id, gone)
+        standing_statements.remove(db, message.id, gone)
     new = [statement for statement in found if key_of(statement.text) not in stored]
-    return queries.add_missing(db, _rows(session, {"id": message.id, "timestamp": message.timestamp}, new))
+    return standing_statements.add_missing(db, _rows(session, {"id": message.id, "timestamp": message.timestamp}, new))
 
 
 def reread(db: OrmSession, services: Services, session: AnySession, after_seq: int, *, limit: int) -> Reread:
@@ -87,7 +89,7 @@ def changes_of(db: OrmSession, message_ids: Collection[UUID]) -> dict[UUID, list
             }
             for each in changed
         ]
-        for message_id, changed in queries.changed_of_messages(db, message_ids).items()
+        for message_id, changed in standing_statements.changed_of_messages(db, message_ids).items()
     }
 
 

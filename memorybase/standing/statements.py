@@ -14,12 +14,11 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.models import Session, StandingStatement
-from memorybase.queries import sessions
+from memorybase.queries import sessions, standing_statements
 from memorybase.queries.ownership import check_flow, not_found, require_session
+from memorybase.queries.standing_statements import FlowOfEndUser, Owner, Said
 from memorybase.services import Services
-from memorybase.standing import queries
 from memorybase.standing.finder import MAX_CHARS, is_conditional
-from memorybase.standing.queries import FlowOfEndUser, Owner, Said
 from memorybase.standing.replacement import Held, holding, text_of
 from memorybase.validation import check_text
 
@@ -85,8 +84,8 @@ def list_statements(
                 "The session belongs to another end user or to none", field="end_user_id", value=end_user_id
             )
         end_user_id = end_user_id if session is None else session.end_user_id
-        said = queries.newest(db, _owner(flow_id, session, end_user_id), limit=MAX_READ)
-        in_contexts = queries.adds_to_contexts(db, flow_id)
+        said = standing_statements.newest(db, _owner(flow_id, session, end_user_id), limit=MAX_READ)
+        in_contexts = standing_statements.adds_to_contexts(db, flow_id)
     held = holding(said)
     return StandingView(
         flow_id=flow_id,
@@ -100,7 +99,7 @@ def list_statements(
 def flows_of_end_user(services: Services, user_id: UUID, end_user_id: str) -> list[FlowOfEndUser]:
     """The flows in which statements of an end user were found, by name, and how many, deleted ones too."""
     with services.database.reading() as db:
-        return queries.flows_of_end_user(db, user_id, end_user_id)
+        return standing_statements.flows_of_end_user(db, user_id, end_user_id)
 
 
 def edit_statement(
@@ -123,11 +122,11 @@ def edit_statement(
         statement.edited = text
         statement.changed_at, statement.changed_by = clock.now(db), by
         db.flush()
-        found = queries.one(db, user_id, statement_id)
+        found = standing_statements.one(db, user_id, statement_id)
         if found is None:
             raise not_found("standing statement", statement_id)
         owner = _owner_of(statement)
-        said = queries.newest(db, owner, limit=MAX_READ)
+        said = standing_statements.newest(db, owner, limit=MAX_READ)
     index = next((index for index, each in enumerate(said) if each.id == statement_id), None)
     return _view([found], 0, Held([0], {})) if index is None else _view(said, index, holding(said))
 
@@ -154,7 +153,7 @@ def for_context(
         session = sessions.fetch_session(db, flow_id, session_id)
         if session is None or session.deleted_at is not None:
             return []
-    said = queries.newest(db, _owner(flow_id, session, end_user_id), limit=MAX_READ)
+    said = standing_statements.newest(db, _owner(flow_id, session, end_user_id), limit=MAX_READ)
     return _ranked([said[index] for index in holding(said).holding], query)
 
 
@@ -179,7 +178,7 @@ def _owner_of(statement: StandingStatement) -> Owner:
 
 
 def _lock(db: OrmSession, user_id: UUID, statement_id: UUID) -> StandingStatement:
-    statement = queries.lock(db, user_id, statement_id)
+    statement = standing_statements.lock(db, user_id, statement_id)
     if statement is None or statement.deleted_at is not None:
         raise not_found("standing statement", statement_id)
     return statement

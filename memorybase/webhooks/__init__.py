@@ -7,7 +7,6 @@
     requests      one request to a checked address, bounded in time and size
     sender        the sweeper's thread: claim what is due, send it, record the result
     deliveries    list, replay, delete what is old
-    queries       the statements
 
 A delivery is a row of the outbox for one endpoint. It is sent at least once, in no promised order; `webhook-id` is the
 same each time. No request is sent inside a transaction, nor by a process that captures or embeds.

@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.queries import webhooks
 from memorybase.queries.memory_bases import NewMismatch
-from memorybase.webhooks import queries
 
 
 class EventType(StrEnum):
@@ -26,7 +26,7 @@ class EventType(StrEnum):
     MEMORY_REGENERATED = "memory.regenerated"
     SESSION_ERASED = "session.erased"
     RETENTION_EXPIRED = "retention.expired"
-    WEBHOOK_TEST = queries.TEST  # sent on request, to the webhook that is tested, whatever it subscribes to
+    WEBHOOK_TEST = webhooks.TEST  # sent on request, to the webhook that is tested, whatever it subscribes to
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,17 @@ def record(db: OrmSession, user_id: UUID, events: Sequence[Event], now: datetime
     """
     if not events:
         return 0
-    endpoints = queries.share_enabled_endpoints(db, user_id)
+    endpoints = webhooks.share_enabled_endpoints(db, user_id)
     if not endpoints:
         return 0
     rows = [
-        queries.new_delivery(user_id, endpoint.id, event_id, event.type, body, now)
+        webhooks.new_delivery(user_id, endpoint.id, event_id, event.type, body, now)
         for event, event_id, body in ((event, uuid4(), body_of(event, now)) for event in events)
         for endpoint in endpoints
         if event.type in endpoint.event_types
     ]
     if rows:
-        queries.insert_deliveries(db, rows)
+        webhooks.insert_deliveries(db, rows)
     return len(rows)
 
 

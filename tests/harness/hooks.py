@@ -13,10 +13,10 @@ from harness.api import Api
 from harness.world import World
 from memorybase.database import clock
 from memorybase.models import WebhookDelivery, WebhookEndpoint
+from memorybase.queries.webhooks import ClaimedDelivery
 from memorybase.webhooks import endpoints, events
 from memorybase.webhooks.endpoints import WebhookWithSecret
 from memorybase.webhooks.events import Event, EventType
-from memorybase.webhooks.queries import ClaimedDelivery
 from memorybase.webhooks.requests import Attempt
 from memorybase.webhooks.sender import Sender
 

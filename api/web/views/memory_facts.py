@@ -13,9 +13,9 @@ from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
 from memorybase.database.paging import PageRequest
 from memorybase.facts import manage
-from memorybase.facts.queries import FactState
 from memorybase.facts.recall import FactHit, FactQuery
 from memorybase.memory_bases import manage as memory_bases
+from memorybase.queries.facts import FactState
 from memorybase.read_models.memory_bases import MemoryBaseView
 
 router = APIRouter(include_in_schema=False)

@@ -16,12 +16,11 @@ from api.web.playground import code, compare, given, shown
 from api.web.playground.asked import Asked, Setting
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
-from memorybase import errors
+from memorybase import errors, labels
 from memorybase.conversation import context
 from memorybase.database.paging import MAX_SIZE, PageRequest
 from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.labels import labels
 from memorybase.operations import parts
 from memorybase.operations.parts import PartView
 from memorybase.read_models import memory_bases, sessions, titles

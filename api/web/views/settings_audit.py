@@ -10,10 +10,10 @@ from fastapi.responses import Response, StreamingResponse
 from api.web.rendering import address
 from api.web.visits import Visitor
 from memorybase.audit import entries
-from memorybase.audit.queries import EntryFilter
 from memorybase.audit.record import Kind
 from memorybase.auth import api_keys
 from memorybase.database.paging import MAX_INTEGER, PageRequest
+from memorybase.queries.audit_entries import EntryFilter
 
 router = APIRouter(include_in_schema=False)
 

@@ -23,8 +23,8 @@ from harness.waiting import wait_until
 
 from api import idempotency
 from api.contract import descriptions
+from memorybase import idempotency as claims
 from memorybase.database.engine import Database
-from memorybase.idempotency import claims
 from memorybase.models import (
     ApiKey,
     Chat,

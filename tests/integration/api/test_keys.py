@@ -15,9 +15,10 @@ from harness.api import Api
 from harness.rows import each_row
 
 from memorybase import errors
-from memorybase.auth import api_keys, queries
+from memorybase.auth import api_keys
 from memorybase.database import engine
 from memorybase.models import ApiKey
+from memorybase.queries import credentials
 
 
 def test_a_call_without_a_valid_key_is_401(api: Api) -> None:
@@ -144,13 +145,13 @@ class TestValidKeys:
 
     def test_it_is_looked_up_once(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         looked_up: list[bytes] = []
-        real = queries.key_by_hash
+        real = credentials.key_by_hash
 
         def note(db: Any, key_hash: bytes) -> Any:
             looked_up.append(key_hash)
             return real(db, key_hash)
 
-        monkeypatch.setattr(queries, "key_by_hash", note)
+        monkeypatch.setattr(credentials, "key_by_hash", note)
         secret = api.of_user("local").secret
         first, second = (api_keys.authenticate(api.services, secret) for _ in range(2))
         assert first == second
@@ -170,13 +171,13 @@ class TestValidKeys:
 
     def test_a_revocation_during_the_look_up_counts(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         key, secret = api_keys.create_key(api.services, api.user_id, name="ci", scopes=["read"])
-        real = queries.mark_key_used
+        real = credentials.mark_key_used
 
         def revoke_too(db: Any, key_id: UUID, **times: datetime) -> None:
             real(db, key_id, **times)
             engine.after_commit(db, lambda: api_keys.revoke_key(api.services, api.user_id, key_id))
 
-        monkeypatch.setattr(queries, "mark_key_used", revoke_too)
+        monkeypatch.setattr(credentials, "mark_key_used", revoke_too)
         assert api_keys.authenticate(api.services, secret).key_id == key.id
         with pytest.raises(errors.Unauthorized):
             api_keys.authenticate(api.services, secret)
@@ -196,7 +197,7 @@ class TestValidKeys:
         key, secret = api_keys.create_key(api.services, api.user_id, name="ci", scopes=["read"])
         api_keys.authenticate(api.services, secret)
         with api.services.database.transaction() as db:
-            assert queries.revoke_key(db, api.user_id, key.id, now=datetime.now(UTC))
+            assert credentials.revoke_key(db, api.user_id, key.id, now=datetime.now(UTC))
         assert api_keys.authenticate(api.services, secret).key_id == key.id
         passed = time.monotonic() + 3600
         monkeypatch.setattr(api_keys.time, "monotonic", lambda: passed)

@@ -14,9 +14,10 @@ from harness.world import World
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.audit import chain, queries, record
+from memorybase.audit import chain, record
 from memorybase.audit.record import Actor, Recorder
 from memorybase.models import AuditChain, AuditEntry
+from memorybase.queries import audit_entries
 
 SQLITE_GUARDS = ("audit_entries_sealed", "audit_entries_kept")
 
@@ -75,7 +76,7 @@ def test_an_entry_that_is_committed_late_is_sealed_later(world: World) -> None:
         db.execute(sa.update(AuditEntry).where(AuditEntry.id == first.id).values(id=second.id + 10))
     chain.seal(world.services)
     with world.services.database.transaction() as db:  # an id below those that are sealed
-        queries.insert_entry(db, {"id": first.id, **record.values_of(Actor("cli"), "change", "late", {})})
+        audit_entries.insert_entry(db, {"id": first.id, **record.values_of(Actor("cli"), "change", "late", {})})
     assert chain.seal(world.services) == 1
     assert [(entry.seq, entry.operation) for entry in entries(world)] == [(3, "late"), (1, "two"), (2, "one")]
     assert chain.verify(world.services.database).is_intact
@@ -122,7 +123,7 @@ def test_a_removed_an_inserted_and_a_cut_off_entry_are_found(world: World) -> No
     tamper(world, lambda db: db.execute(sa.delete(AuditEntry).where(AuditEntry.seq == 3)))
     assert chain.verify(world.services.database).broken_seq == 3
     forged = {"seq": 3, "hash": bytes(32), **record.values_of(Actor("api"), "change", "forged", {})}
-    tamper(world, lambda db: queries.insert_entry(db, forged))
+    tamper(world, lambda db: audit_entries.insert_entry(db, forged))
     assert chain.verify(world.services.database).broken_seq == 3
 
 

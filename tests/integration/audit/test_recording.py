@@ -274,7 +274,7 @@ def test_every_page_with_content_leaves_an_entry_before_it_is_shown(pages: Api) 
 
 def test_no_content_is_shown_without_an_entry(pages: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser(pages)
-    monkeypatch.setattr("memorybase.audit.queries.insert_entry", _fails)
+    monkeypatch.setattr("memorybase.queries.audit_entries.insert_entry", _fails)
     shown = browser.get("/session?flow=support&id=s1")
     assert shown.status_code == 503
     assert SECRET not in shown.text

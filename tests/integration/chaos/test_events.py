@@ -27,8 +27,8 @@ from standardwebhooks import Webhook
 from memorybase.database.engine import Database
 from memorybase.memory_bases import regenerate
 from memorybase.models import IngestionJob, Message, RetentionPass, WebhookDelivery
+from memorybase.queries.webhooks import ClaimedDelivery
 from memorybase.sessions import edits
-from memorybase.webhooks.queries import ClaimedDelivery
 
 pytestmark = pytest.mark.slow  # It tests what `make chaos` looks for.
 

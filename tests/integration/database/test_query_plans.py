@@ -17,10 +17,9 @@ from memorybase.conversation.history import session_reader
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import clock, paging
 from memorybase.database.upsert import core
-from memorybase.import_export import queries
 from memorybase.ingestion import scheduler
 from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
-from memorybase.queries import jobs
+from memorybase.queries import exports, jobs
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, overview_queries, sessions
 from memorybase.read_models.session_queries import MessageQuery
@@ -436,7 +435,7 @@ def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> No
 def test_what_becomes_of_one_sessions_memory_uses_reads_no_others(world: World) -> None:
     sessions_, each = 300, 10
     _fill_uses(world, sessions_, each)
-    uses_after = (queries.uses_of_session_after, queries.uses_of_runs_after)
+    uses_after = (exports.uses_of_session_after, exports.uses_of_runs_after)
     with world.services.database.reading() as db:
         row_id = db.scalars(sa.select(Session.id).where(Session.session_id == "session 7")).one()
     (message,) = world.say("session 7", "\u043c\u043e\u0439 \u043a\u043b\u044e\u0447").messages

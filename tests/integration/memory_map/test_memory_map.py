@@ -16,10 +16,11 @@ from harness.world import WorkerKilled, World, crash_after
 from memorybase import errors
 from memorybase.memory_bases import deletion
 from memorybase.memory_bases import regenerate as regeneration
-from memorybase.memory_map import job, queries, read, sample
+from memorybase.memory_map import job, read, sample
 from memorybase.memory_map.read import MapState, MapView
 from memorybase.models import LedgerEntry, MapPoint, MemoryMap
 from memorybase.operations import sweeper
+from memorybase.queries import memory_maps
 from memorybase.sessions import edits
 from memorybase.vectors.chunk_ids import chunk_ids
 from worker import tasks
@@ -229,7 +230,7 @@ def test_a_deleted_memory_base_leaves_no_map(world: World) -> None:
     world.settle()
     assert stored_points(world, base) == []
     with world.services.database.reading() as db:
-        assert queries.fetch(db, base) is None
+        assert memory_maps.fetch(db, base) is None
     assert not compute(world, base)
 
 

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase.audit import queries as audit
 from memorybase.audit.record import Actor, values_of
 from memorybase.operations import store_check, sweeper, vector_indexes
+from memorybase.queries import audit_entries
 from memorybase.webhooks import sender
 
 
@@ -47,7 +47,7 @@ def test_an_idle_pass_writes_nothing_and_locks_no_row(world: World) -> None:
     world.new_base(threshold=1)
     world.say("s", "is ingested")
     with database.transaction() as db:
-        audit.insert_entry(db, values_of(Actor("cli"), "change", "create_memory_base", {}))
+        audit_entries.insert_entry(db, values_of(Actor("cli"), "change", "create_memory_base", {}))
     world.settle()
     run_pass()  # takes its turns
     with commits(database.engine) as committed, recorded(database.engine) as sent:

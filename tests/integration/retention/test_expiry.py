@@ -18,16 +18,16 @@ from harness.expiring import S, chat, execute, keep, receipts_of, sweep_all, use
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase import errors
+from memorybase import errors, labels
 from memorybase.conversation import Record
 from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summary_job import make_summary
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
 from memorybase.ids import CallerId
-from memorybase.labels import labels
 from memorybase.models import Base, DeletedMessage, Flow, RetentionPass, Session
-from memorybase.retention import passes, queries, receipts
+from memorybase.queries import retention
+from memorybase.retention import passes, receipts
 from memorybase.sessions import edits, erasure, flows, restoring
 from memorybase.webhooks.events import EventType
 
@@ -381,7 +381,7 @@ class TestPasses:
             db.execute(taken)
         assert passes.expire_flows(world.services) == 0
         with monkeypatch.context() as patch:  # it was found before the other sweeper took it
-            patch.setattr(queries, "due_flows", lambda *_, **__: [world.flow_id])
+            patch.setattr(retention, "due_flows", lambda *_, **__: [world.flow_id])
             assert passes.expire_flows(world.services) == 0
         days.pass_days(1)
         assert passes.expire_flows(world.services) > 0
@@ -487,14 +487,14 @@ def test_a_lifted_rule_waits_for_a_deletion_that_did_not_see_it(
     keep(world, 10)
     days.pass_days(11)
     read, go_on = Event(), Event()
-    has_later = queries.has_later
+    has_later = retention.has_later
 
     def slowly(*args: Any) -> bool:
         read.set()
         assert go_on.wait(30)
         return has_later(*args)
 
-    monkeypatch.setattr(queries, "has_later", slowly)
+    monkeypatch.setattr(retention, "has_later", slowly)
 
     def lift() -> int:
         keep(world, None)

@@ -17,10 +17,11 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.models import WebhookDelivery
 from memorybase.operations import health, problem_queries
-from memorybase.webhooks import deliveries, endpoints, queries, sender
+from memorybase.queries import webhooks
+from memorybase.queries.webhooks import ClaimedDelivery
+from memorybase.webhooks import deliveries, endpoints, sender
 from memorybase.webhooks.deliveries import DeliveryState, Discarded
 from memorybase.webhooks.events import EventType
-from memorybase.webhooks.queries import ClaimedDelivery
 from memorybase.webhooks.requests import Attempt
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -112,7 +113,7 @@ def test_a_sender_that_was_frozen_does_not_overwrite_a_later_result(world: World
     pass_time(world, seconds=31)
     deliver(world)
     with world.services.database.transaction() as db:
-        assert not queries.update_claimed(db, frozen[0], state="dead")
+        assert not webhooks.update_claimed(db, frozen[0], state="dead")
     assert [row.state for row in rows(world)] == ["delivered"]
 
 
@@ -168,7 +169,7 @@ def test_a_stalling_webhook_does_not_hold_up_the_others(world: World) -> None:
     happen(world, 10)
     release, sent = threading.Event(), list[str]()
 
-    def post(endpoint: queries.DueEndpoint, delivery: ClaimedDelivery, _now: datetime) -> Attempt:
+    def post(endpoint: webhooks.DueEndpoint, delivery: ClaimedDelivery, _now: datetime) -> Attempt:
         if endpoint.id == stalling.id:
             assert release.wait(60)
         sent.append(str(delivery.id))
@@ -278,7 +279,7 @@ def test_a_delivery_that_is_replayed_meanwhile_is_not_discarded(world: World) ->
     (dead,) = rows(world)
     with ThreadPoolExecutor(1) as others:
         with world.services.database.transaction() as db:
-            queries.replay(db, webhook.id, [dead.id], clock.now(db))
+            webhooks.replay(db, webhook.id, [dead.id], clock.now(db))
             discarding = others.submit(deliveries.discard, world.services, world.user_id, webhook.id, dead.id)
         with pytest.raises(errors.Conflict, match="is pending"):
             discarding.result(60)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from memorybase.memory_map import clusters, projection
 from memorybase.memory_map.projection import Projection
-from memorybase.memory_map.sample import Entry, Sample
+from memorybase.memory_map.sample import Sample
+from memorybase.queries.memory_maps import Entry
 
 SEED = UUID(int=7)
 

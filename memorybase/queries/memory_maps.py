@@ -13,10 +13,17 @@ from sqlalchemy.orm import undefer
 
 from memorybase.database import batches
 from memorybase.database.upsert import core, insert, rows_affected
-from memorybase.memory_map.sample import Entry
 from memorybase.models import LedgerEntry, MapPoint, MemoryBase, MemoryMap, Message, SessionProgress
 
 _Progress = SessionProgress
+
+
+class Entry(NamedTuple):
+    """A message as the ledger has it."""
+
+    progress_id: UUID
+    message_id: UUID
+    version: int
 
 
 class Point(NamedTuple):

@@ -1,6 +1,10 @@
-"""Claim a request under its Idempotency-Key, keep its answer, release it.
+"""Requests under an Idempotency-Key: each is carried out once, and its repetitions get the first answer.
 
-Times are from the database's clock.
+A request is claimed with a token and a short lease before anything is done. Its answer is stored by a statement that
+finds the row only while it has that token: in the transaction of the operation itself, so either both are committed or
+neither, and a process that has lost its claim commits nothing. Operations that cannot do so derive ids from the
+`operation_id`, which stays the same in each attempt. `api/idempotency.py` says which operation does what. Times are
+from the database's clock.
 """
 
 from __future__ import annotations
@@ -17,8 +21,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
-from memorybase.idempotency import queries
 from memorybase.models import IdempotencyKey
+from memorybase.queries import idempotency_keys
 from memorybase.services import Services
 
 FIELD = "Idempotency-Key"
@@ -60,9 +64,9 @@ def claim(services: Services, user_id: UUID, key: str, fingerprint: bytes) -> Cl
     with services.database.transaction(durable=False) as db:
         now = clock.now(db)
         new = _new_row(fingerprint, now)
-        if queries.insert_key(db, {"user_id": user_id, "key_hash": key_hash, **new}):
+        if idempotency_keys.insert_key(db, {"user_id": user_id, "key_hash": key_hash, **new}):
             return Claim(user_id, key_hash, new["token"], new["operation_id"])
-        row = queries.lock_key(db, user_id, key_hash)
+        row = idempotency_keys.lock_key(db, user_id, key_hash)
         if row is None:  # rejected or expired between the two statements
             raise errors.IdempotencyInProgress(field=FIELD)
         if row.expires_at > now:
@@ -126,15 +130,15 @@ def release(services: Services, claimed: Claim, *, was_rejected: bool) -> None:
     else the `operation_id` stays, for a repetition of a request that may have stored something."""
     with services.database.transaction(durable=False) as db:
         if was_rejected:
-            queries.delete_claimed(db, claimed.user_id, claimed.key_hash, claimed.token)
+            idempotency_keys.delete_claimed(db, claimed.user_id, claimed.key_hash, claimed.token)
         else:
             _update(db, claimed, token=None, lease_until=None)
 
 
 def delete_expired(services: Services) -> int:
     """Forget requests whose time is over; how many."""
-    delete = partial(queries.delete_expired, limit=EXPIRED_LIMIT)
-    return change_if_due(services.database, queries.has_expired, delete)
+    delete = partial(idempotency_keys.delete_expired, limit=EXPIRED_LIMIT)
+    return change_if_due(services.database, idempotency_keys.has_expired, delete)
 
 
 def _keep(db: OrmSession, claimed: Claim, answer: Answer) -> bool:
@@ -143,4 +147,4 @@ def _keep(db: OrmSession, claimed: Claim, answer: Answer) -> bool:
 
 
 def _update(db: OrmSession, claimed: Claim, **values: Any) -> bool:
-    return queries.update_claimed(db, claimed.user_id, claimed.key_hash, claimed.token, values)
+    return idempotency_keys.update_claimed(db, claimed.user_id, claimed.key_hash, claimed.token, values)
