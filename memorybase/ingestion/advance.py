@@ -17,10 +17,10 @@ from memorybase.ingestion import build, scheduler
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.ingestion.scheduler import audit_time, schedule_next
-from memorybase.models import JobKind, JobState, SessionProgress
+from memorybase.models import JobKind, JobState
 from memorybase.queries import cursors, dead_letters, distillations, jobs, ledger, memory_bases, token_vectors
 from memorybase.queries.cursors import ProgressRow
-from memorybase.queries.memory_bases import AnyBase
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -75,7 +75,7 @@ class WriteResult:
 class Advanced(NamedTuple):
     """After the compare-and-set: the memory base, the session's row that moved, all its rows, the time."""
 
-    base: AnyBase
+    base: SharedBase
     progress: ProgressRow
     session_rows: list[ProgressRow]
     now: datetime
@@ -87,8 +87,8 @@ def compare_and_set(db: OrmSession, claim: Claim, *, to_seq: int, cursor_id: UUI
     Raises ClaimLost if another worker has the job, or the memory base is being deleted.
     """
     # An advance that may complete a build locks the base exclusively: of two last advances, one sees the other.
-    lock: Callable[[OrmSession, UUID], AnyBase | None] = (
-        memory_bases.lock_base if claim.is_build else memory_bases.share_base
+    lock: Callable[[OrmSession, UUID], SharedBase | None] = (
+        memory_bases.lock_row if claim.is_build else memory_bases.share_base
     )
     base = lock(db, claim.memory_base_id)
     # During a build the session has two rows. Lock both by id, as a capture does.
@@ -191,7 +191,7 @@ def _completed(claim: Claim, advanced: Advanced, done: WriteResult) -> Event:
 
 
 def dead_letter_event(
-    base: AnyBase, progress: ProgressRow | SessionProgress, dead_letter_id: UUID, failure: dead_letters.Failure
+    base: SharedBase, progress: ProgressRow, dead_letter_id: UUID, failure: dead_letters.Failure
 ) -> Event:
     return Event(
         EventType.DEAD_LETTER_CREATED,

@@ -10,7 +10,7 @@ from memorybase.database import clock, engine
 from memorybase.knowledge_bases import registry
 from memorybase.models import PreparationKind
 from memorybase.queries import cursors, jobs, memory_bases, preparations
-from memorybase.queries.memory_bases import AnyBase
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -20,7 +20,7 @@ from memorybase.webhooks.events import Event, EventType
 log = get_logger(__name__)
 
 
-def complete_build(db: OrmSession, services: Services, base: AnyBase, now: datetime) -> bool:
+def complete_build(db: OrmSession, services: Services, base: SharedBase, now: datetime) -> bool:
     """Let the new generation serve once it is prepared, every session has reached what the old one covered, and it is
     indexed.
 
@@ -52,7 +52,7 @@ def finish_builds(services: Services) -> int:
     finished = 0
     for base_id in building:
         with services.database.transaction() as db:
-            base = memory_bases.lock_base(db, base_id)
+            base = memory_bases.lock_row(db, base_id)
             if base is not None and base.deleting_at is None:
                 finished += complete_build(db, services, base, clock.now(db))
     return finished

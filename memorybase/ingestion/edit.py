@@ -20,7 +20,7 @@ from memorybase.messages import NewMessage, message_fingerprint, text_bytes
 from memorybase.models import Message
 from memorybase.queries import message_changes, sessions, summaries
 from memorybase.queries.jobs import JobRow
-from memorybase.queries.memory_bases import AnyBase
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.sessions import AnySession, KnownMessage
 from memorybase.services import Services
@@ -30,7 +30,7 @@ from memorybase.standing import index as standing
 def update_changed(
     db: OrmSession,
     services: Services,
-    bases: Sequence[AnyBase],
+    bases: Sequence[SharedBase],
     session: AnySession,
     messages: Mapping[UUID, NewMessage],
     known: Mapping[UUID, KnownMessage],
@@ -57,7 +57,7 @@ def update_changed(
 def apply_edit(
     db: OrmSession,
     services: Services,
-    bases: Sequence[AnyBase],
+    bases: Sequence[SharedBase],
     session: AnySession,
     message: Message,
     changes: Mapping[str, Any],

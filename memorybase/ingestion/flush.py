@@ -16,7 +16,7 @@ from memorybase.ingestion import lost_worker, scheduler
 from memorybase.models import JobState, MemoryBase
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries.cursors import ProgressRow, SessionToFlush
-from memorybase.queries.jobs import AnyJob, JobRow
+from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.ownership import require_memory_base, require_session
 from memorybase.services import Services
@@ -142,11 +142,8 @@ def _flush_flow(services: Services, base_id: UUID, result: FlushResult) -> None:
 
 def _sessions_to_flush(services: Services, base_id: UUID, after: str, size: int) -> Sequence[SessionToFlush]:
     with services.database.reading() as db:
-        base = memory_bases.fetch_any_base(db, base_id)
-        if base is None:
-            return []
-        generation = memory_bases.fetch_generation(db, base_id, cursors.write_generation(base))
-        return cursors.sessions_to_flush(db, base, generation, after=after, limit=size)
+        base = memory_bases.fetch_row(db, base_id)
+        return [] if base is None else cursors.sessions_to_flush(db, base, after=after, limit=size)
 
 
 def _set_targets(services: Services, base_id: UUID, session_ids: Sequence[str]) -> int:
@@ -175,7 +172,7 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
             locked = cursors.lock_rows(db, [base.id], session_id)
             active = jobs.active_job(db, base.id, session_id) if scheduler.may_have_active_job(base, locked) else None
             if active is None:
-                job: AnyJob | None = scheduler.schedule_all_pending(db, services, base, session, locked, now)
+                job = scheduler.schedule_all_pending(db, services, base, session, locked, now)
             else:
                 job = _requeue_if_expired(db, services, base, locked, active, now)
                 # A conflict only if something is pending.
@@ -192,10 +189,9 @@ def _requeue_if_expired(
     locked: Sequence[ProgressRow],
     active: JobRow,
     now: datetime,
-) -> AnyJob | None:
+) -> JobRow | None:
     """Requeue the job if its lease has expired; None while the lease holds."""
     row = next((each for each in locked if each.id == active.progress_id), None)
     if row is None or row.lease_until is None or row.lease_until >= now:
         return None
-    progress = cursors.lock_progress(db, row.id)
-    return lost_worker.requeue_job(db, services, base, progress, now) if progress is not None else None
+    return lost_worker.requeue_job(db, services, base, row, now)

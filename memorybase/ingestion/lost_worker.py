@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.ingestion.advance import dead_letter_event
 from memorybase.ingestion.scheduler import audit_time, enqueue_after_commit, schedule_next
-from memorybase.models import IngestionJob, JobKind, JobState, SessionProgress
+from memorybase.models import IngestionJob, JobKind, JobState
 from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, sessions
-from memorybase.queries.jobs import AnyJob
+from memorybase.queries.cursors import ProgressRow
+from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -26,19 +27,23 @@ def requeue_job(
     db: OrmSession,
     services: Services,
     base: SharedBase,
-    progress: SessionProgress,
+    progress: ProgressRow,
     now: datetime,
     *,
     stopped: bool = False,
-) -> AnyJob | None:
+) -> JobRow | None:
     """Fence off a lost worker and requeue its job; returns the session's active job. The caller locks the row.
 
     `stopped`: the worker was stopped on purpose, which does not count against the job.
     """
-    progress.epoch += 1
-    progress.lease_until = progress.lease_owner = None
-    progress.audit_at = audit_time(now, services.settings)
-    db.flush()
+    cursors.update(
+        db,
+        progress,
+        epoch=progress.epoch + 1,
+        lease_until=None,
+        lease_owner=None,
+        audit_at=audit_time(now, services.settings),
+    )
     job = jobs.running_job_of_session(db, progress.id)
     if job is None:
         return None
@@ -53,31 +58,32 @@ def requeue_job(
     log.warning("job_requeued", job_id=str(job.id), lost_workers=job.lost_workers)
     if job.lost_workers >= MAX_LOST_WORKERS:
         return _split_range(db, services, base, progress, job, now)
-    enqueue_after_commit(db, services, [job])
-    return job
+    row = jobs.row_of(job)
+    enqueue_after_commit(db, services, [row])
+    return row
 
 
 def _split_range(
     db: OrmSession,
     services: Services,
     base: SharedBase,
-    progress: SessionProgress,
+    progress: ProgressRow,
     job: IngestionJob,
     now: datetime,
-) -> AnyJob | None:
+) -> JobRow | None:
     """This job ends workers: halve its range, down to one message, which becomes a dead letter."""
     if job.total <= 1:
         _give_up_on_last_message(db, base, progress, job, now)
-    progress.job_cap = max(1, job.total // 2)
+    cursors.update(db, progress, job_cap=max(1, job.total // 2))
     job.state = JobState.FAILED
     job.finished_at = now
     job.error = f"{job.lost_workers} workers were lost on this job; its range is split"
     db.flush()
     events.record(db, base.user_id, [_failed(base, progress, job)], now)
-    return schedule_next(db, services, base, cursors.lock_session_progress(db, [base.id], progress.session_id), now)
+    return schedule_next(db, services, base, cursors.lock_rows(db, [base.id], progress.session_id), now)
 
 
-def _failed(base: SharedBase, progress: SessionProgress, job: IngestionJob) -> Event:
+def _failed(base: SharedBase, progress: ProgressRow, job: IngestionJob) -> Event:
     return Event(
         EventType.JOB_FAILED,
         {
@@ -95,12 +101,12 @@ def _failed(base: SharedBase, progress: SessionProgress, job: IngestionJob) -> E
 
 
 def _give_up_on_last_message(
-    db: OrmSession, base: SharedBase, progress: SessionProgress, job: IngestionJob, now: datetime
+    db: OrmSession, base: SharedBase, progress: ProgressRow, job: IngestionJob, now: datetime
 ) -> None:
     if job.audit:
         # The cause may be a message that is missing only in the store, and only an audit can tell which. Abandon the
         # audit: ingestion continues, and a consistency check shows what is missing.
-        progress.audit_at = None
+        cursors.update(db, progress, audit_at=None)
         log.warning("audit_abandoned", job_id=str(job.id), progress_id=str(progress.id))
         return
     generation = memory_bases.fetch_generation(db, base.id, progress.generation)

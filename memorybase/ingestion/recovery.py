@@ -29,16 +29,16 @@ def requeue_expired(services: Services) -> int:
 def requeue(services: Services, progress_id: UUID, *, dead_owner: str | None = None, stopped: bool = False) -> bool:
     """Revoke a lease and requeue its job: the lease of `dead_owner`, or any lease that has expired."""
     with services.database.transaction() as db:
-        found = cursors.fetch_progress(db, progress_id)
+        found = cursors.fetch_row(db, progress_id)
         base = memory_bases.share_base(db, found.memory_base_id) if found else None
         if base is None or found is None:
             return False
         # All rows of the session, since the next job may be scheduled. A sweeper does not wait for locks.
         generations = [base.serving, base.building]
         wait = dead_owner is not None
-        if not cursors.try_lock_session_progress(db, base.id, generations, found.session_id, wait=wait):
+        if not cursors.try_lock_rows(db, base.id, generations, found.session_id, wait=wait):
             return False
-        progress = cursors.lock_progress(db, progress_id, skip_locked=True)
+        progress = cursors.lock_row(db, progress_id, skip_locked=True)
         now = clock.now(db)
         if progress is None or progress.lease_until is None:
             return False
@@ -66,23 +66,20 @@ def requeue_jobs_of_dead_workers(
 def flush_idle(services: Services) -> int:
     """Ingest pending messages of idle sessions: a session that ends below its threshold is ingested too."""
     with services.database.reading() as db:
-        due = [
-            (progress.memory_base_id, progress.id)
-            for progress in cursors.idle_sessions(db, clock.now(db), limit=SWEEP_LIMIT)
-        ]
+        due = cursors.idle_sessions(db, clock.now(db), limit=SWEEP_LIMIT)
     return sum(_flush_session(services, base_id, progress_id) for base_id, progress_id in due)
 
 
 def _flush_session(services: Services, base_id: UUID, progress_id: UUID) -> bool:
     with services.database.transaction() as db:
         base = memory_bases.share_base(db, base_id)
-        progress = cursors.fetch_progress(db, progress_id)
+        progress = cursors.fetch_row(db, progress_id)
         if base is None or progress is None:
             return False
         session = sessions.lock_session(db, progress.flow_id, progress.session_id)
         if session is not None:  # all of its rows in the common order, before the one
             cursors.lock_rows(db, [base.id], session.session_id)
-        progress = cursors.lock_progress(db, progress_id)
+        progress = cursors.lock_row(db, progress_id)
         if session is None or progress is None or progress.idle_due_at is None:
             return False
         now = clock.now(db)
@@ -91,8 +88,7 @@ def _flush_session(services: Services, base_id: UUID, progress_id: UUID) -> bool
         due = session.last_captured_at + timedelta(seconds=base.idle_after)
         is_off = base.idle_after == 0 or not base.auto_capture or base.deleting_at is not None
         is_early = not is_off and due > now
-        progress.idle_due_at = due if is_early else None
-        db.flush()
+        cursors.update(db, progress, idle_due_at=due if is_early else None)
         if is_off or is_early:
             return False
         # Whichever generation's row was due: what is pending is ingested into the one that is written to.
@@ -136,5 +132,5 @@ def _enqueue_waiting(db: OrmSession, services: Services, now: datetime, notified
         job.notified_at = now
         job.notify_at = now + timedelta(seconds=min(pause, deadlines.NOTIFY_MAX_SECONDS))
     if waiting:
-        scheduler.enqueue_after_commit(db, services, waiting)
+        scheduler.enqueue_after_commit(db, services, [jobs.row_of(job) for job in waiting])
     return len(waiting)

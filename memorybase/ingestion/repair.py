@@ -113,7 +113,7 @@ def remove_late_writes(services: Services, claim: Claim) -> None:
     """Delete what a lost claim wrote of a session that is now deleted: no audit will find it. Best effort."""
     try:
         with services.database.reading() as db:
-            if cursors.fetch_progress(db, claim.progress_id) is not None:
+            if cursors.fetch_row(db, claim.progress_id) is not None:
                 return
         late = sorted(_late_writes(services, claim, claim.session_id))
         if late:

@@ -12,8 +12,9 @@ from memorybase import deadlines, errors
 from memorybase.database import clock
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.scheduler import audit_time, schedule_next
-from memorybase.models import IngestionJob, JobKind, JobState, SessionProgress
+from memorybase.models import IngestionJob, JobKind, JobState
 from memorybase.queries import cursors, jobs, memory_bases
+from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -42,8 +43,8 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
     with services.database.transaction() as db:
         base = memory_bases.share_base(db, claim.memory_base_id)
         # Common lock order: the session's rows, both of them during a build, then the job.
-        locked = cursors.lock_session_progress(db, [claim.memory_base_id], claim.session_id)
-        cursors.lock_progress(db, claim.progress_id)
+        locked = cursors.lock_rows(db, [claim.memory_base_id], claim.session_id)
+        cursors.lock_row(db, claim.progress_id)
         now = clock.now(db)
         audit_at = audit_time(now, services.settings) if wrote else None
         cursors.release_lease(
@@ -72,7 +73,7 @@ def _yield_to_build(
     services: Services,
     base: SharedBase,
     job: IngestionJob,
-    rows: list[SessionProgress],
+    rows: list[ProgressRow],
     now: datetime,
 ) -> None:
     """A failing repair of the serving generation must not block the build, which may be the fix.

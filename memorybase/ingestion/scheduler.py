@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -19,9 +19,9 @@ from memorybase.database import engine
 from memorybase.ingestion import fair_order
 from memorybase.models import Capture, JobKind, JobState, Priority, Session
 from memorybase.queries import cursors, distillations, jobs, memory_bases, sessions
-from memorybase.queries.cursors import AnyProgress, ProgressRow
-from memorybase.queries.jobs import AnyJob, JobRow
-from memorybase.queries.memory_bases import AnyBase
+from memorybase.queries.cursors import ProgressRow
+from memorybase.queries.jobs import JobRow
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import JobMessage, Services
 from memorybase.settings import Settings
 
@@ -29,7 +29,6 @@ from memorybase.settings import Settings
 JOB_MAX_MESSAGES = 64  # that count
 JOB_MAX_BYTES = 1_000_000  # of text; one message always fits
 SESSIONS_SCHEDULED_AT_ONCE = 100  # in the transaction of one request
-Row = TypeVar("Row", bound=AnyProgress)
 
 
 class JobRange(NamedTuple):
@@ -39,13 +38,13 @@ class JobRange(NamedTuple):
     total: int
 
 
-def write_row(base: AnyBase, rows: Iterable[Row]) -> Row | None:
+def write_row(base: SharedBase, rows: Iterable[ProgressRow]) -> ProgressRow | None:
     """The session's row in that generation."""
     generation = cursors.write_generation(base)
     return next((row for row in rows if row.memory_base_id == base.id and row.generation == generation), None)
 
 
-def may_have_active_job(base: AnyBase, rows: Iterable[AnyProgress]) -> bool:
+def may_have_active_job(base: SharedBase, rows: Iterable[ProgressRow]) -> bool:
     """Whether the session may have an active job: a job exists only for pending messages, an edit or an audit."""
     return any(
         progress.target_seq > progress.cursor_seq or progress.dirty > progress.repaired or progress.audit_at is not None
@@ -57,8 +56,8 @@ def may_have_active_job(base: AnyBase, rows: Iterable[AnyProgress]) -> bool:
 def schedule_next(
     db: OrmSession,
     services: Services,
-    base: AnyBase,
-    rows: Sequence[AnyProgress],
+    base: SharedBase,
+    rows: Sequence[ProgressRow],
     now: datetime,
 ) -> JobRow | None:
     """Insert the session's next job if work is pending and no job is active; enqueue it after the commit.
@@ -84,13 +83,13 @@ def schedule_next(
     return _insert(db, services, base, written, kind, covered, now)
 
 
-def schedule_sessions(db: OrmSession, services: Services, base: AnyBase, now: datetime) -> list[JobRow]:
+def schedule_sessions(db: OrmSession, services: Services, base: SharedBase, now: datetime) -> list[JobRow]:
     """Schedule the first sessions of a base that has just got rows with pending messages; the sweeper does the rest."""
     pending = cursors.sessions_behind(db, base.id, cursors.write_generation(base), limit=SESSIONS_SCHEDULED_AT_ONCE)
     return [job for row in pending if (job := schedule_next(db, services, base, [row], now))]
 
 
-def next_range(db: OrmSession, progress: AnyProgress, capture: Capture) -> JobRange:
+def next_range(db: OrmSession, progress: ProgressRow, capture: Capture) -> JobRange:
     """The next range toward the target: limited in counted messages and in bytes, but at least one message."""
     at_most = min(JOB_MAX_MESSAGES, progress.job_cap or JOB_MAX_MESSAGES)
     sizes = sessions.sizes_after(
@@ -110,8 +109,8 @@ def next_range(db: OrmSession, progress: AnyProgress, capture: Capture) -> JobRa
 def _insert(
     db: OrmSession,
     services: Services,
-    base: AnyBase,
-    progress: AnyProgress,
+    base: SharedBase,
+    progress: ProgressRow,
     kind: JobKind,
     covered: JobRange,
     now: datetime,
@@ -161,7 +160,7 @@ def _insert(
     return job
 
 
-def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[AnyJob]) -> None:
+def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[JobRow]) -> None:
     """Notify workers once the job rows are committed. A lost notification costs time only: the sweeper repeats it."""
     pending: list[tuple[JobMessage, str | None]] = db.info.setdefault("notifications", [])
     if not pending:
@@ -176,7 +175,7 @@ def _enqueue(services: Services, queued: Sequence[tuple[JobMessage, str | None]]
         services.queue.enqueue([message for message, _ in queued])
 
 
-def job_message(job: AnyJob) -> JobMessage:
+def job_message(job: JobRow) -> JobMessage:
     """The job's immutable arguments, as its task receives them."""
     return JobMessage(
         job_id=job.id,
@@ -195,7 +194,7 @@ def job_message(job: AnyJob) -> JobMessage:
 def mark_edited(
     db: OrmSession,
     services: Services,
-    bases: Sequence[AnyBase],
+    bases: Sequence[SharedBase],
     session_id: str,
     seq: int | None,
     now: datetime,
@@ -209,7 +208,7 @@ def mark_edited(
     """
     scheduled = []
     base_ids = [base.id for base in bases]
-    rows = cursors.lock_session_progress(db, base_ids, session_id)
+    rows = cursors.lock_rows(db, base_ids, session_id)
     distillations.mark_changed(db, base_ids, session_id, seq, now, to_seq=to_seq)
     for base in bases:
         base_rows = [progress for progress in rows if progress.memory_base_id == base.id]
@@ -221,14 +220,13 @@ def mark_edited(
             or (progress.start_seq < (to_seq or seq) and seq <= max(progress.cursor_seq, progress.target_seq))
         ]
         for progress in affected:
-            progress.dirty += 1
-        db.flush()
+            cursors.update(db, progress, dirty=progress.dirty + 1)
         if affected and (job := schedule_next(db, services, base, base_rows, now)):
             scheduled.append(job)
     return scheduled
 
 
-def has_pending(db: OrmSession, base: AnyBase, session: Session, locked: Sequence[ProgressRow]) -> bool:
+def has_pending(db: OrmSession, base: SharedBase, session: Session, locked: Sequence[ProgressRow]) -> bool:
     """Whether messages of the session are pending; `locked`: its rows."""
     progress = write_row(base, locked)
     generation = memory_bases.projection(db, base, cursors.write_generation(base))
@@ -246,7 +244,7 @@ def has_pending(db: OrmSession, base: AnyBase, session: Session, locked: Sequenc
 def schedule_all_pending(
     db: OrmSession,
     services: Services,
-    base: AnyBase,
+    base: SharedBase,
     session: Session,
     locked: Sequence[ProgressRow],
     now: datetime,
@@ -265,7 +263,7 @@ def schedule_all_pending(
     return schedule_next(db, services, base, locked, now)
 
 
-def _insert_row(db: OrmSession, base: AnyBase, session: Session) -> list[ProgressRow]:
+def _insert_row(db: OrmSession, base: SharedBase, session: Session) -> list[ProgressRow]:
     """All rows of the session, locked, after that of the write generation was inserted."""
     cursors.ensure_rows(db, base, [session.session_id])
     return cursors.lock_rows(db, [base.id], session.session_id)

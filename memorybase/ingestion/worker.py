@@ -179,7 +179,7 @@ class JobRunner:
             with self._services.database.reading() as db:
                 waiting = jobs.waiting_jobs(db, clock.now(db), limit=MAX_BATCH_JOBS)
             for job in waiting:
-                claim = self._claim(scheduler.job_message(job))
+                claim = self._claim(scheduler.job_message(jobs.row_of(job)))
                 if isinstance(claim, JobOutcome):
                     continue
                 works.append(work := self._read(claim))

@@ -13,8 +13,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.memory_bases.session_batches import session_batches
-from memorybase.models import DeadLetter, SessionProgress
+from memorybase.models import DeadLetter
 from memorybase.queries import cursors, dead_letters, memory_bases
+from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.dead_letters import DeadLetterFilter, DeadLetterPlace
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
@@ -140,7 +141,7 @@ def _act_in_sessions(
             return {}
         now = clock.now(db)
         for session_id, places in of_sessions.items():
-            locked = cursors.lock_session_progress(db, [base_id], session_id)
+            locked = cursors.lock_rows(db, [base_id], session_id)
             letters = dead_letters.lock_dead_letters(db, base_id, [place.id for place in places])
             if action is DeadLetterAction.RETRY:
                 job_id, outcome = _retry(db, services, base, locked, letters, now), DeadLetterOutcome.RETRYING
@@ -175,7 +176,7 @@ def _retry(
     db: OrmSession,
     services: Services,
     base: SharedBase,
-    locked: Sequence[SessionProgress],
+    locked: Sequence[ProgressRow],
     letters: Sequence[DeadLetter],
     now: datetime,
 ) -> UUID | None:
@@ -185,7 +186,7 @@ def _retry(
         letter.updated_at = now
     for row in locked:
         if any(letter.progress_id == row.id for letter in letters):
-            row.dirty += 1
+            cursors.update(db, row, dirty=row.dirty + 1)
     db.flush()
     job = scheduler.schedule_next(db, services, base, locked, now)
     return job.id if job else None
@@ -193,13 +194,13 @@ def _retry(
 
 def _locked_dead_letter(
     db: OrmSession, user_id: UUID, base_id: UUID, dead_letter_id: UUID
-) -> tuple[SharedBase, DeadLetter, list[SessionProgress]]:
+) -> tuple[SharedBase, DeadLetter, list[ProgressRow]]:
     """A dead letter, with its session's rows locked: a job that writes or clears it has ended, or waits."""
     base = memory_bases.share_base(db, base_id)
     if base is None or base.user_id != user_id or base.deleting_at is not None:
         raise not_found("memory base", base_id)
     session_id = dead_letters.session_of_dead_letter(db, base_id, dead_letter_id)
-    locked = cursors.lock_session_progress(db, [base_id], session_id) if session_id is not None else []
+    locked = cursors.lock_rows(db, [base_id], session_id) if session_id is not None else []
     letter = dead_letters.fetch_dead_letter(db, base_id, dead_letter_id)
     if letter is None or letter.state == "discarded":
         raise not_found("dead letter", dead_letter_id)

@@ -104,9 +104,7 @@ def _act_in_sessions(
         base = memory_bases.share_base(db, base_id)
         if base is None or base.deleting_at is not None:
             return set()
-        rows = {
-            row.id: row for session_id in sessions for row in cursors.lock_session_progress(db, [base_id], session_id)
-        }
+        rows = {row.id: row for session_id in sessions for row in cursors.lock_rows(db, [base_id], session_id)}
         now = clock.now(db)
         ids = [place.id for places in sessions.values() for place in places]
         # A session that was renamed meanwhile is not locked; the next call finds its job.
@@ -116,12 +114,11 @@ def _act_in_sessions(
             for job in taken:
                 job.available_at = job.notify_at = job.notified_at = now
             db.flush()
-            scheduler.enqueue_after_commit(db, services, taken)
+            scheduler.enqueue_after_commit(db, services, [jobs.row_of(job) for job in taken])
         else:
             jobs.cancel_jobs(db, [job.id for job in taken], now, "cancelled by request")
             for job in taken:
-                put_back(services, rows[job.progress_id], now)
-            db.flush()
+                put_back(db, services, rows[job.progress_id], now)
         return {job.id for job in taken}
 
 

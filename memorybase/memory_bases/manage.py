@@ -272,9 +272,9 @@ def _insert(
     )
     db.add(generation)
     db.flush()
-    preparation.begin(db, base, FIRST_GENERATION, _PREPARED_BY[new.start], now)
+    row = preparation.begin(db, base_id, FIRST_GENERATION, _PREPARED_BY[new.start], now)
     if new.start == "all":
-        scheduler.schedule_sessions(db, services, base, now)
+        scheduler.schedule_sessions(db, services, row, now)
     entry = registry.register_memory_base(
         db,
         user_id=user_id,
@@ -320,7 +320,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
                 base.forget_due_at = None if base.retain_days is None else clock.now(db)
             db.flush()
             if "idle_after" in changes or "auto_capture" in changes:
-                preparation.begin(db, base, base.serving, PreparationKind.IDLE, clock.now(db))
+                preparation.begin(db, base_id, base.serving, PreparationKind.IDLE, clock.now(db))
     except errors.ConstraintViolated as exc:
         with services.database.reading() as db:
             existing = memory_bases.base_of_name(db, user_id, changes["name"])
@@ -382,7 +382,7 @@ def set_distillation(
             kind = PreparationKind.DISTILL_OFF
         if kind is not PreparationKind.DISTILL_NEW or not base.distill:
             preparations.delete_of_distillation(db, base_id)
-            preparation.begin(db, base, base.serving, kind, clock.now(db))
+            preparation.begin(db, base_id, base.serving, kind, clock.now(db))
         base.distill = enabled
         if enabled:
             engine.after_commit(db, services.queue.enqueue_distillation)

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.models import Preparation, PreparationKind
 from memorybase.queries import cursors, distillations, memory_bases, preparations, sessions
-from memorybase.queries.memory_bases import AnyBase
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
 
@@ -25,13 +26,15 @@ PAGE = 500  # sessions in one transaction, some 50 ms
 PAGES_A_PASS = 40
 
 
-def begin(db: OrmSession, base: AnyBase, generation: int, kind: PreparationKind, now: datetime) -> None:
+def begin(db: OrmSession, base_id: UUID, generation: int, kind: PreparationKind, now: datetime) -> SharedBase:
     """Do the first page in the caller's transaction, which has locked the memory base exclusively or inserted it."""
-    preparations.delete(db, PreparationKey(base.id, generation, kind))
-    preparation = Preparation(memory_base_id=base.id, generation=generation, kind=kind, started_at=now)
+    preparations.delete(db, PreparationKey(base_id, generation, kind))
+    preparation = Preparation(memory_base_id=base_id, generation=generation, kind=kind, started_at=now)
     db.add(preparation)
     db.flush()
+    base = memory_bases.read_row(db, base_id)
     _do_page(db, base, preparation, now)
+    return base
 
 
 def go_on(services: Services) -> int:
@@ -58,7 +61,7 @@ def _go_on(services: Services, key: PreparationKey) -> bool:
         return True
 
 
-def _do_page(db: OrmSession, base: AnyBase, preparation: Preparation, now: datetime) -> None:
+def _do_page(db: OrmSession, base: SharedBase, preparation: Preparation, now: datetime) -> None:
     page = preparations.sessions_after(db, base.flow_id, preparation, limit=PAGE)
     living = sessions.lock_ids(db, [each.id for each in page])
     if living:
@@ -73,7 +76,7 @@ def _do_page(db: OrmSession, base: AnyBase, preparation: Preparation, now: datet
 
 
 def _steps(
-    db: OrmSession, base: AnyBase, preparation: Preparation, now: datetime
+    db: OrmSession, base: SharedBase, preparation: Preparation, now: datetime
 ) -> dict[PreparationKind, Callable[[Sequence[str]], object]]:
     """What each kind does for the sessions of a page, which are locked."""
     return {
@@ -89,7 +92,7 @@ def _steps(
     }
 
 
-def _make_due(db: OrmSession, base: AnyBase, now: datetime, session_ids: Sequence[str]) -> None:
+def _make_due(db: OrmSession, base: SharedBase, now: datetime, session_ids: Sequence[str]) -> None:
     """Let the whole history of these sessions be ingested, without what the memory base would forget."""
     generation = memory_bases.projection(db, base, cursors.write_generation(base))
     days = memory_bases.retain_days_of(db, base.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -24,9 +24,9 @@ from memorybase.models import (
     JobState,
     MemoryBase,
     PreparationKind,
-    SessionProgress,
 )
 from memorybase.queries import cursors, jobs, memory_bases, preparations
+from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.queries.preparations import PreparationKey
@@ -148,11 +148,11 @@ def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGen
     )
     base.building = new.number
     db.flush()
-    preparation.begin(db, base, new.number, PreparationKind.BUILD, now)
+    row = preparation.begin(db, base_id, new.number, PreparationKind.BUILD, now)
     # Queued jobs are replaced by the build's. Running jobs may finish: the old generation still serves.
     jobs.cancel_jobs_of_base(db, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
-    scheduled = scheduler.schedule_sessions(db, services, base, now)
-    complete_build(db, services, base, now)
+    scheduled = scheduler.schedule_sessions(db, services, row, now)
+    complete_build(db, services, row, now)
     return scheduled
 
 
@@ -171,7 +171,7 @@ def _abandon(db: OrmSession, base: MemoryBase, now: datetime) -> None:
     abandoned, base.building = base.building, None
     db.flush()
     preparations.delete(db, PreparationKey(base.id, abandoned, PreparationKind.BUILD))
-    preparation.begin(db, base, abandoned, PreparationKind.ABANDON, now)
+    preparation.begin(db, base.id, abandoned, PreparationKind.ABANDON, now)
     jobs.cancel_jobs_of_base(db, base.id, now, "the build was abandoned", which=jobs.of_generation(abandoned))
     memory_bases.retire_generation(db, base.id, abandoned, now)
 
@@ -187,7 +187,7 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
         if found is None or base is None:
             raise not_found("job", job_id)
         # Read again: a rename before the lock gave it another session id, and none comes after it.
-        locked = cursors.lock_session_progress(db, [base.id], jobs.session_of(db, job_id))
+        locked = cursors.lock_rows(db, [base.id], jobs.session_of(db, job_id))
         job = jobs.lock_job(db, job_id)
         if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
             raise errors.Conflict("The job has ended", field="job_id", value=job_id)
@@ -203,12 +203,11 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
             return
         for row in locked:
             if row.id == job.progress_id:
-                put_back(services, row, now)
-        db.flush()
+                put_back(db, services, row, now)
 
 
-def put_back(services: Services, progress: SessionProgress, now: datetime) -> None:
+def put_back(db: OrmSession, services: Services, progress: ProgressRow, now: datetime) -> None:
     """The session's job was cancelled: its messages wait for the next trigger or flush."""
-    progress.target_seq = progress.cursor_seq
     # Its worker may still write; audit once the lease has expired.
-    progress.audit_at = now + timedelta(seconds=services.settings.lease_seconds)
+    audit_at = scheduler.audit_time(now, services.settings)
+    cursors.update(db, progress, target_seq=progress.cursor_seq, audit_at=audit_at)

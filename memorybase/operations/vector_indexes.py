@@ -47,7 +47,7 @@ def _finish(services: Services, generation: Generation) -> bool:
     except errors.CollectionMissing:  # the switch shows that it is lost
         log.warning("index_skipped", memory_base_id=str(generation.memory_base_id), generation=generation.generation)
     with services.database.transaction() as db:
-        base = memory_bases.lock_base(db, generation.memory_base_id)
+        base = memory_bases.lock_row(db, generation.memory_base_id)
         memory_bases.end_wait_for_index(db, generation.memory_base_id, generation.generation)
         if base is None or base.deleting_at is not None:
             return False

@@ -13,7 +13,7 @@ ownership                            the row that a user owns, or NotFound
 threads, summaries, chats, memory_uses, node_executions   conversation memory
 retention, holds                     what has expired, receipts, and legal holds
 knowledge_bases                      knowledge bases and their documents
-credentials, key_limits              users, API keys, sign-in links; the flow and the end user of what a limited key names
+credentials, key_limits              users, API keys, sign-in links; the owner of what a limited key names
 audit_entries, webhooks, quota_counters, idempotency_keys, search_labels, memory_maps, facts, standing_statements
 exports                              the rows of an export, in pages
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -13,13 +12,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import lookup, records
+from memorybase.database import records
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert, new_id, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
     DeletedMessage,
-    Generation,
     IngestionJob,
     JobState,
     LedgerEntry,
@@ -33,7 +31,7 @@ from memorybase.models import (
 from memorybase.queries.sessions import counted
 
 if TYPE_CHECKING:
-    from memorybase.queries.memory_bases import AnyBase
+    from memorybase.queries.memory_bases import SharedBase
 
 Progress = SessionProgress
 
@@ -65,9 +63,6 @@ class ProgressRow:
     traceparent: str | None
 
 
-AnyProgress = Progress | ProgressRow
-
-
 class SessionToFlush(NamedTuple):
     """A session with pending messages or an active job."""
 
@@ -80,6 +75,8 @@ class SessionToFlush(NamedTuple):
 # Statements of every capture and job are built once, on tables: database/records.py says why.
 _COLUMNS, _BASES = core(Progress).c, core(MemoryBase).c
 _ROW_COLUMNS = records.columns(Progress, ProgressRow)
+_THIS = sa.select(*_ROW_COLUMNS).where(_COLUMNS.id == sa.bindparam("id"))
+_LOCK_THIS, _LOCK_THIS_IF_FREE = (_THIS.with_for_update(key_share=True, skip_locked=skip) for skip in (False, True))
 _ROWS_OF_SESSION = (
     sa.select(*_ROW_COLUMNS)
     .join(core(MemoryBase), _BASES.id == _COLUMNS.memory_base_id)
@@ -89,7 +86,19 @@ _ROWS_OF_SESSION = (
         _COLUMNS.generation.in_([_BASES.serving, _BASES.building]),
     )
     .order_by(_COLUMNS.id)
-    .with_for_update(key_share=True, of=core(Progress))
+)
+_LOCK_ROWS, _LOCK_FREE_ROWS = (
+    _ROWS_OF_SESSION.with_for_update(key_share=True, of=core(Progress), skip_locked=skip) for skip in (False, True)
+)
+_BEHIND = (
+    sa.select(*_ROW_COLUMNS)
+    .where(
+        _COLUMNS.memory_base_id == sa.bindparam("base_id"),
+        _COLUMNS.generation == sa.bindparam("generation"),
+        _COLUMNS.target_seq > _COLUMNS.cursor_seq,
+    )
+    .order_by(_COLUMNS.id)
+    .limit(sa.bindparam("at_most", type_=sa.Integer))
 )
 _UPDATE = sa.update(core(Progress)).where(_COLUMNS.id == sa.bindparam("row_id"))
 _COMPARE_AND_ADVANCE = (
@@ -105,12 +114,12 @@ _COMPARE_AND_ADVANCE = (
 )
 
 
-def write_generation(base: AnyBase) -> int:
+def write_generation(base: SharedBase) -> int:
     """The generation that ingestion writes to: the build while there is one."""
     return base.serving if base.building is None else base.building
 
 
-def ensure_rows(db: OrmSession, base: AnyBase, session_ids: Sequence[str], *, start_seq: int = 0) -> None:
+def ensure_rows(db: OrmSession, base: SharedBase, session_ids: Sequence[str], *, start_seq: int = 0) -> None:
     """Insert the rows of these sessions in the generation that is written to, where there are none: a build's as the
     serving generation has them, others with the cursor at `start_seq`, or after what the memory base skips."""
     copy_to_build(db, base, session_ids)
@@ -120,7 +129,7 @@ def ensure_rows(db: OrmSession, base: AnyBase, session_ids: Sequence[str], *, st
 
 def set_targets(
     db: OrmSession,
-    base: AnyBase,
+    base: SharedBase,
     session_ids: Sequence[str],
     *,
     idle_due_at: datetime | None = None,
@@ -140,7 +149,7 @@ def set_targets(
 
 def _new_rows(
     db: OrmSession,
-    base: AnyBase,
+    base: SharedBase,
     session_ids: Sequence[str],
     *,
     start_seq: int = 0,
@@ -191,7 +200,7 @@ def _new_rows(
     return insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(sa.true()))
 
 
-def copy_to_build(db: OrmSession, base: AnyBase, session_ids: Sequence[str]) -> None:
+def copy_to_build(db: OrmSession, base: SharedBase, session_ids: Sequence[str]) -> None:
     """Copy the serving generation's rows of these sessions to a build that has none of them, with the cursor at the
     start and the target at what is covered.
 
@@ -204,7 +213,7 @@ def copy_to_build(db: OrmSession, base: AnyBase, session_ids: Sequence[str]) -> 
     db.execute(copied.on_conflict_do_nothing(index_elements=_UNIQUE))
 
 
-def move_pending(db: OrmSession, base: AnyBase, abandoned: int, session_ids: Sequence[str]) -> None:
+def move_pending(db: OrmSession, base: SharedBase, abandoned: int, session_ids: Sequence[str]) -> None:
     """Move the pending work of these sessions from an abandoned build to the generation that is written to."""
     copy_to_build(db, base, session_ids)
     copied = _copy(
@@ -235,7 +244,7 @@ _UNIQUE = ["memory_base_id", "session_id", "generation"]
 
 def _copy(
     db: OrmSession,
-    base: AnyBase,
+    base: SharedBase,
     source: int,
     generation: int,
     session_ids: Sequence[str],
@@ -268,27 +277,19 @@ def _copy(
     return insert(db, Progress).from_select(list(values), rows)
 
 
-def sessions_behind(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[Progress]:
+def sessions_behind(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[ProgressRow]:
     """Rows of a generation with pending messages."""
-    return list(
-        db.scalars(
-            sa.select(Progress)
-            .where(
-                Progress.memory_base_id == base_id,
-                Progress.generation == generation,
-                Progress.target_seq > Progress.cursor_seq,
-            )
-            .order_by(Progress.id)
-            .limit(limit)
-        )
-    )
+    return records.fetch_all(db, ProgressRow, _BEHIND, {"base_id": base_id, "generation": generation, "at_most": limit})
 
 
-def lock_rows(db: OrmSession, base_ids: Sequence[UUID], session_id: str) -> list[ProgressRow]:
-    """The same as `lock_session_progress`, as records."""
+def lock_rows(
+    db: OrmSession, base_ids: Sequence[UUID], session_id: str, *, skip_locked: bool = False
+) -> list[ProgressRow]:
+    """Lock the session's rows in the serving and building generations of the bases, in id order."""
     if not base_ids:
         return []
-    return records.fetch_all(db, ProgressRow, _ROWS_OF_SESSION, {"base_ids": base_ids, "session_id": session_id})
+    statement = _LOCK_FREE_ROWS if skip_locked else _LOCK_ROWS
+    return records.fetch_all(db, ProgressRow, statement, {"base_ids": base_ids, "session_id": session_id})
 
 
 def update(db: OrmSession, row: ProgressRow, **changes: Any) -> None:
@@ -298,38 +299,12 @@ def update(db: OrmSession, row: ProgressRow, **changes: Any) -> None:
         setattr(row, name, value)
 
 
-def lock_session_progress(
-    db: OrmSession, base_ids: Sequence[UUID], session_id: str, *, skip_locked: bool = False
-) -> list[Progress]:
-    """Lock the session's rows in the serving and building generations of the bases, in id order."""
-    if not base_ids:
-        return []
-    parameters = {"base_ids": base_ids, "session_id": session_id}
-    return list(db.scalars(_rows_of_session(skip_locked), parameters))
-
-
-@lru_cache
-def _rows_of_session(skip_locked: bool) -> sa.Select[Progress]:
-    return (
-        sa.select(Progress)
-        .join(MemoryBase, MemoryBase.id == Progress.memory_base_id)
-        .where(
-            Progress.memory_base_id.in_(sa.bindparam("base_ids", expanding=True)),
-            Progress.session_id == sa.bindparam("session_id"),
-            Progress.generation.in_([MemoryBase.serving, MemoryBase.building]),
-        )
-        .order_by(Progress.id)
-        .with_for_update(key_share=True, of=Progress, skip_locked=skip_locked)
-        .execution_options(populate_existing=True)
-    )
-
-
-def try_lock_session_progress(
+def try_lock_rows(
     db: OrmSession, base_id: UUID, generations: Sequence[int | None], session_id: str, *, wait: bool
 ) -> bool:
-    """The same, without waiting unless `wait`; False if another transaction holds one of the rows. `generations`:
-    the serving and the building one."""
-    locked = lock_session_progress(db, [base_id], session_id, skip_locked=not wait)
+    """Lock the session's rows in these generations, the serving and the building one; without `wait` False if another
+    transaction holds one of them."""
+    locked = lock_rows(db, [base_id], session_id, skip_locked=not wait)
     count = sa.select(sa.func.count()).where(
         Progress.memory_base_id == base_id,
         Progress.session_id == session_id,
@@ -388,17 +363,12 @@ def _sessions_of_some(db: OrmSession, base: MemoryBase, message_ids: Sequence[UU
     return {row[0]: row[1] for row in db.execute(stored.union(in_ledger, deleted))}
 
 
-def lock_progress(db: OrmSession, progress_id: UUID, *, skip_locked: bool = False) -> Progress | None:
-    return db.scalar(
-        sa.select(Progress)
-        .where(Progress.id == progress_id)
-        .with_for_update(key_share=True, skip_locked=skip_locked)
-        .execution_options(populate_existing=True)
-    )
+def lock_row(db: OrmSession, progress_id: UUID, *, skip_locked: bool = False) -> ProgressRow | None:
+    return records.fetch_one(db, ProgressRow, _LOCK_THIS_IF_FREE if skip_locked else _LOCK_THIS, {"id": progress_id})
 
 
-def fetch_progress(db: OrmSession, progress_id: UUID) -> Progress | None:
-    return lookup.get(db, Progress, progress_id)
+def fetch_row(db: OrmSession, progress_id: UUID) -> ProgressRow | None:
+    return records.fetch_one(db, ProgressRow, _THIS, {"id": progress_id})
 
 
 def compare_and_advance(
@@ -456,13 +426,12 @@ def release_lease(db: OrmSession, *, progress_id: UUID, epoch: int, audit_at: da
         .where(Progress.id == progress_id, Progress.epoch == epoch)
         .values(lease_until=None, lease_owner=None)
     )
-    progress = lock_progress(db, progress_id) if audit_at is not None else None
+    progress = lock_row(db, progress_id) if audit_at is not None else None
     if progress is not None:
-        progress.audit_at = audit_at
-        former = progress.renamed_from or []
-        if progress.session_id != written_as and written_as not in former:
-            progress.renamed_from = [*former, written_as]
-        db.flush()
+        former = progress.renamed_from
+        if progress.session_id != written_as and written_as not in (former or ()):
+            former = [*(former or ()), written_as]
+        update(db, progress, audit_at=audit_at, renamed_from=former)
 
 
 def expired_leases(db: OrmSession, now: datetime, *, limit: int) -> list[UUID]:
@@ -524,23 +493,22 @@ def _has_active_job() -> sa.Exists:
     )
 
 
-def sessions_to_flush(
-    db: OrmSession, base: MemoryBase, generation: Generation, *, after: str, limit: int
-) -> list[SessionToFlush]:
-    """Sessions of the flow with pending messages in that generation or an active job of the base, by session id.
+def sessions_to_flush(db: OrmSession, base: SharedBase, *, after: str, limit: int) -> list[SessionToFlush]:
+    """Sessions of the flow with pending messages in the generation that is written to or an active job of the base, by
+    session id.
 
     Filtered in SQL: thousands of sessions may have zero pending.
     """
     of_generation = (
         Progress.memory_base_id == base.id,
-        Progress.generation == generation.generation,
+        Progress.generation == base.written.generation,
         Progress.session_id == Session.session_id,
     )
     active = (IngestionJob.memory_base_id == base.id, IngestionJob.session_id == Session.session_id, IS_ACTIVE)
     pending = sa.exists().where(
         Message.flow_id == Session.flow_id,
         Message.session_id == Session.session_id,
-        counted(generation.capture),
+        counted(base.written.capture),
         Message.seq > sa.func.coalesce(Progress.cursor_seq, 0),
     )
     rows = db.execute(
@@ -555,14 +523,13 @@ def sessions_to_flush(
     return [SessionToFlush(*row) for row in rows]
 
 
-def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[Progress]:
-    """Rows whose idle time may have passed."""
-    return list(
-        db.scalars(sa.select(Progress).where(Progress.idle_due_at <= now).order_by(Progress.idle_due_at).limit(limit))
-    )
+def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[tuple[UUID, UUID]]:
+    """Rows whose idle time may have passed: their memory bases and their ids."""
+    due = sa.select(Progress.memory_base_id, Progress.id).where(Progress.idle_due_at <= now)
+    return [(row[0], row[1]) for row in db.execute(due.order_by(Progress.idle_due_at).limit(limit))]
 
 
-def recheck_idle_sessions(db: OrmSession, base: AnyBase, now: datetime, session_ids: Sequence[str]) -> None:
+def recheck_idle_sessions(db: OrmSession, base: SharedBase, now: datetime, session_ids: Sequence[str]) -> None:
     """After a change of idle_after or auto_capture: the sweeper computes the idle time of those of these sessions again
     that have messages beyond their cursors."""
     behind = (

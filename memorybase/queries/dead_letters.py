@@ -15,6 +15,7 @@ from memorybase.database import records
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert
 from memorybase.models import DeadLetter, MemoryBase, Message, SessionProgress
+from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.ledger import SETTLED, _is_message
 
 message_text: sa.ColumnElement[str | None] = sa.cast(Message.content, sa.Text)  # as JSON
@@ -108,7 +109,7 @@ def clear_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID])
         records.execute(db, _CLEAR, {"progress_id": progress_id, "ids": some})
 
 
-def clear_forgotten(db: OrmSession, progress: SessionProgress, seq: int) -> None:
+def clear_forgotten(db: OrmSession, progress: ProgressRow, seq: int) -> None:
     """Delete the dead letters of the session's messages up to this seq."""
     mine = (Message.flow_id == progress.flow_id, Message.session_id == progress.session_id, Message.seq <= seq)
     ids = sa.select(Message.id).where(*mine)

@@ -52,7 +52,6 @@ class JobRow(NamedTuple):
     traceparent: str | None
 
 
-AnyJob = Job | JobRow
 OVERLAPPING = 100  # more than the jobs of one batch
 _ACTIVE = sa.text("state IN ('queued', 'running')")
 # Statements of every job are built once, on tables: database/records.py says why.
@@ -100,6 +99,10 @@ def insert_job(db: OrmSession, values: dict[str, Any]) -> JobRow | None:
     if not insert_if_absent(db, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
         return None
     return JobRow(*(values[name] for name in JobRow._fields))
+
+
+def row_of(job: Job) -> JobRow:
+    return JobRow(*(getattr(job, name) for name in JobRow._fields))
 
 
 def active_job(db: OrmSession, base_id: UUID, session_id: str) -> JobRow | None:

@@ -16,7 +16,7 @@ from memorybase.database import records
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert_into
 from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, Message, SessionProgress
-from memorybase.queries.memory_bases import AnyBase
+from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.sessions import CountedMessage, MessageSize, count_within, counted, counted_columns
 
 Entry = LedgerEntry
@@ -55,7 +55,7 @@ class Source(NamedTuple):
 def record(
     db: OrmSession,
     *,
-    base: AnyBase,
+    base: SharedBase,
     generation: int,
     progress_id: UUID,
     held: Sequence[HeldMessage],

@@ -74,9 +74,6 @@ class SharedBase(NamedTuple):
     written: Projection  # of the generation that ingestion writes to: the build while there is one
 
 
-AnyBase = MemoryBase | SharedBase
-
-
 class NewMismatch(NamedTuple):
     """A memory base that has begun to differ from its store; `chunks_missing` is None if that is unknown."""
 
@@ -103,7 +100,9 @@ _SHARED = (
     )
     .order_by(_BASES.id)
 )
-_SHARE_ONE = _SHARED.where(_THIS).with_for_update(read=True, of=core(MemoryBase))
+_ONE = _SHARED.where(_THIS)
+_SHARE_ONE = _ONE.with_for_update(read=True, of=core(MemoryBase))
+_LOCK_ONE_ROW = _ONE.with_for_update(key_share=True, of=core(MemoryBase))
 _SHARE_OF_FLOW = _SHARED.where(_OF_FLOW).with_for_update(read=True, of=core(MemoryBase))
 _SHARE_OF_FLOW_OF_USER = (
     _SHARED.join(core(Flow), _FLOWS.id == _BASES.flow_id)
@@ -144,6 +143,25 @@ def share_base(db: OrmSession, base_id: UUID) -> SharedBase | None:
     """The memory base, share-locked, even while it is being deleted."""
     _take_turn(db, _THIS, base_id)
     return records.fetch_one(db, _shared_base, _SHARE_ONE, {"id": base_id})
+
+
+def fetch_row(db: OrmSession, base_id: UUID) -> SharedBase | None:
+    """The memory base of any user, even while it is being deleted, without a lock."""
+    return records.fetch_one(db, _shared_base, _ONE, {"id": base_id})
+
+
+def read_row(db: OrmSession, base_id: UUID) -> SharedBase:
+    """The memory base, which the caller's transaction has locked or inserted."""
+    base = fetch_row(db, base_id)
+    if base is None:
+        raise sa.exc.NoResultFound("the memory base was deleted under its lock")
+    return base
+
+
+def lock_row(db: OrmSession, base_id: UUID) -> SharedBase | None:
+    """The memory base, locked exclusively against every capture, claim and advance, even while it is being deleted."""
+    _take_turn(db, _THIS, base_id, exclusive=True)
+    return records.fetch_one(db, _shared_base, _LOCK_ONE_ROW, {"id": base_id})
 
 
 def lock_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
@@ -294,9 +312,9 @@ def fetch_generation(db: OrmSession, base_id: UUID, generation: int) -> Generati
     return found
 
 
-def projection(db: OrmSession, base: AnyBase, generation: int) -> Projection:
+def projection(db: OrmSession, base: SharedBase, generation: int) -> Projection:
     """What jobs need of a generation of the base."""
-    if isinstance(base, SharedBase) and base.written.generation == generation:
+    if base.written.generation == generation:
         return base.written
     found = records.fetch_one(db, Projection, _PROJECTION, {"base_id": base.id, "generation": generation})
     if found is None:

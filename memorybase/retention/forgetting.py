@@ -8,6 +8,7 @@ cancelled.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -15,8 +16,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import messages
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
-from memorybase.models import MemoryBase, Session, SessionProgress
+from memorybase.models import MemoryBase, Session
 from memorybase.queries import cursors, dead_letters, distillations, jobs, memory_bases, retention, sessions
+from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.retention import passes, receipts
 from memorybase.retention.receipts import Subject
@@ -76,14 +78,13 @@ def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id:
         start = retention.last_expired_seq(db, session, before)
         # A session without a row would be ingested from its beginning later.
         cursors.ensure_rows(db, base, [session_id], start_seq=start)
-        rows = cursors.lock_session_progress(db, [base_id], session_id)
+        rows = cursors.lock_rows(db, [base_id], session_id)
         counts = {"messages": 0, "chunks": 0, "facts": 0}
         for progress in rows:
             if progress.start_seq < start:
                 if progress.generation == base.serving:
                     counts["messages"], counts["chunks"] = retention.held_up_to(db, progress.id, start)
                 counts["facts"] += _start_after(db, services, base, session, progress, start, now)
-        db.flush()
         scheduler.schedule_next(db, services, base, rows, now)
         receipts.add(db, Subject("memory_base", base.user_id, flow_id, days, base_id), before, counts, now)
         return counts["messages"]
@@ -94,20 +95,19 @@ def _start_after(
     services: Services,
     base: SharedBase,
     session: Session,
-    progress: SessionProgress,
+    progress: ProgressRow,
     start: int,
     now: datetime,
 ) -> int:
     """Let the progress of a session start after this seq; a repair deletes what the store holds from before. How many
     facts are deleted."""
+    changes: dict[str, Any] = {"start_seq": start, "dirty": progress.dirty + 1}
     if progress.cursor_seq < start:
         job = jobs.active_job(db, base.id, session.session_id)
         if job is not None:  # its range begins at the old cursor, so it cannot advance
             jobs.cancel_jobs(db, [job.id], now, "the messages have expired")
-            progress.audit_at = scheduler.audit_time(now, services.settings)
-        progress.cursor_seq = start
-        progress.target_seq = max(progress.target_seq, start)
-    progress.start_seq = start
-    progress.dirty += 1
+            changes["audit_at"] = scheduler.audit_time(now, services.settings)
+        changes |= {"cursor_seq": start, "target_seq": max(progress.target_seq, start)}
+    cursors.update(db, progress, **changes)
     dead_letters.clear_forgotten(db, progress, start)
     return distillations.forget(db, base.id, progress.flow_id, session.session_id, start)

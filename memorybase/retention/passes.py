@@ -209,7 +209,7 @@ def _expire_part(
     facts = 0
     if found:
         base_ids = [base.id for base in bases]
-        cursors.lock_session_progress(db, base_ids, session.session_id)  # in the common order
+        cursors.lock_rows(db, base_ids, session.session_id)  # in the common order
         facts = distillations.delete_unsupported(db, base_ids, session.flow_id, session.session_id)
         first, last = found[0].seq, found[-1].seq
         scheduler.mark_edited(db, services, bases, session.session_id, first, now, to_seq=last)

@@ -82,7 +82,7 @@ def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
         session = sessions.lock_session(db, flow_id, session_id)
         if session is None or session.deleted_at is None or sessions.has_rows(db, session):
             return False
-        locked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
+        locked = cursors.lock_rows(db, [base.id for base in bases], session_id)
         # A target ahead of the cursor counts too: a job may have read the messages before they were deleted.
         pending = [r for r in locked if r.dirty > r.repaired or r.audit_at or r.target_seq > r.cursor_seq]
         if pending or any(jobs.active_job(db, base.id, session_id) for base in bases):

@@ -234,10 +234,10 @@ def update_session(
         db.flush()
         now = clock.now(db)
         base_ids = [base.id for base in bases]
-        for progress in cursors.lock_session_progress(db, base_ids, session_id):
-            progress.renamed_from = [*(progress.renamed_from or ()), session_id]
-            progress.audit_at = scheduler.audit_time(now, services.settings)
-        db.flush()
+        for progress in cursors.lock_rows(db, base_ids, session_id):
+            former = [*(progress.renamed_from or ()), session_id]
+            audit_at = scheduler.audit_time(now, services.settings)
+            cursors.update(db, progress, renamed_from=former, audit_at=audit_at)
         # A worker with a job of this session still has the old id: take its claim away.
         active = [jobs.active_job(db, base_id, session_id) for base_id in base_ids]
         jobs.cancel_jobs(db, [job.id for job in active if job], now, "the session was renamed")

@@ -79,7 +79,7 @@ def begin(
     The caller has locked the flow's memory bases and the session. The sweeper deletes node memory in objects and the
     session's row.
     """
-    progress = cursors.lock_session_progress(db, [base.id for base in bases], session.session_id)
+    progress = cursors.lock_rows(db, [base.id for base in bases], session.session_id)
     erasure = _counted(db, session, pending_repairs=len(progress))
     # The row stays, with its seq counter, until no store holds anything of the session.
     session.deleted_at = now
@@ -139,7 +139,7 @@ def _continue(
     db: OrmSession, services: Services, bases: Sequence[SharedBase], session: Session, now: datetime
 ) -> list[JobRow] | None:
     """Delete a page: the repairs that are scheduled once nothing is left, or None."""
-    cursors.lock_session_progress(db, [base.id for base in bases], session.session_id)  # in the common order
+    cursors.lock_rows(db, [base.id for base in bases], session.session_id)  # in the common order
     while _delete_page(db, session) >= PAGE:
         if sessions.has_rows(db, session):  # else nothing would show that the repairs are not scheduled yet
             return None

@@ -18,7 +18,7 @@ from memorybase.ingestion import flush, scheduler
 from memorybase.memory_bases import deletion
 from memorybase.memory_bases import deletion as base_deletion
 from memorybase.memory_bases import regenerate as regeneration
-from memorybase.models import Base
+from memorybase.models import Base, SessionProgress
 from memorybase.queries import cursors, dead_letters, ledger, memory_bases, sessions
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
@@ -213,8 +213,7 @@ class TestFlushes:
         world.say(busy, "and one more, which makes a job")
         world.say(busy, "after it")
         with world.services.database.transaction() as db:  # of a session that no capture has looked at since
-            some = cursors.lock_session_progress(db, [base], "s1")
-            db.delete(some[0])
+            db.delete(db.get_one(SessionProgress, world.row(base, "s1").id))
         flushed = world.flush(base)
         assert len(flushed.jobs) == 2
         assert [each.session_id for each in flushed.conflicts] == [busy]

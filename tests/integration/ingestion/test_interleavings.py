@@ -155,7 +155,7 @@ def test_an_idle_flush_during_a_build_does_not_deadlock_with_a_claim(
     world.pass_time(61)
     failures: list[BaseException] = []
     claiming: list[threading.Thread] = []
-    lock_progress = cursors.lock_progress
+    lock_row = cursors.lock_row
 
     def lock_rows() -> None:
         try:
@@ -166,11 +166,11 @@ def test_an_idle_flush_during_a_build_does_not_deadlock_with_a_claim(
 
     def let_a_claim_come(*args: Any, **kwargs: Any) -> Any:
         monkeypatch.undo()
-        row = lock_progress(*args, **kwargs)
+        row = lock_row(*args, **kwargs)
         claiming.append(beside(lock_rows))
         return row
 
-    monkeypatch.setattr(cursors, "lock_progress", let_a_claim_come)
+    monkeypatch.setattr(cursors, "lock_row", let_a_claim_come)
     recovery.flush_idle(world.services)
     claiming[0].join(30)
     assert failures == []
@@ -351,9 +351,9 @@ def test_a_lost_message_that_ends_every_worker_does_not_block_its_session(world:
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     with world.services.database.transaction() as db:
-        row = cursors.lock_progress(db, world.row(base, "s").id)
-        assert row is not None
-        row.audit_at = row.last_sync_at
+        row = world.row(base, "s")
+        assert row.last_sync_at is not None
+        assert cursors.request_audit(db, row.id, row.last_sync_at)
     lost = world.messages()[0].content
     lost_workers = []
 
