@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow
 from memorybase.models import Capture, IngestionJob
+from memorybase.queries import session_lists
 from memorybase.queries.ownership import require
-from memorybase.read_models import session_queries
 from memorybase.read_models import story_queries as queries
 from memorybase.services import Services
 
@@ -78,7 +78,7 @@ class MessageIngestion:
 def message_ingestion(services: Services, user_id: UUID, message_id: UUID) -> MessageIngestion:
     """Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
-        row = require(session_queries.fetch_message(db, user_id, message_id), "message", message_id)
+        row = require(session_lists.fetch_message(db, user_id, message_id), "message", message_id)
         flow_id = row.Message.flow_id
         found = queries.ingestion_by_base(db, flow_id, message_id=message_id)
         return MessageIngestion(

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import PageRequest
 from memorybase.models import Flow, MemoryBase, PlannedBaseDeletion, PlannedDeletion, Session
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import sessions
-from memorybase.read_models.session_queries import SessionFilter
 from memorybase.read_models.titles import session_titles, title_of
 from memorybase.services import Services
 

@@ -21,9 +21,9 @@ from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.messages import message_text
 from memorybase.models import NodeExecution, Run
+from memorybase.queries import runs, session_lists
 from memorybase.queries.memory_uses import ids_in
 from memorybase.queries.ownership import require
-from memorybase.read_models import run_queries, session_queries
 from memorybase.read_models import story_queries as queries
 from memorybase.read_models.ingestion import Ingestion, ingestion_of
 from memorybase.read_models.sessions import MessageView, message_view
@@ -136,7 +136,7 @@ def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId 
     """Raises NotFound if the run is not captured and no memory of it is recorded."""
     memory = record.run_memory(services, user_id, flow_id, given)
     with services.database.reading(on_replica=True) as db:
-        row = run_queries.fetch_run(db, user_id, memory.run_id)
+        row = runs.fetch_run(db, user_id, memory.run_id)
         row = row if row is not None and row.Run.flow_id == flow_id else None
         nodes = _nodes(db, flow_id, memory.run_id, memory.session_id, memory.nodes)
         if row is None:
@@ -176,7 +176,7 @@ def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId 
 def uses_of_message(services: Services, user_id: UUID, message_id: UUID, request: PageRequest) -> Page[MessageUse]:
     """The runs whose models were given a message, latest first. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
-        row = require(session_queries.fetch_message(db, user_id, message_id), "message", message_id)
+        row = require(session_lists.fetch_message(db, user_id, message_id), "message", message_id)
         found = queries.uses_page(db, row.Message.flow_id, message_id, request)
     return page_of(found, lambda use: _use(use, message_id))
 

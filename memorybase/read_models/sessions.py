@@ -18,11 +18,10 @@ from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
 from memorybase.keyword_index import queries as postings
 from memorybase.models import Flow, MemoryBase, Message, Session
-from memorybase.queries import caller_ids, sessions
+from memorybase.queries import caller_ids, session_lists, sessions
 from memorybase.queries.ownership import require, require_flow, require_memory_base, resolve_flow
-from memorybase.read_models import session_queries as queries
-from memorybase.read_models.search_states import RANKED, SearchState
-from memorybase.read_models.session_queries import MessageQuery, SessionFilter
+from memorybase.queries.search_states import RANKED, SearchState
+from memorybase.queries.session_lists import MessageQuery, SessionFilter
 from memorybase.read_models.text_filter import TextFilter, read_text
 from memorybase.read_models.titles import session_title
 from memorybase.read_models.views import view_of
@@ -94,7 +93,7 @@ def list_flows(
 ) -> Page[FlowView]:
     """Oldest first; `only` these, if given."""
     with services.database.reading(on_replica=True) as db:
-        return page_of(queries.flows_page(db, user_id, request, only=only), lambda row: flow_view(row.Flow))
+        return page_of(session_lists.flows_page(db, user_id, request, only=only), lambda row: flow_view(row.Flow))
 
 
 def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
@@ -106,7 +105,7 @@ def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
 def get_flows(services: Services, user_id: UUID, flow_ids: Collection[UUID]) -> dict[UUID, FlowView]:
     """The flows of one page by id, without those that no longer exist."""
     with services.database.reading() as db:
-        return {flow.id: flow_view(flow) for flow in queries.flows_by_id(db, user_id, flow_ids)}
+        return {flow.id: flow_view(flow) for flow in session_lists.flows_by_id(db, user_id, flow_ids)}
 
 
 def list_sessions(services: Services, user_id: UUID, wanted: SessionFilter, request: PageRequest) -> Page[SessionView]:
@@ -115,8 +114,8 @@ def list_sessions(services: Services, user_id: UUID, wanted: SessionFilter, requ
         if wanted.flow_id is not None:
             require_flow(db, user_id, wanted.flow_id)
         text = text_filter(services, db, user_id, wanted.flow_id, wanted.text)
-        found = queries.sessions_page(db, user_id, wanted, text, request)
-        rows = queries.sessions_of_ids(db, [row.id for row in found.rows])
+        found = session_lists.sessions_page(db, user_id, wanted, text, request)
+        rows = session_lists.sessions_of_ids(db, [row.id for row in found.rows])
         return page_of(found, lambda row: _session(rows[row.id]))
 
 
@@ -135,7 +134,7 @@ def states_of(
     """(flow, session id, state) of each, in the given order; without a state it does not exist."""
     with services.database.reading(on_replica=True) as db:
         found = {
-            flow_id: queries.states_of(db, user_id, flow_id, [name for flow, name in chosen if flow == flow_id])
+            flow_id: session_lists.states_of(db, user_id, flow_id, [name for flow, name in chosen if flow == flow_id])
             for flow_id in {flow for flow, _ in chosen}
         }
     return [
@@ -147,33 +146,33 @@ def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: st
     """Raises NotFound."""
     with services.database.reading() as db:
         require_flow(db, user_id, flow_id)
-        return _session(require(queries.fetch_session(db, flow_id, session_id), "session", session_id))
+        return _session(require(session_lists.fetch_session(db, flow_id, session_id), "session", session_id))
 
 
 def list_messages(services: Services, user_id: UUID, query: MessageQuery, request: PageRequest) -> Page[MessageView]:
     """By seq within one session, by time of capture across sessions; raises NotFound and InvalidRequest."""
     with services.database.reading(on_replica=True) as db:
         query, base = _resolved(db, services, user_id, query)
-        return page_of(queries.messages_page(db, user_id, query, base, request), message_view)
+        return page_of(session_lists.messages_page(db, user_id, query, base, request), message_view)
 
 
 def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        return message_view(require(queries.fetch_message(db, user_id, message_id), "message", message_id))
+        return message_view(require(session_lists.fetch_message(db, user_id, message_id), "message", message_id))
 
 
 def find_message(services: Services, user_id: UUID, flow_id: UUID, given: CallerId) -> MessageView:
     """The flow's message by an id that its caller chose. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
         message_id = caller_ids.locate(db, given, flow_id)
-        return message_view(require(queries.fetch_message(db, user_id, message_id), "message", message_id))
+        return message_view(require(session_lists.fetch_message(db, user_id, message_id), "message", message_id))
 
 
 def failed_among(services: Services, user_id: UUID, base_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Those of these messages that the memory base could not embed in their version. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
-        return queries.failed_among(db, require_memory_base(db, user_id, base_id), ids)
+        return session_lists.failed_among(db, require_memory_base(db, user_id, base_id), ids)
 
 
 def message_view(row: AnyRow) -> MessageView:
@@ -199,7 +198,7 @@ def _resolved(
     elif run_id is not None:
         require(sessions.fetch_run_of_user(db, user_id, run_id), "run", run_id)
     if flow_id is None and query.session_id is not None:
-        flows = queries.flows_with_session(db, user_id, query.session_id)
+        flows = session_lists.flows_with_session(db, user_id, query.session_id)
         flow_id = flows[0] if len(flows) == 1 else None
     keys = None
     if query.find is not None and flow_id is not None:

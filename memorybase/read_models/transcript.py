@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.messages import message_text
 from memorybase.queries import threads
 from memorybase.queries.ownership import require_flow
-from memorybase.read_models import transcript_queries as queries
 from memorybase.read_models.branches import Branch, branches
 from memorybase.read_models.sessions import MessageView, message_view
 from memorybase.read_models.thread_ranges import Range, thread_ranges
@@ -87,7 +86,7 @@ def find(services: Services, user_id: UUID, flow_id: UUID, session_id: str, text
     wanted, found = text.casefold(), []
     with services.database.reading(on_replica=True) as db:
         require_flow(db, user_id, flow_id)
-        for seq, content in queries.contents(db, flow_id, session_id, limit=MOST_SEARCHED):
+        for seq, content in threads.contents(db, flow_id, session_id, limit=MOST_SEARCHED):
             if wanted in message_text(content).casefold():
                 found.append(seq)
                 if len(found) == MOST_FOUND:
@@ -99,21 +98,21 @@ def first_since(services: Services, user_id: UUID, flow_id: UUID, session_id: st
     """The seq of the first message that was written then or later, or of the newest. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
         require_flow(db, user_id, flow_id)
-        seq = queries.first_seq_since(db, flow_id, session_id, since)
-        return seq or queries.newest_seq(db, flow_id, session_id) or None
+        seq = threads.first_seq_since(db, flow_id, session_id, since)
+        return seq or threads.newest_seq(db, flow_id, session_id) or None
 
 
 def _holdings(db: OrmSession, flow_id: UUID, session_id: str, messages: Sequence[MessageView]) -> dict[UUID, Holding]:
     if not messages:
         return {}
     seqs = [message.seq for message in messages]
-    rows = queries.holdings(db, flow_id, session_id, (min(seqs), max(seqs)))
+    rows = threads.holdings(db, flow_id, session_id, (min(seqs), max(seqs)))
     return {row.id: Holding(row.counted, row.held, row.failed, int(row.lost)) for row in rows}
 
 
 def _thread(db: OrmSession, flow_id: UUID, session_id: str, place: Place) -> tuple[int | None, list[Range]]:
     """What the thread goes through, and its ranges: the newest thread, unless `at` or `through` is on another one."""
-    newest = queries.newest_seq(db, flow_id, session_id)
+    newest = threads.newest_seq(db, flow_id, session_id)
     jumps: list[Any] = []
     if threads.first_link(db, flow_id, session_id) is not None:
         jumps = threads.jumps(db, flow_id, session_id, from_seq=0)
@@ -131,7 +130,7 @@ def _group(
     """The messages, and whether the thread has older and newer ones."""
 
     def read(within: Sequence[Range], *, newest: bool, most: int) -> list[MessageView]:
-        rows = queries.messages_in(db, flow_id, session_id, within, role=place.role, newest=newest, limit=most)
+        rows = threads.messages_in(db, flow_id, session_id, within, role=place.role, newest=newest, limit=most)
         return [message_view(row) for row in rows]
 
     if place.after is not None:

@@ -21,11 +21,11 @@ from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.database.paging import Page, PageRequest
 from memorybase.memory_bases import regenerate
 from memorybase.models import Capture, MemoryBase, Run, Session
+from memorybase.queries.runs import RunFilter
+from memorybase.queries.search_states import SearchState
+from memorybase.queries.session_lists import MessageQuery, SessionFilter
 from memorybase.read_models import end_users, runs, session_queries, sessions
-from memorybase.read_models.run_queries import RunFilter
 from memorybase.read_models.runs import RecalledView, RunView
-from memorybase.read_models.search_states import SearchState
-from memorybase.read_models.session_queries import MessageQuery, SessionFilter
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
 

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page, scan_page
 from memorybase.models import Flow, LedgerEntry, MemoryBase, MemoryUse, Message, Run, Session
-from memorybase.read_models.search_states import RANKED, SearchState, may_be, run_state
-from memorybase.read_models.session_queries import chunks_for, own_flow
+from memorybase.queries.search_states import RANKED, SearchState, may_be, run_state
+from memorybase.queries.session_lists import chunks_for, own_flow
 from memorybase.read_models.text_filter import TextFilter
 
 _RUNS = Keyset("runs", (Run.created_at, Run.id), descending=True)

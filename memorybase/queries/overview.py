@@ -29,7 +29,7 @@ from memorybase.models import (
     UtcDateTime,
 )
 from memorybase.queries.passed_sessions import walk_behind
-from memorybase.read_models.search_states import is_awaited
+from memorybase.queries.search_states import is_awaited
 
 Base = MemoryBase
 Progress = SessionProgress

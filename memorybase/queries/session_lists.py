@@ -26,7 +26,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries import deleted_sessions
-from memorybase.read_models.search_states import FEW, RANKED, SearchState, may_be, session_state
+from memorybase.queries.search_states import FEW, RANKED, SearchState, may_be, session_state
 from memorybase.read_models.text_filter import TextFilter
 
 _FLOWS = Keyset("flows", (Flow.created_at, Flow.id))

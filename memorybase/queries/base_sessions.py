@@ -27,8 +27,8 @@ from memorybase.models import (
 )
 from memorybase.queries.jobs import is_active_in_session
 from memorybase.queries.passed_sessions import walk_behind
+from memorybase.queries.session_lists import SessionOrder
 from memorybase.queries.sessions import counted
-from memorybase.read_models.session_queries import SessionOrder
 from memorybase.read_models.text_filter import NAMES, contains
 
 Base = MemoryBase
