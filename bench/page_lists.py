@@ -44,8 +44,8 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.operations import passed_sessions
+from memorybase.queries.coverage import SearchState
 from memorybase.queries.runs import RunFilter
-from memorybase.queries.search_states import SearchState
 from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, memory_bases, overview, runs, sessions
 from memorybase.services import Services

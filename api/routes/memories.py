@@ -36,12 +36,11 @@ from memorybase.memory_bases import consistency, dead_letters, deletion, manage,
 from memorybase.memory_bases.regenerate import RegenerateResult
 from memorybase.models import ID_LENGTH, JobState
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery
+from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseOrder, MemoryBaseQuery
 from memorybase.queries.session_lists import SessionOrder
 from memorybase.read_models import activity, memory_bases
 from memorybase.read_models import jobs as work
 from memorybase.read_models.activity import Activity
-from memorybase.read_models.condition import ConditionName
 from memorybase.read_models.jobs import DeadLetterView, JobView
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
 from memorybase.search import weights

@@ -25,7 +25,7 @@ from memorybase.database.paging import Page
 from memorybase.ids import CallerId
 from memorybase.queries import caller_ids
 from memorybase.queries.message_changes import Attribution
-from memorybase.queries.session_lists import MessageQuery
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import ingestion, run_story, sessions
 from memorybase.read_models.ingestion import MessageIngestion
 from memorybase.read_models.run_story import MessageUse

@@ -21,7 +21,7 @@ from api.deps import (
 from api.schemas import Identifier, SessionChanges
 from memorybase import ids, messages
 from memorybase.database.paging import Page
-from memorybase.queries.search_states import SearchState
+from memorybase.queries.coverage import SearchState
 from memorybase.queries.session_lists import SessionFilter, SessionOrder
 from memorybase.read_models import sessions
 from memorybase.read_models.sessions import SessionView

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import tracing
 from memorybase.ingestion import scheduler
-from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries import cursors, jobs, memory_bases, messages
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.sessions import AnySession
@@ -59,7 +59,7 @@ def _trigger_base(
     if progress is None:
         raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
     generation = memory_bases.projection(db, base, progress.generation)
-    pending = sessions.count_counted(
+    pending = messages.count_counted(
         db,
         flow_id=session.flow_id,
         session_id=session.session_id,

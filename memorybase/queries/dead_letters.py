@@ -16,7 +16,9 @@ from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import core, insert
 from memorybase.models import DeadLetter, Flow, MemoryBase, Message, Session, SessionProgress
+from memorybase.queries.flows import own_flow
 from memorybase.queries.ledger import SETTLED, _is_message
+from memorybase.queries.messages import message_rows
 
 message_text: sa.ColumnElement[str | None] = sa.cast(Message.content, sa.Text)  # as JSON
 
@@ -293,14 +295,8 @@ def dead_letter_texts(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter, *
 
 
 def messages_of_ids(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[AnyRow]:
-    of_session = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
-    statement = (
-        sa.select(Message, Session.end_user_id, sa.null().label("ingested"))
-        .join(Session, of_session)
-        .join(Flow, Flow.id == Message.flow_id)
-        .where(Message.id.in_(ids), Flow.user_id == user_id, Flow.deleting_at.is_(None))
-    )
-    return db.execute(statement).all()
+    own = message_rows().join(Flow, Flow.id == Message.flow_id).where(own_flow(user_id))
+    return db.execute(own.where(Message.id.in_(ids))).all()
 
 
 def _counts() -> tuple[sa.ColumnElement[Any], ...]:

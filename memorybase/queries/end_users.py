@@ -24,7 +24,7 @@ from memorybase.models import (
     SessionSummary,
 )
 from memorybase.queries import memory_uses
-from memorybase.queries.session_lists import own_flow
+from memorybase.queries.flows import own_flow
 
 EndUserOrder = Literal["recent", "sessions"]
 Progress = SessionProgress

@@ -195,11 +195,17 @@ def active_base_ids(db: OrmSession) -> list[UUID]:
 
 def bases_in_deletion(db: OrmSession) -> list[tuple[UUID, str]]:
     """Each with the name of the collection that serves."""
-    found = sa.select(MemoryBase.id, Generation.collection_name).join(Generation, _serves())
+    found = sa.select(MemoryBase.id, Generation.collection_name).join(Generation, serves())
     return [(row[0], row[1]) for row in db.execute(found.where(MemoryBase.deleting_at.is_not(None)))]
 
 
-def _serves() -> sa.ColumnElement[bool]:
+def own_base(user_id: UUID) -> sa.ColumnElement[bool]:
+    """Whether a memory base is the user's and not being deleted."""
+    return sa.and_(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
+
+
+def serves() -> sa.ColumnElement[bool]:
+    """Whether a generation is the one of the memory base that serves."""
     return sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving)
 
 
@@ -273,7 +279,7 @@ def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[VectorSt
     )
     found = (
         sa.select(MemoryBase.id, Generation.collection_name)
-        .join(Generation, _serves())
+        .join(Generation, serves())
         .where(
             *(~is_in(store) for store in away),
             MemoryBase.deleting_at.is_(None),

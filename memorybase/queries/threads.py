@@ -19,19 +19,17 @@ from sqlalchemy.orm import aliased
 from memorybase.database import batches
 from memorybase.database.paging import AnyRow, AnySelect
 from memorybase.models import (
-    Capture,
-    DeadLetter,
-    Generation,
-    LedgerEntry,
-    MemoryBase,
     Message,
-    Session,
-    SessionProgress,
 )
+from memorybase.queries.messages import message_rows
 
 NIL = UUID(int=0)
 RUNS_A_QUERY = 100  # each is a range of its own
 NEWEST = 2**63 - 1  # no seq is higher
+MOST_RANGES = 200  # in one condition; a page has no more messages than that
+_READ_AT_ONCE = 500
+
+Range = tuple[int, int]  # of seqs, both inclusive
 
 # The statements are built once: building them takes longer than running them.
 _FLOW = sa.bindparam("flow_id", type_=Message.flow_id.type)
@@ -221,21 +219,6 @@ def _values(flow_id: UUID, session_id: str, **values: Any) -> dict[str, Any]:
     return {"flow_id": flow_id, "session_id": session_id, **values}
 
 
-Base = MemoryBase
-
-
-Progress = SessionProgress
-
-
-Range = tuple[int, int]  # of seqs, both inclusive
-
-
-MOST_RANGES = 200  # in one condition; a page has no more messages than that
-
-
-_READ_AT_ONCE = 500
-
-
 def messages_in(
     db: OrmSession,
     flow_id: UUID,
@@ -251,8 +234,7 @@ def messages_in(
     if not some:
         return []
     statement = (
-        sa.select(Message, Session.end_user_id, sa.null().label("ingested"))
-        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
+        message_rows()
         .where(*_of_session(flow_id, session_id, role), sa.or_(*(Message.seq.between(*each) for each in some)))
         .order_by(Message.seq.desc() if newest else Message.seq)
         .limit(limit)
@@ -289,47 +271,6 @@ def contents(db: OrmSession, flow_id: UUID, session_id: str, *, limit: int) -> I
             return
         left -= len(rows)
         before = rows[-1].seq
-
-
-def holdings(db: OrmSession, flow_id: UUID, session_id: str, seqs: Range) -> list[AnyRow]:
-    """For each message between these seqs that a memory base counts: how many count it, hold its version, failed on it
-    and lost vectors. Messages that none counts are left out."""
-    counts = sa.or_(
-        sa.and_(Generation.capture == Capture.OUTPUTS, Message.is_output == sa.true()),
-        sa.and_(Generation.capture == Capture.ALL, Message.is_dialogue == sa.true()),
-    )
-    of_session = sa.and_(
-        Progress.memory_base_id == Base.id,
-        Progress.generation == Base.serving,
-        Progress.session_id == Message.session_id,
-    )
-    held = sa.and_(
-        LedgerEntry.progress_id == Progress.id,
-        LedgerEntry.message_id == Message.id,
-        LedgerEntry.version == Message.version,
-    )
-    failed = sa.and_(
-        DeadLetter.progress_id == Progress.id, DeadLetter.message_id == Message.id, DeadLetter.state != "discarded"
-    )
-    is_lost = sa.and_(LedgerEntry.message_id.is_not(None), Base.mismatch == sa.true())
-    statement = (
-        sa.select(
-            Message.id,
-            sa.func.count(Base.id).label("counted"),
-            sa.func.count(LedgerEntry.message_id).label("held"),
-            sa.func.count(DeadLetter.id).label("failed"),
-            sa.func.coalesce(sa.func.sum(sa.case((is_lost, 1), else_=0)), 0).label("lost"),
-        )
-        .select_from(Base)
-        .join(Generation, sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving))
-        .join(Message, sa.and_(Message.flow_id == Base.flow_id, Message.session_id == session_id, counts))
-        .outerjoin(Progress, of_session)
-        .outerjoin(LedgerEntry, held)
-        .outerjoin(DeadLetter, failed)
-        .where(Base.flow_id == flow_id, Base.deleting_at.is_(None), Message.seq.between(*seqs))
-        .group_by(Message.id)
-    )
-    return list(db.execute(statement))
 
 
 def _of_session(flow_id: UUID, session_id: str, role: str | None) -> list[sa.ColumnElement[bool]]:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import AnyRow
 from memorybase.messages import message_text
 from memorybase.models import Run
-from memorybase.queries import overview
+from memorybase.queries import coverage, overview
 
 SHOWN_CHARS = 200
 
@@ -66,7 +66,7 @@ def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> list[La
     ids = [row.Run.id for row in found]
     texts = {(row.run_id, row.role): message_text(row.content) for row in overview.last_words(db, ids)}
     ingestion: dict[UUID, list[AnyRow]] = {}
-    for row in overview.ingestion_of_runs(db, ids):
+    for row in coverage.ingestion_of_runs(db, ids):
         ingestion.setdefault(row.id, []).append(row)
     given: dict[UUID, list[dict[str, object]]] = {}
     for row in overview.uses_of_runs(db, flow_ids, ids):

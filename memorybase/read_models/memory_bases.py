@@ -16,10 +16,10 @@ from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase, Priority
 from memorybase.queries import base_sessions, cursors, memory_base_lists, memory_bases
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.queries.memory_base_lists import MemoryBaseQuery
+from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseQuery
 from memorybase.queries.ownership import require, require_flow, require_memory_base
 from memorybase.queries.store_health import failing_stores
-from memorybase.read_models.condition import NEAR, ConditionName, condition_name
+from memorybase.read_models.condition import NEAR, condition_name
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName

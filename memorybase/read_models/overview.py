@@ -19,9 +19,10 @@ from memorybase.database.engine import Database
 from memorybase.database.paging import AnyRow
 from memorybase.models import Capture
 from memorybase.queries import overview as overview_queries
+from memorybase.queries.memory_base_lists import ConditionName
 from memorybase.queries.overview import COUNT_TO, Span
 from memorybase.read_models import memory_bases
-from memorybase.read_models.condition import ConditionName, condition
+from memorybase.read_models.condition import condition
 from memorybase.read_models.latest_runs import LatestRun, latest_runs
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.services import Services

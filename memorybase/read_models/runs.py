@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Run
 from memorybase.queries import runs as run_queries
+from memorybase.queries.coverage import RANKED, SearchState
 from memorybase.queries.ownership import not_found, require_flow
 from memorybase.queries.runs import RunFilter
-from memorybase.queries.search_states import RANKED, SearchState
 from memorybase.read_models.sessions import text_filter
 from memorybase.read_models.views import excerpt, view_of
 from memorybase.services import Services
@@ -63,7 +63,7 @@ def list_runs(services: Services, user_id: UUID, wanted: RunFilter, request: Pag
 def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | None = None) -> RunView:
     """Raises NotFound, also for a run of another flow than `flow_id`."""
     with services.database.reading() as db:
-        row = run_queries.fetch_run(db, user_id, run_id)
+        row = run_queries.fetch_run_view(db, user_id, run_id)
         if row is None or flow_id not in {None, row.Run.flow_id}:
             raise not_found("run", run_id)
         return _views(db, [row])[run_id]

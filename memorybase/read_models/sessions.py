@@ -18,14 +18,19 @@ from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
 from memorybase.keyword_index import queries as postings
 from memorybase.models import Flow, MemoryBase, Message, Session
-from memorybase.queries import caller_ids, session_lists, sessions
+from memorybase.queries import caller_ids, runs, session_lists
+from memorybase.queries import flows as flow_queries
+from memorybase.queries import messages as message_queries
+from memorybase.queries.coverage import RANKED, SearchState
+from memorybase.queries.messages import MessageQuery
 from memorybase.queries.ownership import require, require_flow, require_memory_base, resolve_flow
-from memorybase.queries.search_states import RANKED, SearchState
-from memorybase.queries.session_lists import MessageQuery, SessionFilter
-from memorybase.read_models.text_filter import TextFilter, read_text
+from memorybase.queries.session_lists import SessionFilter
+from memorybase.queries.text_filter import TextFilter, flows_to_filter, read_filter
 from memorybase.read_models.titles import session_title
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
+
+MAX_WORDS = 6  # of the text filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def list_flows(
 ) -> Page[FlowView]:
     """Oldest first; `only` these, if given."""
     with services.database.reading(on_replica=True) as db:
-        return page_of(session_lists.flows_page(db, user_id, request, only=only), lambda row: flow_view(row.Flow))
+        return page_of(flow_queries.flows_page(db, user_id, request, only=only), lambda row: flow_view(row.Flow))
 
 
 def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
@@ -105,7 +110,7 @@ def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
 def get_flows(services: Services, user_id: UUID, flow_ids: Collection[UUID]) -> dict[UUID, FlowView]:
     """The flows of one page by id, without those that no longer exist."""
     with services.database.reading() as db:
-        return {flow.id: flow_view(flow) for flow in session_lists.flows_by_id(db, user_id, flow_ids)}
+        return {flow.id: flow_view(flow) for flow in flow_queries.flows_by_id(db, user_id, flow_ids)}
 
 
 def list_sessions(services: Services, user_id: UUID, wanted: SessionFilter, request: PageRequest) -> Page[SessionView]:
@@ -125,7 +130,13 @@ def text_filter(
     """The filter of a list for this text; None without one."""
     if text is None or not text.strip():
         return None
-    return read_text(db, user_id, flow_id, text.strip(), language=services.settings.keyword_language)
+    text = text.strip()
+    flows = [flow_id] if flow_id is not None else flows_to_filter(db, user_id)
+    words = analyzer.analyzer(services.settings.keyword_language)
+    asked = words.asked(text, partial(postings.languages_of, db, flows))
+    terms = asked.terms[:MAX_WORDS]
+    keys = [(flow, tuple(analyzer.term_keys(flow, term, asked) for term in terms)) for flow in flows]
+    return read_filter(db, user_id, flow_id, text, keys)
 
 
 def states_of(
@@ -146,33 +157,33 @@ def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: st
     """Raises NotFound."""
     with services.database.reading() as db:
         require_flow(db, user_id, flow_id)
-        return _session(require(session_lists.fetch_session(db, flow_id, session_id), "session", session_id))
+        return _session(require(session_lists.fetch_session_view(db, flow_id, session_id), "session", session_id))
 
 
 def list_messages(services: Services, user_id: UUID, query: MessageQuery, request: PageRequest) -> Page[MessageView]:
     """By seq within one session, by time of capture across sessions; raises NotFound and InvalidRequest."""
     with services.database.reading(on_replica=True) as db:
         query, base = _resolved(db, services, user_id, query)
-        return page_of(session_lists.messages_page(db, user_id, query, base, request), message_view)
+        return page_of(message_queries.messages_page(db, user_id, query, base, request), message_view)
 
 
 def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        return message_view(require(session_lists.fetch_message(db, user_id, message_id), "message", message_id))
+        return message_view(require(message_queries.fetch_message_view(db, user_id, message_id), "message", message_id))
 
 
 def find_message(services: Services, user_id: UUID, flow_id: UUID, given: CallerId) -> MessageView:
     """The flow's message by an id that its caller chose. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
         message_id = caller_ids.locate(db, given, flow_id)
-        return message_view(require(session_lists.fetch_message(db, user_id, message_id), "message", message_id))
+        return message_view(require(message_queries.fetch_message_view(db, user_id, message_id), "message", message_id))
 
 
 def failed_among(services: Services, user_id: UUID, base_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Those of these messages that the memory base could not embed in their version. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
-        return session_lists.failed_among(db, require_memory_base(db, user_id, base_id), ids)
+        return message_queries.failed_among(db, require_memory_base(db, user_id, base_id), ids)
 
 
 def message_view(row: AnyRow) -> MessageView:
@@ -196,7 +207,7 @@ def _resolved(
     if isinstance(run_id, CallerId):
         run_id = caller_ids.locate(db, run_id, flow_id)
     elif run_id is not None:
-        require(sessions.fetch_run_of_user(db, user_id, run_id), "run", run_id)
+        require(runs.fetch_run_of_user(db, user_id, run_id), "run", run_id)
     if flow_id is None and query.session_id is not None:
         flows = session_lists.flows_with_session(db, user_id, query.session_id)
         flow_id = flows[0] if len(flows) == 1 else None

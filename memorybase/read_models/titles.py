@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memorybase.models import Session
-from memorybase.queries import session_lists
+from memorybase.queries import runs, session_lists
 from memorybase.read_models.views import excerpt
 from memorybase.services import Services
 
@@ -53,4 +53,4 @@ def runs_written_at(services: Services, user_id: UUID, run_ids: Collection[UUID]
     if not run_ids:
         return {}
     with services.database.reading(on_replica=True) as db:
-        return session_lists.runs_written_at(db, user_id, run_ids)
+        return runs.runs_written_at(db, user_id, run_ids)

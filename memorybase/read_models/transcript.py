@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.messages import message_text
-from memorybase.queries import threads
+from memorybase.queries import coverage, threads
 from memorybase.queries.ownership import require_flow
 from memorybase.read_models.branches import Branch, branches
 from memorybase.read_models.sessions import MessageView, message_view
@@ -106,7 +106,7 @@ def _holdings(db: OrmSession, flow_id: UUID, session_id: str, messages: Sequence
     if not messages:
         return {}
     seqs = [message.seq for message in messages]
-    rows = threads.holdings(db, flow_id, session_id, (min(seqs), max(seqs)))
+    rows = coverage.holdings(db, flow_id, session_id, (min(seqs), max(seqs)))
     return {row.id: Holding(row.counted, row.held, row.failed, int(row.lost)) for row in rows}
 
 

@@ -23,7 +23,6 @@ from memorybase.models import Distillation, Fact, MessageChange, NodeExecution, 
 from memorybase.queries import (
     cursors,
     deleted_messages,
-    deleted_sessions,
     ledger,
     memory_bases,
     memory_uses,
@@ -31,6 +30,8 @@ from memorybase.queries import (
     sessions,
     summaries,
 )
+from memorybase.queries import messages as message_queries
+from memorybase.queries import sessions as session_queries
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import Services
@@ -113,7 +114,7 @@ def finish(services: Services, flow_id: UUID, session_id: str, *, pages: int | N
 def _counted(db: OrmSession, session: Session, *, pending_repairs: int) -> Erasure:
     flow_id, session_id = session.flow_id, session.session_id
     executions, contexts = node_executions.count_of_session(db, flow_id, session_id)
-    messages, runs = deleted_sessions.count_of_session(db, flow_id, session_id)
+    messages, runs = session_queries.count_of_session(db, flow_id, session_id)
     return Erasure(
         sessions=1,
         runs=runs,
@@ -175,11 +176,11 @@ def _delete_page(db: OrmSession, session: Session) -> int:
 
 def _delete_messages(db: OrmSession, session: Session, *, limit: int) -> int:
     """Delete the oldest messages of the session with their entries in the keyword index; how many."""
-    found = deleted_sessions.oldest_messages(db, session, limit=limit)
+    found = message_queries.oldest_messages(db, session, limit=limit)
     if found:
         first, last = found[0][1], found[-1][1]
         memory_uses.redact_uses(db, session.flow_id, [message_id for message_id, _ in found])
         deleted_messages.remember_messages(db, session, to_seq=last)
         postings.remove_positions(db, session, first, last)
-        deleted_sessions.delete_messages(db, session, to_seq=last)
+        message_queries.delete_messages(db, session, to_seq=last)
     return len(found)

@@ -18,7 +18,7 @@ from sqlalchemy.orm import aliased
 from memorybase.conversation.history.session_reader import LONGEST_TURN
 from memorybase.database import batches
 from memorybase.models import Message, RestorableMessage, Session
-from memorybase.queries import deleted_messages, restorable_messages, sessions, threads
+from memorybase.queries import deleted_messages, messages, restorable_messages, threads
 from memorybase.queries.threads import Neighbors
 
 MOST_QUESTIONS = 5_000  # at most so many that follow the end of one turn are relinked
@@ -174,7 +174,7 @@ def parent_of_restored(db: OrmSession, session: Session, kept: RestorableMessage
     """The parent and the rule of a message that is being restored. If its parent is still deleted, it follows what is
     followed in that one's place, and the parent's own restoration puts it back."""
     parent, rule = _uuid(kept.message["parent_message_id"]), kept.message["parent_rule"]
-    if parent is None or sessions.present(db, session.flow_id, [parent]):
+    if parent is None or messages.present(db, session.flow_id, [parent]):
         return parent, rule
     follows = deleted_messages.followed_instead(db, session, [parent])
     if parent not in follows:

@@ -15,9 +15,9 @@ from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import Page, PageRequest
+from memorybase.queries.coverage import SearchState
 from memorybase.queries.end_users import EndUserOrder
 from memorybase.queries.runs import RunFilter
-from memorybase.queries.search_states import SearchState
 from memorybase.queries.session_lists import CHUNKS, SessionFilter
 from memorybase.read_models import end_users, runs, sessions, titles
 from memorybase.read_models.end_users import EndUserView

@@ -19,7 +19,7 @@ from memorybase.memory_bases.dead_letters import DeadLetterAction, DeadLetterRes
 from memorybase.messages import message_text
 from memorybase.models import JobState
 from memorybase.queries.dead_letters import DeadLetterFilter
-from memorybase.queries.job_actions import JobAction, JobFilter
+from memorybase.queries.job_lists import JobAction, JobFilter
 from memorybase.queries.memory_base_lists import MemoryBaseQuery
 from memorybase.read_models import dead_letters as groups
 from memorybase.read_models import jobs as work

@@ -26,7 +26,7 @@ from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
 from memorybase.conversation.view.records import Record
 from memorybase.database import clock
 from memorybase.models import SessionSummary
-from memorybase.queries import sessions, summaries, threads
+from memorybase.queries import messages, summaries, threads
 from memorybase.services import Services
 from memorybase.telemetry import describe_error, get_logger
 
@@ -55,7 +55,7 @@ class _Claim:
 
     def read_page(self, db: OrmSession, after_seq: int) -> tuple[Sequence[Record], int]:
         to_seq = self.row.requested_seq
-        page = sessions.messages_after(
+        page = messages.messages_after(
             db, self.row.flow_id, self.row.session_id, after_seq=after_seq, to_seq=to_seq, limit=job.PAGE
         )
         records = [as_record(message) for message in page if message.id in self.thread]

@@ -26,7 +26,7 @@ from memorybase.errors import InvalidRequest
 from memorybase.models import Chat, ChatRecord
 from memorybase.operations import sweeper
 from memorybase.queries import chats
-from memorybase.queries.session_lists import MessageQuery
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits

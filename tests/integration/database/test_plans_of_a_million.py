@@ -15,9 +15,10 @@ from harness.world import World
 
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.database.paging import PageRequest
+from memorybase.queries.coverage import SearchState
+from memorybase.queries.messages import MessageQuery
 from memorybase.queries.runs import RunFilter
-from memorybase.queries.search_states import SearchState
-from memorybase.queries.session_lists import MessageQuery, SessionFilter
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, memory_bases, overview, runs, sessions
 from memorybase.search import search
 from memorybase.search.request import SearchRequest

@@ -22,7 +22,7 @@ from memorybase.ingestion import scheduler
 from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
 from memorybase.queries import jobs
 from memorybase.queries import overview as overview_queries
-from memorybase.queries.session_lists import MessageQuery
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, sessions
 from memorybase.retention import uses

@@ -17,7 +17,7 @@ from memorybase.database import replica
 from memorybase.database.engine import Database
 from memorybase.database.paging import PageRequest
 from memorybase.models import Message
-from memorybase.queries.session_lists import MessageQuery
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import search

@@ -15,7 +15,7 @@ from memorybase.conversation import UUID_NIL
 from memorybase.conversation.history.session_reader import as_record
 from memorybase.conversation.view.threads import inferred_parents, thread
 from memorybase.database.paging import PageRequest
-from memorybase.queries.session_lists import MessageQuery
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import branches, sessions
 
 

@@ -21,9 +21,10 @@ from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.database.paging import Page, PageRequest
 from memorybase.memory_bases import regenerate
 from memorybase.models import Capture, MemoryBase, Run, Session
+from memorybase.queries.coverage import SearchState
+from memorybase.queries.messages import MessageQuery
 from memorybase.queries.runs import RunFilter
-from memorybase.queries.search_states import SearchState
-from memorybase.queries.session_lists import MessageQuery, SessionFilter
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, runs, session_queries, sessions
 from memorybase.read_models.runs import RecalledView, RunView
 from memorybase.read_models.sessions import SessionView
@@ -230,7 +231,7 @@ class TestFilters:
     def test_a_frequent_word_is_looked_for_in_a_bounded_number_of_rows(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("memorybase.read_models.text_filter.RARE", 1)
+        monkeypatch.setattr("memorybase.queries.text_filter.RARE", 1)
         monkeypatch.setattr(session_queries, "CHUNKS", (2, 2))
         for number in range(9):
             world.say(f"s{number}", "berth" if number in {1, 2} else "other")

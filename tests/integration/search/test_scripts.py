@@ -9,7 +9,7 @@ from harness.index import assert_index_exact
 from harness.world import World
 
 from memorybase.database.paging import PageRequest
-from memorybase.queries.session_lists import MessageQuery
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions as lists
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest

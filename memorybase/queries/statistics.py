@@ -1,4 +1,4 @@
-"""Statements over the whole database, for all users. Each is bounded: a scrape stays cheap."""
+"""Figures of the whole database for health and metrics. Each statement is bounded: a scrape stays cheap."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.upsert import rows_affected
 from memorybase.models import (
     IS_ACTIVE,
     IS_PENDING,
-    Capture,
     ChatRecord,
     DeadLetter,
     Document,
@@ -33,6 +31,8 @@ from memorybase.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
+from memorybase.queries.memory_bases import serves
+from memorybase.queries.pending import SESSION_IS_DUE, is_due, is_pending
 
 Progress = SessionProgress
 Job = IngestionJob
@@ -157,8 +157,7 @@ def _oldest(db: OrmSession, rows: sa.Select[*tuple[Any, ...]]) -> datetime | Non
         .where(
             Message.flow_id == sessions.c.flow_id,
             Message.session_id == sessions.c.session_id,
-            Message.seq > sessions.c.cursor_seq,
-            _counted(sessions.c.capture),
+            is_pending(sessions.c.capture, sessions.c.cursor_seq),
         )
         .order_by(Message.seq)
         .limit(1)
@@ -242,10 +241,9 @@ def comparisons(db: OrmSession) -> Comparisons:
 
 def stored(db: OrmSession) -> Sequence[Stored]:
     """What each memory base had in its store, in chunks, when it was compared last."""
-    serving = sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving)
     statement = (
         sa.select(Generation.collection_name, Generation.dimension, sa.func.coalesce(MemoryBase.chunks_stored, 0))
-        .join(Generation, serving)
+        .join(Generation, serves())
         .where(MemoryBase.deleting_at.is_(None), MemoryBase.chunks_stored > 0)
         .limit(COUNT_TO)
     )
@@ -256,38 +254,6 @@ def heartbeats(db: OrmSession, since: datetime) -> Sequence[Heartbeats]:
     """Heartbeats by kind of process; alive are those with a heartbeat since then."""
     statement = sa.select(Heartbeat.kind, _count_if(Heartbeat.beat_at >= since), sa.func.max(Heartbeat.beat_at))
     return [Heartbeats(*row) for row in db.execute(statement.group_by(Heartbeat.kind))]
-
-
-def idle_times(db: OrmSession) -> list[int]:
-    """The different idle_after of memory bases, in seconds."""
-    return list(db.scalars(sa.select(MemoryBase.idle_after).distinct()))
-
-
-def any_after(
-    db: OrmSession, column: sa.orm.InstrumentedAttribute[Any], moment: datetime, only: sa.ColumnElement[bool] | None
-) -> bool:
-    """Whether a row's timestamp is later."""
-    return db.scalar(sa.select(sa.literal(1)).where(*_after(column, moment, only)).limit(1)) is not None
-
-
-def move_back(
-    db: OrmSession,
-    column: sa.orm.InstrumentedAttribute[Any],
-    moment: datetime,
-    only: sa.ColumnElement[bool] | None,
-    *,
-    becomes: datetime,
-) -> int:
-    """Set timestamps that are later than `moment`; how many rows."""
-    update = sa.update(column.class_).where(*_after(column, moment, only))
-    return rows_affected(db, update.values({column.key: becomes}).execution_options(synchronize_session=False))
-
-
-def _after(
-    column: sa.orm.InstrumentedAttribute[Any], moment: datetime, only: sa.ColumnElement[bool] | None
-) -> list[sa.ColumnElement[bool]]:
-    later: sa.ColumnElement[bool] = column > moment
-    return [later] if only is None else [later, only]
 
 
 def count_rows(db: OrmSession) -> dict[str, int]:
@@ -308,7 +274,7 @@ def count_rows(db: OrmSession) -> dict[str, int]:
 
 
 def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:
-    return _written_sessions().where(Progress.target_seq > Progress.cursor_seq)
+    return _written_sessions().where(SESSION_IS_DUE)
 
 
 def _written_sessions() -> sa.Select[*tuple[Any, ...]]:
@@ -334,16 +300,9 @@ def _pending_messages(*columns: sa.ColumnElement[Any], of: sa.Select[*tuple[Any,
     beyond = sa.and_(
         Message.flow_id == rows.c.flow_id,
         Message.session_id == rows.c.session_id,
-        Message.seq > rows.c.cursor_seq,
-        Message.seq <= rows.c.target_seq,
-        _counted(rows.c.capture),
+        is_due(rows.c.capture, rows.c.cursor_seq, rows.c.target_seq),
     )
     return sa.select(*columns).select_from(rows).join(Message, beyond)
-
-
-def _counted(capture: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
-    """Whether a message counts, by the row's generation."""
-    return sa.case((capture == Capture.OUTPUTS, Message.is_output), else_=Message.is_dialogue)
 
 
 def _count_if(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
