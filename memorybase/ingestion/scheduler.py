@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
-import sqlalchemy as sa
+from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, tracing
@@ -259,7 +259,7 @@ def schedule_all_pending(
         locked = _insert_row(db, base, session)
     progress = write_row(base, locked)
     if progress is None:
-        raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
+        raise NoResultFound("a session's progress row was deleted under its lock")
     # The sweeper, which flushes idle sessions, has no trace: then it stays that of the capture.
     traceparent = tracing.traceparent() or progress.traceparent
     cursors.update(db, progress, target_seq=session.last_seq, idle_due_at=None, traceparent=traceparent)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import sqlalchemy as sa
+from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import tracing
@@ -57,7 +57,7 @@ def _trigger_base(
 ) -> IngestionState:
     progress = scheduler.write_row(base, locked)
     if progress is None:
-        raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
+        raise NoResultFound("a session's progress row was deleted under its lock")
     generation = memory_bases.projection(db, base, progress.generation)
     pending = messages.count_counted(
         db,

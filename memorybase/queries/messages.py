@@ -448,17 +448,3 @@ def _ingested(base: MemoryBase | None) -> sa.ColumnElement[Any]:
         LedgerEntry.message_id == Message.id,
     )
     return held.correlate(Message).exists()
-
-
-def oldest_messages(db: OrmSession, session: Session, *, limit: int) -> list[tuple[UUID, int]]:
-    """(id, seq) of the first messages of a session."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    rows = db.execute(sa.select(Message.id, Message.seq).where(*mine).order_by(Message.seq).limit(limit))
-    return [(row[0], row[1]) for row in rows]
-
-
-def delete_messages(db: OrmSession, session: Session, *, to_seq: int) -> None:
-    """Delete the messages of a session up to this one."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    delete = sa.delete(Message).where(*mine, Message.seq <= to_seq)
-    db.execute(delete.execution_options(synchronize_session=False))

@@ -17,14 +17,11 @@ from memorybase.database.upsert import core, insert_if_absent
 from memorybase.models import (
     Capture,
     Flow,
-    MemoryBase,
     Message,
     Run,
     Session,
 )
-from memorybase.models import SessionProgress as Progress
-from memorybase.queries import cursors
-from memorybase.queries.pending import SESSION_IS_DUE, is_counted
+from memorybase.queries.pending import is_counted
 
 
 @dataclass(slots=True)
@@ -226,36 +223,7 @@ def known_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) ->
     return [each for each in session_ids if each in found]
 
 
-def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """How many messages and runs a session has."""
-    messages, runs = (
-        db.scalar(sa.select(sa.func.count()).where(table.flow_id == flow_id, table.session_id == session_id)) or 0
-        for table in (Message, Run)
-    )
-    return messages, runs
-
-
 def sessions_in_erasure(db: OrmSession, *, limit: int = 200) -> list[tuple[UUID, str]]:
     """(flow, session id) of sessions that are marked as deleted and still have messages or runs."""
     found = sa.select(Session.flow_id, Session.session_id).where(Session.deleted_at.is_not(None), rows_are_left())
     return [(row[0], row[1]) for row in db.execute(found.limit(limit))]
-
-
-def removable_sessions(db: OrmSession, *, limit: int) -> list[tuple[UUID, str]]:
-    """(flow, session id) of sessions of which no rows are left and whose stores are repaired, the longest deleted
-    first."""
-    pending = (
-        sa.exists()
-        .where(
-            Progress.flow_id == Session.flow_id,
-            Progress.session_id == Session.session_id,
-            MemoryBase.id == Progress.memory_base_id,
-            Progress.generation.in_([MemoryBase.serving, MemoryBase.building]),
-            sa.or_(cursors.is_repair_pending(), SESSION_IS_DUE),
-        )
-        .correlate(Session)
-    )
-    found = sa.select(Session.flow_id, Session.session_id).where(
-        Session.deleted_at.is_not(None), ~rows_are_left(), ~pending
-    )
-    return [(row[0], row[1]) for row in db.execute(found.order_by(Session.deleted_at).limit(limit))]

@@ -7,7 +7,7 @@ records in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -30,6 +30,8 @@ MOST_RANGES = 200  # in one condition; a page has no more messages than that
 _READ_AT_ONCE = 500
 
 Range = tuple[int, int]  # of seqs, both inclusive
+Condition = sa.ColumnElement[bool]
+Parents = dict[UUID, tuple[UUID | None, str | None]]  # of messages: parent_message_id and parent_rule
 
 # The statements are built once: building them takes longer than running them.
 _FLOW = sa.bindparam("flow_id", type_=Message.flow_id.type)
@@ -276,3 +278,63 @@ def contents(db: OrmSession, flow_id: UUID, session_id: str, *, limit: int) -> I
 def _of_session(flow_id: UUID, session_id: str, role: str | None) -> list[sa.ColumnElement[bool]]:
     mine = [Message.flow_id == flow_id, Message.session_id == session_id]
     return mine if role is None else [*mine, Message.role == role]
+
+
+# What a deletion changes, so that no thread ends at the deleted message.
+
+
+def parents_of(db: OrmSession, flow_id: UUID, ids: Iterable[UUID]) -> Parents:
+    links = _parents()
+    return {
+        row_id: (parent_id, rule)
+        for some in batches.pages(ids)
+        for row_id, parent_id, rule in db.execute(links.where(Message.flow_id == flow_id, Message.id.in_(some)))
+    }
+
+
+def set_parents(
+    db: OrmSession, flow_id: UUID, session_id: str, values: Mapping[str, object], which: Condition
+) -> Parents:
+    """Set the parents of these messages of the session; returns those that are replaced."""
+    mine = (*_of_session(flow_id, session_id, None), which)
+    replaced = {row_id: (parent_id, rule) for row_id, parent_id, rule in db.execute(_parents().where(*mine))}
+    db.execute(sa.update(Message).where(*mine).values(**values).execution_options(synchronize_session=False))
+    return replaced
+
+
+def set_parent(db: OrmSession, flow_id: UUID, message_id: UUID, parent: UUID | None, rule: str | None) -> None:
+    db.execute(
+        sa.update(Message)
+        .where(Message.flow_id == flow_id, Message.id == message_id)
+        .values(parent_message_id=parent, parent_rule=rule)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _parents() -> sa.Select[UUID, UUID | None, str | None]:
+    return sa.select(Message.id, Message.parent_message_id, Message.parent_rule)
+
+
+def is_at(*seqs: int) -> Condition:
+    return Message.seq.in_(seqs)
+
+
+def names(parent: Message) -> Condition:
+    """Whether a message names this one as its parent."""
+    return Message.parent_message_id == parent.id
+
+
+def follows_turn_of(question: Message) -> Condition:
+    """Whether a message is a question of another run that names this one, and so follows its whole turn."""
+    is_question = (Message.role == "user", Message.run_id != question.run_id)
+    return sa.and_(names(question), *is_question, Message.parent_rule.is_distinct_from("exact"))
+
+
+def began_between(former: int, first: int | None) -> Condition:
+    """Whether a message began a thread while the first one of the session that names a parent was at the seq `former`,
+    and would not do so with the one at `first`, or none."""
+    earlier = aliased(Message)
+    is_first = ~sa.exists().where(earlier.run_id == Message.run_id, earlier.seq < Message.seq)
+    began: Condition = Message.seq > former
+    began = sa.or_(began, Message.parent_rule == "linked") if first is None else sa.and_(began, Message.seq < first)
+    return sa.and_(began, Message.parent_message_id.is_(None), is_first)

@@ -12,6 +12,7 @@ from memorybase.database.due import change_if_due
 from memorybase.keyword_index import queries as postings
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
 from memorybase.queries import cursors, deleted_messages, flows, holds, jobs, memory_bases, sessions
+from memorybase.queries import erasure as erasure_queries
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import erasure
@@ -69,7 +70,7 @@ def remove_deleted_sessions(services: Services) -> int:
     """Remove the rows of deleted sessions whose stores are repaired; how many sessions. Node memory in objects is
     deleted first: as long as that fails, the row stays and the next pass tries again."""
     with services.database.reading() as db:
-        deleted = sessions.removable_sessions(db, limit=200)
+        deleted = erasure_queries.removable_sessions(db, limit=200)
     return sum(
         erase(services, flow_id, session_id) and _remove_session(services, flow_id, session_id)
         for flow_id, session_id in deleted

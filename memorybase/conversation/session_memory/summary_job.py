@@ -13,7 +13,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, errors
@@ -158,13 +157,12 @@ def _store(services: Services, claim: _Claim, folded: Folded, *, is_last: bool) 
             }
             values |= {"rebuilt_seq": folded.to_seq} if claim.from_beginning else {}
         if is_last:
-            is_more = SessionSummary.requested_seq > row.requested_seq
             values |= {
                 "version": claim.version + 1,
                 "lease_until": None,
                 "attempts": 0,
                 "error": None,
-                "notify_at": sa.case((is_more, sa.literal(now, SessionSummary.notify_at.type)), else_=sa.null()),
+                "notify_at": summaries.if_more_requested(row, now),
             }
         is_stored = summaries.write(db, row.id, version=claim.version, session_id=row.session_id, values=values)
     if is_stored:
