@@ -194,3 +194,13 @@ def _seen(
         each(Session, Session.last_captured_at, Session.deleted_at.is_(None), session_is),
         each(Chat, Chat.updated_at, chat_is),
     )
+
+
+def has_session(db: OrmSession, user_id: UUID, end_user_id: str) -> bool:
+    """Whether a session of the user belongs to this person."""
+    found = sa.select(Session.id).where(
+        Session.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id))),
+        Session.deleted_at.is_(None),
+        Session.end_user_id == end_user_id,
+    )
+    return db.execute(found.limit(1)).first() is not None

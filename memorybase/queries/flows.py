@@ -114,3 +114,14 @@ def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequenc
 def own_flow(user_id: UUID) -> sa.ColumnElement[bool]:
     """Whether a flow is the user's and not being deleted."""
     return sa.and_(Flow.user_id == user_id, Flow.deleting_at.is_(None))
+
+
+def flows_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> list[tuple[UUID, str]]:
+    """(id, name) of the flows whose name contains the text, or whose external id it is."""
+    statement = (
+        sa.select(Flow.id, Flow.name)
+        .where(own_flow(user_id), Flow.name.icontains(text, autoescape=True) | (Flow.external_id == text))
+        .order_by(Flow.name, Flow.id)
+        .limit(limit)
+    )
+    return [(id_, name) for id_, name in db.execute(statement)]

@@ -283,3 +283,15 @@ class ConditionName(StrEnum):
     WAITING = "waiting"
     PAUSED = "paused"
     OK = "ok"
+
+
+def bases_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> list[tuple[UUID, str, UUID]]:
+    """(id, name, flow) of the memory bases whose name contains the text, without those that are deleted soon."""
+    statement = (
+        sa.select(Base.id, Base.name, Base.flow_id)
+        .where(own_base(user_id), Base.name.icontains(text, autoescape=True))
+        .where(Base.id.not_in(sa.select(PlannedBaseDeletion.memory_base_id)))
+        .order_by(Base.name, Base.id)
+        .limit(limit)
+    )
+    return [(id_, name, flow_id) for id_, name, flow_id in db.execute(statement)]

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -18,7 +18,8 @@ from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
 from memorybase.keyword_index import queries as postings
 from memorybase.models import Flow, MemoryBase, Message, Session
-from memorybase.queries import caller_ids, runs, session_lists
+from memorybase.queries import caller_ids, memory_base_lists, runs, session_lists
+from memorybase.queries import end_users as end_user_queries
 from memorybase.queries import flows as flow_queries
 from memorybase.queries import messages as message_queries
 from memorybase.queries.coverage import RANKED, SearchState
@@ -26,11 +27,13 @@ from memorybase.queries.messages import MessageQuery
 from memorybase.queries.ownership import require, require_flow, require_memory_base, resolve_flow
 from memorybase.queries.session_lists import SessionFilter
 from memorybase.queries.text_filter import TextFilter, flows_to_filter, read_filter
-from memorybase.read_models.titles import session_title
+from memorybase.read_models.titles import session_title, session_titles, title_of
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 MAX_WORDS = 6  # of the text filter
+OF_EACH = 5  # of each kind that is named like a text
+LEAST = 3  # characters: a shorter text is in most of the sessions, and each keystroke asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +236,38 @@ def _session(row: AnyRow) -> SessionView:
         state=RANKED[row.state],
         metadata=session.meta,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What is named like a text. `name`: of a session its title, else its id. `id`: of a session or a person what the
+    caller chose, else a UUID. `flow_id` is None for a person."""
+
+    kind: Literal["flow", "memory", "session", "person"]
+    name: str
+    id: str
+    flow_id: UUID | None
+
+
+def find_named(services: Services, user_id: UUID, text: str) -> list[Named]:
+    """At most five of each kind; nothing for an empty text. Flows and memory bases by a part of their name, people by
+    their whole id; sessions whose whole id the text is, then those that the filter of their list finds, if the text has
+    LEAST characters, latest capture first. What the web page deletes in some seconds is left out."""
+    if not text.strip():
+        return []
+    with services.database.reading(on_replica=True) as db:
+        called = flow_queries.flows_called(db, user_id, text, limit=OF_EACH)
+        named = [Named("flow", name, str(id_), id_) for id_, name in called]
+        memories = memory_base_lists.bases_called(db, user_id, text, limit=OF_EACH)
+        named += [Named("memory", name, str(id_), flow_id) for id_, name, flow_id in memories]
+        exact = session_lists.sessions_of_id(db, user_id, text, limit=OF_EACH)
+        is_person = end_user_queries.has_session(db, user_id, text)
+    listed: list[tuple[UUID, str]] = []
+    if len(text.strip()) >= LEAST:
+        wanted = SessionFilter(text=text, order="recent", without_planned=True)
+        page = list_sessions(services, user_id, wanted, PageRequest(size=OF_EACH))
+        listed = [(each.flow_id, each.session_id) for each in page.items]
+    keys = list(dict.fromkeys([*exact, *listed]))[:OF_EACH]
+    titles = session_titles(services, user_id, keys)
+    named += [Named("session", title_of(titles, *key), key[1], key[0]) for key in keys]
+    return [*named, Named("person", text, text, None)] if is_person else named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,9 +14,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.messages import message_text
 from memorybase.queries import coverage, threads
 from memorybase.queries.ownership import require_flow
+from memorybase.queries.threads import Range
 from memorybase.read_models.branches import Branch, branches
 from memorybase.read_models.sessions import MessageView, message_view
-from memorybase.read_models.thread_ranges import Range, thread_ranges
 from memorybase.services import Services
 
 GROUP = 200  # messages read at once
@@ -150,3 +151,42 @@ def _cut(ranges: Sequence[Range], *, first: int = 0, last: int | None = None) ->
     """The parts of the ranges from `first` to `last`."""
     cut = [(max(low, first), high if last is None else min(high, last)) for low, high in ranges]
     return [(low, high) for low, high in cut if low <= high]
+
+
+Jump = tuple[int, int | None]  # a seq and the seq that it follows; None: it begins a thread
+
+
+def thread_ranges(jumps: Sequence[Jump], newest: int, *, through: int | None = None) -> list[Range]:
+    """A thread as ranges of seqs: the newest one, or the newest one through a seq. `newest`: the session's last seq.
+
+    Most messages follow the one before them. The others, the jumps of `queries.threads`, divide the session into
+    segments, and a thread is a chain of beginnings of segments.
+
+    Without jumps it is the whole session. In any order; a jump that follows itself or a later message begins a thread.
+    """
+    ordered = sorted(jumps)
+    starts = [1, *(seq for seq, _ in ordered if seq > 1)]
+    follows = {seq: before if before is not None and before < seq else None for seq, before in ordered}
+
+    def segment(seq: int) -> int:
+        return bisect_right(starts, seq) - 1
+
+    def end(index: int) -> int:
+        return starts[index + 1] - 1 if index + 1 < len(starts) else newest
+
+    leaf = newest
+    if through is not None:
+        own = segment(through)
+        reached, leaf = {own}, end(own)
+        for index in range(own + 1, len(starts)):
+            before = follows.get(starts[index])
+            if before is not None and segment(before) in reached and (segment(before) != own or before >= through):
+                reached.add(index)
+                leaf = max(leaf, end(index))
+    ranges: list[Range] = []
+    last: int | None = leaf
+    while last is not None:
+        start = starts[segment(last)]
+        ranges.append((start, last))
+        last = follows.get(start)
+    return ranges[::-1]

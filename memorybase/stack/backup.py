@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import sqlalchemy as sa
+from sqlalchemy import make_url
 
 from memorybase import __version__, errors, wiring
 from memorybase.database import migrate, sqlite_copy
@@ -65,7 +65,7 @@ def take_backup(data: DataDir, target: Path, on_progress: OnProgress, *, vectors
 
 
 def _database(settings: Settings) -> Path:
-    url = sa.make_url(settings.resolved_database_url)
+    url = make_url(settings.resolved_database_url)
     if url.get_backend_name() != "sqlite":
         raise errors.InvalidRequest(
             "memorybase backup copies SQLite. Back PostgreSQL up with its own programs: "
