@@ -791,7 +791,7 @@ def test_a_session_renamed_between_claim_and_read_is_ingested(world: World, monk
         edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
         return fetch_range(*args, **kwargs)
 
-    monkeypatch.setattr(sessions, "fetch_range", rename_first)
+    monkeypatch.setattr(messages, "fetch_range", rename_first)
     assert world.run(world.queue.enqueued[0]) == worker_.JobOutcome.LOST
     assert world.row(base, "t").cursor_seq == 0
     world.settle()
@@ -849,7 +849,7 @@ def test_a_capture_that_commits_late_is_not_skipped(world: World, monkeypatch: p
         second.join(0.5)
         assert second.is_alive()
 
-    monkeypatch.setattr(sessions, "insert_messages", commit_late)
+    monkeypatch.setattr(messages, "insert_messages", commit_late)
     world.say("s", "first")
     second.join(30)
     world.drain()

@@ -483,7 +483,7 @@ def test_a_flow_deleted_during_a_capture_leaves_no_rows(world: World, monkeypatc
         deleting.append(beside(delete))
         insert_messages(*args)
 
-    monkeypatch.setattr(sessions, "insert_messages", delete_the_flow_first)
+    monkeypatch.setattr(message_queries, "insert_messages", delete_the_flow_first)
     world.say("s", "too late")
     deleting[0].join(30)
     world.sweep()

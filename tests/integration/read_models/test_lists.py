@@ -21,11 +21,12 @@ from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.database.paging import Page, PageRequest
 from memorybase.memory_bases import regenerate
 from memorybase.models import Capture, MemoryBase, Run, Session
+from memorybase.queries import session_lists
 from memorybase.queries.coverage import SearchState
 from memorybase.queries.messages import MessageQuery
 from memorybase.queries.runs import RunFilter
 from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import end_users, runs, session_queries, sessions
+from memorybase.read_models import end_users, runs, sessions
 from memorybase.read_models.runs import RecalledView, RunView
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
@@ -232,7 +233,7 @@ class TestFilters:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("memorybase.queries.text_filter.RARE", 1)
-        monkeypatch.setattr(session_queries, "CHUNKS", (2, 2))
+        monkeypatch.setattr(session_lists, "CHUNKS", (2, 2))
         for number in range(9):
             world.say(f"s{number}", "berth" if number in {1, 2} else "other")
         seen, cursor, totals = [], None, []
@@ -249,7 +250,7 @@ class TestFilters:
     def test_a_full_page_of_a_filter_continues_where_it_ends(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(session_queries, "CHUNKS", (3, 3))
+        monkeypatch.setattr(session_lists, "CHUNKS", (3, 3))
         world.new_base(threshold=1000)
         for number in range(8):
             world.say(f"s{number}", "x")
