@@ -121,8 +121,8 @@ def read_vitals(services: Services) -> Vitals:
     """Read everything from one snapshot. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
-        pending = statistics.pending(db)
-        waiting = pending.oldest, statistics.oldest_below_threshold(db)
+        due = statistics.due(db)
+        waiting = due.oldest, statistics.oldest_below_threshold(db)
         compared = statistics.comparisons(db)
         active = statistics.active_jobs(db, now - STUCK_AFTER)
         stale = timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
@@ -130,9 +130,9 @@ def read_vitals(services: Services) -> Vitals:
         distilled = usage.today(db, services.settings, now)
         by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in statistics.heartbeats(db, now - stale)}
         return Vitals(
-            pending_sessions=pending.sessions,
-            pending_messages=pending.messages,
-            oldest_pending_seconds=_age(now, pending.oldest),
+            pending_sessions=due.sessions,
+            pending_messages=due.messages,
+            oldest_pending_seconds=_age(now, due.oldest),
             oldest_uningested_seconds=_age(now, min(filter(None, waiting), default=None)),
             jobs_queued=active.queued,
             jobs_running=active.running,
@@ -207,7 +207,7 @@ def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
     Messages below their threshold do not count.
     """
     with services.database.reading() as db:
-        return _age(clock.now(db), statistics.oldest_pending(db, user_id))
+        return _age(clock.now(db), statistics.oldest_due(db, user_id))
 
 
 def backlog(services: Services, user_id: UUID) -> Backlog:

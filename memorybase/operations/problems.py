@@ -140,7 +140,7 @@ def problems(services: Services, user_id: UUID, seconds: float = parts.ANSWER_SE
             lost = problem_queries.lost(db, user_id, MAX_OF_A_KIND)
             failed = problem_queries.failed(db, user_id, MAX_OF_A_KIND)
             paused = problem_queries.paused(db, user_id, MAX_OF_A_KIND)
-            oldest = statistics.oldest_pending(db, user_id)
+            oldest = statistics.oldest_due(db, user_id)
             hooks = failing_webhooks(db, user_id)
     except errors.DatabaseUnavailable as error:
         part = next(part for part in states if part.name == "database")

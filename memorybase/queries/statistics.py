@@ -41,7 +41,7 @@ COUNT_TO = 100_000  # counts stop here
 MAX_SESSIONS = 1_000  # sessions searched for the oldest message
 
 
-class Pending(NamedTuple):
+class Due(NamedTuple):
     """Messages that the threshold, a flush or the idle rule made due, and that no job has ingested yet."""
 
     sessions: int
@@ -101,30 +101,30 @@ class Heartbeats(NamedTuple):
     last: datetime
 
 
-def pending(db: OrmSession) -> Pending:
-    """How much is pending, and when the oldest message of it was captured."""
-    rows = _pending_sessions().limit(COUNT_TO).subquery()
+def due(db: OrmSession) -> Due:
+    """How much is due, and when the oldest message of it was captured."""
+    rows = _due_sessions().limit(COUNT_TO).subquery()
     sessions = db.scalar(sa.select(sa.func.count()).select_from(rows)) or 0
     if not sessions:
-        return Pending(0, 0, None)
+        return Due(0, 0, None)
     messages = db.scalar(
-        sa.select(sa.func.count()).select_from(_pending_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
+        sa.select(sa.func.count()).select_from(_due_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
     )
-    return Pending(sessions, messages or 0, oldest_pending(db))
+    return Due(sessions, messages or 0, oldest_due(db))
 
 
-def oldest_pending(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
-    """When the oldest pending message was captured, of all memory bases or of one user's."""
-    rows = _pending_sessions()
+def oldest_due(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
+    """When the oldest due message was captured, of all memory bases or of one user's."""
+    rows = _due_sessions()
     if user_id is not None:
         rows = rows.where(MemoryBase.user_id == user_id)
     return _oldest(db, rows)
 
 
 def due_messages(db: OrmSession, user_id: UUID, *, at_most: int) -> int:
-    """The user's messages with pending ingestion."""
-    of_user = _pending_sessions().where(MemoryBase.user_id == user_id)
-    found = _pending_messages(sa.literal(1).label("one"), of=of_user).limit(at_most).subquery()
+    """The user's due messages."""
+    of_user = _due_sessions().where(MemoryBase.user_id == user_id)
+    found = _due_messages(sa.literal(1).label("one"), of=of_user).limit(at_most).subquery()
     return db.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
 
@@ -273,7 +273,7 @@ def count_rows(db: OrmSession) -> dict[str, int]:
     return dict(db.execute(sa.select(*counts)).mappings().one())
 
 
-def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:
+def _due_sessions() -> sa.Select[*tuple[Any, ...]]:
     return _written_sessions().where(SESSION_IS_DUE)
 
 
@@ -295,8 +295,8 @@ def _written_sessions() -> sa.Select[*tuple[Any, ...]]:
     )
 
 
-def _pending_messages(*columns: sa.ColumnElement[Any], of: sa.Select[*tuple[Any, ...]] | None = None) -> sa.Select[Any]:
-    rows = (_pending_sessions() if of is None else of).limit(COUNT_TO).subquery()
+def _due_messages(*columns: sa.ColumnElement[Any], of: sa.Select[*tuple[Any, ...]] | None = None) -> sa.Select[Any]:
+    rows = (_due_sessions() if of is None else of).limit(COUNT_TO).subquery()
     beyond = sa.and_(
         Message.flow_id == rows.c.flow_id,
         Message.session_id == rows.c.session_id,
