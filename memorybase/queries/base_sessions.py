@@ -25,8 +25,8 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries.jobs import is_active_in_session
-from memorybase.queries.memory_bases import serves
-from memorybase.queries.pending import CURSOR, by_capture, is_counted, is_pending, serving_progress, walk_behind
+from memorybase.queries.joins import MESSAGE_OF_SESSION, SERVES, serving_progress
+from memorybase.queries.pending import CURSOR, by_capture, is_counted, is_pending, walk_behind
 from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
 from memorybase.queries.session_lists import SessionOrder
 from memorybase.queries.text_filter import NAMES, contains
@@ -84,7 +84,7 @@ def base_sessions_page(
 def sessions_near_threshold(db: OrmSession, base_ids: list[UUID], share: float) -> dict[UUID, int]:
     """Sessions with this share of their memory base's threshold pending and no ingestion due, up to 1,000 each."""
     near = by_capture(lambda capture: _near_of(db, capture, share))
-    statement = sa.select(Base.id, near).join(Generation, serves()).where(Base.id.in_(base_ids))
+    statement = sa.select(Base.id, near).join(Generation, SERVES).where(Base.id.in_(base_ids))
     return {row[0]: row[1] for row in db.execute(statement)}
 
 
@@ -92,8 +92,7 @@ def _near_of(db: OrmSession, capture: Capture, share: float) -> sa.ColumnElement
     walk = walk_behind(db, sa.select(sa.literal(1).label("one")).select_from(Session))
     enough = Base.threshold * share
     pending = sa.select(sa.func.count()).where(
-        Message.flow_id == Session.flow_id,
-        Message.session_id == Session.session_id,
+        MESSAGE_OF_SESSION,
         is_pending(capture, walk.cursor),
     )
     found = walk.statement.where(
@@ -152,8 +151,7 @@ def _in_state(base: Base, capture: Capture, state: SessionState) -> list[sa.Colu
     if state is SessionState.FAILED:
         return [failed, sa.not_(active)]
     beyond = sa.select(Message.seq).where(
-        Message.flow_id == Session.flow_id,
-        Message.session_id == Session.session_id,
+        MESSAGE_OF_SESSION,
         is_pending(capture, CURSOR),
     )
     pending = sa.and_(Session.last_seq > CURSOR, beyond.correlate(Session, Progress).exists())
@@ -176,8 +174,7 @@ def _failed_rows(base: Base) -> sa.Select[UUID]:
 
 def _count_messages(which: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     statement = sa.select(sa.func.count()).select_from(Message)
-    of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
-    return statement.where(of_session, which).correlate(Session, Progress).scalar_subquery()
+    return statement.where(MESSAGE_OF_SESSION, which).correlate(Session, Progress).scalar_subquery()
 
 
 def _has_dead_letter() -> sa.ColumnElement[bool]:

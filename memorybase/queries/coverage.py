@@ -21,8 +21,8 @@ from memorybase.models import (
     SessionProgress,
     UtcDateTime,
 )
-from memorybase.queries.memory_bases import serves
-from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, TARGET, is_counted, is_due, is_pending, serving_progress
+from memorybase.queries.joins import MESSAGE_OF_SESSION, SERVES, serving_entry, serving_progress
+from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, TARGET, is_counted, is_due, is_pending
 from memorybase.queries.threads import Range
 
 Base = MemoryBase
@@ -78,9 +78,10 @@ def is_awaited() -> Condition:
 
 def session_state() -> sa.ColumnElement[int]:
     """The rank of the state of a row of `sessions`."""
-    of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
     # A session that is not behind costs one look at its progress.
-    pending = sa.and_(Session.last_seq > CURSOR, _any_message(of_session, is_pending(Generation.capture, CURSOR)))
+    pending = sa.and_(
+        Session.last_seq > CURSOR, _any_message(MESSAGE_OF_SESSION, is_pending(Generation.capture, CURSOR))
+    )
     failed = sa.exists().where(DeadLetter.progress_id == Progress.id, DeadLetter.state == "dead")
     return _worst(
         Session,
@@ -127,7 +128,7 @@ def _worst(
     worst = (
         sa.select(sa.func.max(states))
         .select_from(Base)
-        .join(Generation, serves())
+        .join(Generation, SERVES)
         .outerjoin(Progress, serving_progress(table.session_id))
         .where(Base.flow_id == table.flow_id, Base.deleting_at.is_(None))
         .correlate(table)
@@ -188,7 +189,7 @@ def ingestion_by_base(
             sa.func.max(Message.seq).label("last_seq"),
         )
         .select_from(Base)
-        .join(Generation, serves())
+        .join(Generation, SERVES)
         .outerjoin(Message, sa.and_(Message.flow_id == flow_id, mine, is_counted(Generation.capture)))
         .outerjoin(Progress, serving_progress(Message.session_id))
         .outerjoin(LedgerEntry, held)
@@ -222,7 +223,7 @@ def holdings(db: OrmSession, flow_id: UUID, session_id: str, seqs: Range) -> lis
             sa.func.coalesce(sa.func.sum(sa.case((is_lost, 1), else_=0)), 0).label("lost"),
         )
         .select_from(Base)
-        .join(Generation, serves())
+        .join(Generation, SERVES)
         .join(Message, sa.and_(Message.flow_id == Base.flow_id, Message.session_id == session_id, counts))
         .outerjoin(Progress, serving_progress(Message.session_id))
         .outerjoin(LedgerEntry, held)
@@ -236,11 +237,6 @@ def holdings(db: OrmSession, flow_id: UUID, session_id: str, seqs: Range) -> lis
 def ingestion_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRow]:
     """For each run and memory base that is awaited: what it counts, holds, failed at, and how far the session is."""
     of_run = sa.and_(Message.run_id == Run.id, is_counted(Generation.capture))
-    held = sa.and_(
-        LedgerEntry.memory_base_id == Base.id,
-        LedgerEntry.generation == Base.serving,
-        LedgerEntry.message_id == Message.id,
-    )
     dead = sa.and_(
         DeadLetter.memory_base_id == Base.id,
         DeadLetter.generation == Base.serving,
@@ -263,10 +259,10 @@ def ingestion_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRo
         )
         .select_from(Run)
         .join(Base, sa.and_(Base.flow_id == Run.flow_id, Base.deleting_at.is_(None), is_awaited()))
-        .join(Generation, serves())
+        .join(Generation, SERVES)
         .outerjoin(Progress, serving_progress(Run.session_id))
         .join(Message, of_run)
-        .outerjoin(LedgerEntry, held)
+        .outerjoin(LedgerEntry, serving_entry())
         .outerjoin(DeadLetter, dead)
         .where(Run.id.in_(run_ids))
         .group_by(

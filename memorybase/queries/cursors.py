@@ -30,7 +30,8 @@ from memorybase.models import (
     Session,
     SessionProgress,
 )
-from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, is_pending, serving_progress
+from memorybase.queries.joins import MESSAGE_OF_SESSION, serving_progress
+from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, is_pending
 
 if TYPE_CHECKING:
     from memorybase.queries.memory_bases import AnyBase
@@ -158,10 +159,9 @@ def _new_rows(
     ]
     if skipped_before is not None:
         starts.append(sa.select(sa.func.max(Message.seq)).where(Message.captured_at <= skipped_before))
-    of_session = (Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
     start: sa.SQLColumnExpression[int] = sa.literal(start_seq)
     for each in starts:
-        last = sa.func.coalesce(each.where(*of_session).correlate(Session).scalar_subquery(), 0)
+        last = sa.func.coalesce(each.where(MESSAGE_OF_SESSION).correlate(Session).scalar_subquery(), 0)
         start = sa.case((last > start, last), else_=start)
     wanted = (Session.flow_id == base.flow_id, Session.session_id.in_(session_ids))
     found = (
@@ -536,11 +536,7 @@ def sessions_to_flush(
         Progress.session_id == Session.session_id,
     )
     active = (IngestionJob.memory_base_id == base.id, IngestionJob.session_id == Session.session_id, IS_ACTIVE)
-    pending = sa.exists().where(
-        Message.flow_id == Session.flow_id,
-        Message.session_id == Session.session_id,
-        is_pending(generation.capture, CURSOR),
-    )
+    pending = sa.exists().where(MESSAGE_OF_SESSION, is_pending(generation.capture, CURSOR))
     rows = db.execute(
         sa.select(Session.session_id, pending, IngestionJob.id, IngestionJob.state)
         .outerjoin(Progress, sa.and_(*of_generation))

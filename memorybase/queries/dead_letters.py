@@ -16,7 +16,7 @@ from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import core, insert
 from memorybase.models import DeadLetter, Flow, MemoryBase, Message, Session, SessionProgress
-from memorybase.queries.flows import own_flow
+from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, own_base, own_flow
 from memorybase.queries.ledger import SETTLED, _is_message
 from memorybase.queries.messages import message_rows
 
@@ -155,12 +155,7 @@ def fetch_dead_letter(db: OrmSession, base_id: UUID, dead_letter_id: UUID) -> De
 
 def is_shown(user_id: UUID) -> sa.ColumnElement[bool]:
     """A dead letter of the user's memory bases, in the serving generation or the build, that is not discarded."""
-    return sa.and_(
-        MemoryBase.user_id == user_id,
-        MemoryBase.deleting_at.is_(None),
-        sa.or_(DeadLetter.generation == MemoryBase.serving, DeadLetter.generation == MemoryBase.building),
-        DeadLetter.state != "discarded",
-    )
+    return sa.and_(own_base(user_id), DEAD_LETTER_IS_SHOWN)
 
 
 def matching(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter) -> list[sa.ColumnElement[bool]]:
@@ -240,12 +235,7 @@ def lock_dead_letters(db: OrmSession, base_id: UUID, ids: Collection[UUID]) -> l
         db.scalars(
             sa.select(DeadLetter)
             .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
-            .where(
-                DeadLetter.id.in_(ids),
-                DeadLetter.memory_base_id == base_id,
-                DeadLetter.generation.in_([MemoryBase.serving, MemoryBase.building]),
-                DeadLetter.state != "discarded",
-            )
+            .where(DeadLetter.id.in_(ids), DeadLetter.memory_base_id == base_id, DEAD_LETTER_IS_SHOWN)
             .order_by(DeadLetter.id)
             .with_for_update(of=DeadLetter)
             .execution_options(populate_existing=True)

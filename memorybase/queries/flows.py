@@ -31,6 +31,7 @@ from memorybase.models import (
     Session,
     SessionSummary,
 )
+from memorybase.queries.joins import own_flow
 
 _FLOWS = Keyset("flows", (Flow.created_at, Flow.id))
 _COLUMNS = core(Flow).c
@@ -109,11 +110,6 @@ def flows_page(db: OrmSession, user_id: UUID, request: PageRequest, *, only: Col
 def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:
     """The user's flows among these ids; at most a page of ids."""
     return db.scalars(sa.select(Flow).where(own_flow(user_id), Flow.id.in_(ids))).all()
-
-
-def own_flow(user_id: UUID) -> sa.ColumnElement[bool]:
-    """Whether a flow is the user's and not being deleted."""
-    return sa.and_(Flow.user_id == user_id, Flow.deleting_at.is_(None))
 
 
 def flows_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> list[tuple[UUID, str]]:

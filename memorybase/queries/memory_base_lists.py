@@ -29,7 +29,7 @@ from memorybase.models import (
     SessionProgress,
     UtcDateTime,
 )
-from memorybase.queries.memory_bases import own_base, serves
+from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES, own_base
 from memorybase.queries.pending import by_capture, is_counted, walk_behind
 from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
 from memorybase.queries.preparations import is_in_preparation
@@ -83,7 +83,7 @@ def bases_page(
         conditions.append(sa.or_(Base.name.icontains(query.text, autoescape=True), Base.flow_id.in_(of_flow)))
     keys = sa.select(Base.id)
     if query.condition is not None:
-        keys = keys.join(Generation, serves())
+        keys = keys.join(Generation, SERVES)
         conditions.append(_condition(db, failing) == query.condition)
     keys = keys.where(*conditions)
     found = fetch_page(db, keys, keys, _BASES[query.order], request)
@@ -126,12 +126,12 @@ def _bases(db: OrmSession, count_to: int) -> AnySelect:
         _has_job().label("active"),
         is_in_preparation(Base.id).label("preparing"),
         _has_postponed_job().label("waiting"),
-    ).join(Generation, serves())
+    ).join(Generation, SERVES)
 
 
 def _condition(db: OrmSession, failing: Collection[VectorStoreName]) -> sa.ColumnElement[str]:
     """The first condition that holds, as `condition.condition_name` finds it."""
-    dead = sa.select(DeadLetter.id).where(*_shown_dead_letters(Base.id, Base.serving, Base.building))
+    dead = sa.select(DeadLetter.id).where(DeadLetter.memory_base_id == Base.id, DEAD_LETTER_IS_SHOWN)
     steps = (
         (Base.mismatch.is_(True), ConditionName.LOST),
         (dead.correlate(Base).exists(), ConditionName.FAILED),
@@ -169,16 +169,8 @@ def _sessions_of_flow() -> sa.ColumnElement[int]:
 
 def _dead_letters() -> sa.ColumnElement[int]:
     statement = sa.select(sa.func.count()).select_from(DeadLetter)
-    statement = statement.where(*_shown_dead_letters(Base.id, Base.serving, Base.building))
+    statement = statement.where(DeadLetter.memory_base_id == Base.id, DEAD_LETTER_IS_SHOWN)
     return statement.correlate(Base).scalar_subquery()
-
-
-def _shown_dead_letters(base_id: Any, serving: Any, building: Any) -> list[sa.ColumnElement[bool]]:
-    return [
-        DeadLetter.memory_base_id == base_id,
-        sa.or_(DeadLetter.generation == serving, DeadLetter.generation == building),
-        DeadLetter.state != "discarded",
-    ]
 
 
 def _has_postponed_job() -> sa.ColumnElement[bool]:

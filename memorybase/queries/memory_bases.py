@@ -35,6 +35,7 @@ from memorybase.models import (
     UtcDateTime,
 )
 from memorybase.queries import cursors, jobs
+from memorybase.queries.joins import SERVES
 from memorybase.queries.store_health import is_in
 from memorybase.settings import VectorStoreName
 
@@ -195,18 +196,8 @@ def active_base_ids(db: OrmSession) -> list[UUID]:
 
 def bases_in_deletion(db: OrmSession) -> list[tuple[UUID, str]]:
     """Each with the name of the collection that serves."""
-    found = sa.select(MemoryBase.id, Generation.collection_name).join(Generation, serves())
+    found = sa.select(MemoryBase.id, Generation.collection_name).join(Generation, SERVES)
     return [(row[0], row[1]) for row in db.execute(found.where(MemoryBase.deleting_at.is_not(None)))]
-
-
-def own_base(user_id: UUID) -> sa.ColumnElement[bool]:
-    """Whether a memory base is the user's and not being deleted."""
-    return sa.and_(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
-
-
-def serves() -> sa.ColumnElement[bool]:
-    """Whether a generation is the one of the memory base that serves."""
-    return sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving)
 
 
 def bases_in_build(db: OrmSession) -> list[UUID]:
@@ -279,7 +270,7 @@ def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[VectorSt
     )
     found = (
         sa.select(MemoryBase.id, Generation.collection_name)
-        .join(Generation, serves())
+        .join(Generation, SERVES)
         .where(
             *(~is_in(store) for store in away),
             MemoryBase.deleting_at.is_(None),

@@ -292,3 +292,11 @@ def runs_with(db: OrmSession, flow_id: UUID, message_id: UUID) -> int:
     held = sa.and_(MemoryUseMessage.use_id == MemoryUse.id, MemoryUseMessage.message_id == message_id)
     statement = sa.select(sa.func.count(sa.distinct(MemoryUse.run_id))).join(MemoryUseMessage, held)
     return db.scalar(statement.where(MemoryUse.flow_id == flow_id)) or 0
+
+
+def sources_of_runs(
+    db: OrmSession, flow_ids: Collection[UUID], run_ids: Collection[UUID]
+) -> list[tuple[UUID, list[Any]]]:
+    """(run, sources) of what each node's model was given in these runs."""
+    mine = (MemoryUse.flow_id.in_(flow_ids), MemoryUse.run_id.in_(run_ids))
+    return [(row[0], row[1]) for row in db.execute(sa.select(MemoryUse.run_id, MemoryUse.sources).where(*mine))]

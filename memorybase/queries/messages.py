@@ -32,7 +32,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries import sessions
-from memorybase.queries.flows import own_flow
+from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow, serving_entry
 from memorybase.queries.pending import is_due, is_pending
 from memorybase.queries.sessions import AnySession
 
@@ -98,8 +98,7 @@ def present(
     """The ids among these that are messages of the flow, and of the end user if one is named."""
     statement = sa.select(Message.id).where(Message.flow_id == flow_id)
     if end_user_id is not None:
-        same = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
-        statement = statement.join(Session, same).where(Session.end_user_id == end_user_id)
+        statement = statement.join(Session, MESSAGE_OF_SESSION).where(Session.end_user_id == end_user_id)
     found: set[UUID] = set()
     for some in batches.pages(message_ids):
         found.update(db.scalars(statement.where(Message.id.in_(some))))
@@ -182,9 +181,8 @@ def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> Message | 
     return db.scalar(
         sa.select(Message)
         .join(Flow, Flow.id == Message.flow_id)
-        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
-        .where(Message.id == message_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
-        .where(Session.deleted_at.is_(None))
+        .join(Session, MESSAGE_OF_SESSION)
+        .where(Message.id == message_id, own_flow(user_id), Session.deleted_at.is_(None))
     )
 
 
@@ -317,8 +315,7 @@ def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
 
 def message_rows() -> AnySelect:
     """Messages as lists show them: Message, end_user_id, ingested."""
-    of_session = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
-    return sa.select(Message, Session.end_user_id, sa.null().label("ingested")).join(Session, of_session)
+    return sa.select(Message, Session.end_user_id, sa.null().label("ingested")).join(Session, MESSAGE_OF_SESSION)
 
 
 def messages_of_ids(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> list[AnyRow]:
@@ -361,9 +358,8 @@ def messages_page(
     if erasing := sessions.sessions_in_erasure(db):
         conditions.append(sa.tuple_(Message.flow_id, Message.session_id).not_in(erasing))
     # Each message has a session; with an inner join and statistics SQLite may sort the messages of every session.
-    statement = sa.select(Message, Session.end_user_id, _ingested(base).label("ingested")).outerjoin(
-        Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
-    )
+    statement = sa.select(Message, Session.end_user_id, _ingested(base).label("ingested"))
+    statement = statement.outerjoin(Session, MESSAGE_OF_SESSION)
     counting = sa.select(Message.id).where(*conditions)
     return fetch_page(db, statement.where(*conditions), counting, _message_order(query), request)
 
@@ -398,11 +394,7 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
     if query.until is not None:
         conditions.append(Message.timestamp <= query.until)
     if query.end_user_id is not None:
-        of_user = sa.select(Session.id).where(
-            Session.flow_id == Message.flow_id,
-            Session.session_id == Message.session_id,
-            Session.end_user_id == query.end_user_id,
-        )
+        of_user = sa.select(Session.id).where(MESSAGE_OF_SESSION, Session.end_user_id == query.end_user_id)
         conditions.append(of_user.correlate(Message).exists())
     if query.state is not None:
         conditions.append(_in_state(query.state, base))
@@ -442,9 +434,4 @@ def _ingested(base: MemoryBase | None) -> sa.ColumnElement[Any]:
     """Whether the ledger of the serving generation has the message; null without a memory base."""
     if base is None:
         return sa.null()
-    held = sa.select(LedgerEntry.message_id).where(
-        LedgerEntry.memory_base_id == base.id,
-        LedgerEntry.generation == base.serving,
-        LedgerEntry.message_id == Message.id,
-    )
-    return held.correlate(Message).exists()
+    return sa.select(LedgerEntry.message_id).where(serving_entry(base=base)).correlate(Message).exists()

@@ -29,8 +29,7 @@ from memorybase.models import (
     UtcDateTime,
 )
 from memorybase.queries.coverage import is_awaited
-from memorybase.queries.flows import own_flow
-from memorybase.queries.memory_bases import serves
+from memorybase.queries.joins import SERVES, own_flow, serving_entry
 from memorybase.queries.pending import walk_behind
 
 Base = MemoryBase
@@ -112,7 +111,7 @@ class Captures(NamedTuple):
 def captures(db: OrmSession, flow_ids: Sequence[UUID]) -> Captures:
     """A flow without a memory base is left out."""
     found = Captures({}, {})
-    statement = sa.select(Base.flow_id, Generation.capture, Base.mismatch).join(Generation, serves())
+    statement = sa.select(Base.flow_id, Generation.capture, Base.mismatch).join(Generation, SERVES)
     for flow_id, capture, mismatch in db.execute(statement.where(_of_flows(flow_ids)).distinct()):
         found.all.setdefault(flow_id, set()).add(Capture(capture))
         if mismatch:
@@ -122,7 +121,7 @@ def captures(db: OrmSession, flow_ids: Sequence[UUID]) -> Captures:
 
 def waiting(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequence[AnyRow]:
     """(id, flow, captured_at, is_output) of messages that a memory base counts and lacks, up to COUNT_TO."""
-    sessions = sa.select(Base.id).join(Generation, serves()).join(Session, Session.flow_id == Base.flow_id)
+    sessions = sa.select(Base.id).join(Generation, SERVES).join(Session, Session.flow_id == Base.flow_id)
     statement, columns = walk_behind(db, sessions).join_messages(
         Generation.capture, *_FOUND, only=[Message.captured_at >= since]
     )
@@ -160,16 +159,11 @@ def delays(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequenc
             for flow_id in flow_ids[:SAMPLED_FLOWS]
         )
     ).subquery()
-    held = sa.and_(
-        LedgerEntry.memory_base_id == Base.id,
-        LedgerEntry.generation == Base.serving,
-        LedgerEntry.message_id == latest.c.id,
-    )
     statement = (
         sa.select(latest.c.flow_id, latest.c.captured_at, LedgerEntry.ingested_at, Base.created_at)
         .select_from(latest)
         .join(Base, sa.and_(Base.flow_id == latest.c.flow_id, Base.deleting_at.is_(None)))
-        .join(LedgerEntry, held)
+        .join(LedgerEntry, serving_entry(latest.c.id))
     )
     # Not a condition of the statement: SQLite would read all that the memory base ingested, by the index on that time.
     return [row for row in db.execute(statement) if row.ingested_at is not None]
@@ -208,12 +202,6 @@ def last_words(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRow]:
     )
     same = sa.and_(Message.run_id == last.c.run_id, Message.seq == last.c.seq)
     return db.execute(sa.select(Message.run_id, Message.role, Message.content).join(last, same)).all()
-
-
-def uses_of_runs(db: OrmSession, flow_ids: Sequence[UUID], run_ids: Sequence[UUID]) -> Sequence[AnyRow]:
-    """(run, sources) of what the nodes of these runs were given."""
-    mine = (MemoryUse.flow_id.in_(flow_ids), MemoryUse.run_id.in_(run_ids))
-    return db.execute(sa.select(MemoryUse.run_id, MemoryUse.sources).where(*mine)).all()
 
 
 def _of_flows(flow_ids: Sequence[UUID]) -> sa.ColumnElement[bool]:

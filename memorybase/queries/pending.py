@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.upsert import rows_affected
 from memorybase.models import IS_BEHIND, Capture, Flow, Generation, MemoryBase, Message, Session, SessionProgress
+from memorybase.queries.joins import serving_progress
 from memorybase.queries.planner import for_each_row, not_by_index
 
 Base = MemoryBase
@@ -137,17 +138,6 @@ def walk_behind(db: OrmSession, statement: sa.Select[*tuple[Any, ...]]) -> Pendi
     cursor, target = sa.func.coalesce(cursor_seq, 0), sa.func.coalesce(target_seq, 0)
     here = (Session.flow_id == Base.flow_id, IS_BEHIND, Session.last_seq > cursor)
     return PendingWalk(statement.where(*here), cursor, target, is_sqlite)
-
-
-def serving_progress(
-    session_id: sa.SQLColumnExpression[str] = Session.session_id, base: Any = Base
-) -> sa.ColumnElement[bool]:
-    """Whether a row of progress is the session's in the serving generation of the memory base."""
-    return sa.and_(
-        Progress.memory_base_id == base.id,
-        Progress.generation == base.serving,
-        Progress.session_id == session_id,
-    )
 
 
 def _is_behind_in_any() -> sa.Exists:

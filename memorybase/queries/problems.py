@@ -20,7 +20,7 @@ from memorybase.models import (
     SessionProgress,
     UtcDateTime,
 )
-from memorybase.queries.memory_bases import own_base, serves
+from memorybase.queries.joins import SERVES, own_base
 from memorybase.queries.pending import walk_behind
 
 Base = MemoryBase
@@ -80,7 +80,7 @@ def paused(db: OrmSession, user_id: UUID, limit: int) -> Rows:
     """Memory bases that are paused or do not capture by themselves, with messages that nothing will ingest."""
     bases = (
         sa.select(Base.id, Generation.capture)
-        .join(Generation, serves())
+        .join(Generation, SERVES)
         .where(
             own_base(user_id),
             sa.or_(Base.paused_at.is_not(None), sa.and_(Base.auto_capture == sa.false(), Base.building.is_(None))),

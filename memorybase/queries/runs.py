@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageReq
 from memorybase.database.upsert import core, insert_if_absent
 from memorybase.models import Flow, LedgerEntry, MemoryBase, MemoryUse, Message, NodeExecution, Run, Session
 from memorybase.queries.coverage import RANKED, SearchState, may_be, run_state
-from memorybase.queries.flows import own_flow
+from memorybase.queries.joins import own_flow, serving_entry
 from memorybase.queries.session_lists import chunks_for
 from memorybase.queries.sessions import AnySession
 from memorybase.queries.text_filter import TextFilter
@@ -77,26 +77,11 @@ def searchable_since(db: OrmSession, run_ids: Collection[UUID]) -> dict[UUID, da
     statement = (
         sa.select(Message.run_id, sa.func.max(LedgerEntry.ingested_at))
         .join(MemoryBase, sa.and_(MemoryBase.flow_id == Message.flow_id, MemoryBase.deleting_at.is_(None)))
-        .join(
-            LedgerEntry,
-            sa.and_(
-                LedgerEntry.memory_base_id == MemoryBase.id,
-                LedgerEntry.generation == MemoryBase.serving,
-                LedgerEntry.message_id == Message.id,
-            ),
-        )
+        .join(LedgerEntry, serving_entry())
         .where(Message.run_id.in_(run_ids))
         .group_by(Message.run_id)
     )
     return {run_id: at for run_id, at in db.execute(statement) if at is not None}
-
-
-def sources_given(db: OrmSession, runs: Sequence[Run]) -> list[tuple[UUID, list[Any]]]:
-    """(run, sources) of what each node's model was given in these runs."""
-    statement = sa.select(MemoryUse.run_id, MemoryUse.sources).where(
-        MemoryUse.flow_id.in_({run.flow_id for run in runs}), MemoryUse.run_id.in_([run.id for run in runs])
-    )
-    return [(row[0], row[1]) for row in db.execute(statement)]
 
 
 def _of_session(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:

@@ -19,7 +19,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries.coverage import FEW, RANKED, SearchState, may_be, session_state
-from memorybase.queries.flows import own_flow
+from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow
 from memorybase.queries.text_filter import TextFilter
 
 SessionOrder = Literal["created", "recent"]
@@ -29,9 +29,6 @@ _SESSIONS: dict[SessionOrder, Keyset] = {
     "created": Keyset("sessions", (Session.created_at, Session.id)),
     "recent": Keyset("sessions-recent", (Session.last_captured_at, Session.id), descending=True),
 }
-
-
-_OF_SESSION = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,9 @@ def titles(db: OrmSession, user_id: UUID, keys: Collection[tuple[UUID, str]]) ->
     for flow_id, session_id in keys:
         by_flow.setdefault(flow_id, []).append(session_id)
     chosen = (sa.and_(Session.flow_id == flow, Session.session_id.in_(ids)) for flow, ids in by_flow.items())
-    newest = sa.select(Message.timestamp).where(_OF_SESSION).order_by(Message.seq.desc()).limit(1).correlate(Session)
+    newest = (
+        sa.select(Message.timestamp).where(MESSAGE_OF_SESSION).order_by(Message.seq.desc()).limit(1).correlate(Session)
+    )
     statement = (
         sa.select(
             Session,
@@ -133,7 +132,9 @@ def titles(db: OrmSession, user_id: UUID, keys: Collection[tuple[UUID, str]]) ->
 
 
 def _sessions() -> AnySelect:
-    messages = sa.select(sa.func.count()).select_from(Message).where(_OF_SESSION).correlate(Session).scalar_subquery()
+    messages = (
+        sa.select(sa.func.count()).select_from(Message).where(MESSAGE_OF_SESSION).correlate(Session).scalar_subquery()
+    )
     return sa.select(
         Session,
         messages.label("messages"),
@@ -146,7 +147,7 @@ def _first_question() -> sa.ScalarSelect[Any]:
     """The content of a session's first question, which is behind at most a greeting and instructions."""
     return (
         sa.select(Message.content)
-        .where(_OF_SESSION, Message.seq <= OPENING, Message.role == "user", Message.text_bytes > 0)
+        .where(MESSAGE_OF_SESSION, Message.seq <= OPENING, Message.role == "user", Message.text_bytes > 0)
         .order_by(Message.seq)
         .limit(1)
         .correlate(Session)

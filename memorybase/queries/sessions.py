@@ -21,6 +21,7 @@ from memorybase.models import (
     Run,
     Session,
 )
+from memorybase.queries.joins import MESSAGE_OF_SESSION
 from memorybase.queries.pending import is_counted
 
 
@@ -124,9 +125,7 @@ def lock_ids(db: OrmSession, ids: Sequence[UUID]) -> dict[UUID, str]:
 
 def with_counted(db: OrmSession, flow_id: UUID, session_ids: Sequence[str], capture: Capture) -> list[str]:
     """Those of these sessions that have counted messages."""
-    has_counted = sa.exists().where(
-        Message.flow_id == Session.flow_id, Message.session_id == Session.session_id, is_counted(capture)
-    )
+    has_counted = sa.exists().where(MESSAGE_OF_SESSION, is_counted(capture))
     found = sa.select(Session.session_id).where(Session.flow_id == flow_id, Session.session_id.in_(session_ids))
     return list(db.scalars(found.where(has_counted)))
 

@@ -31,7 +31,7 @@ from memorybase.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from memorybase.queries.memory_bases import serves
+from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES
 from memorybase.queries.pending import SESSION_IS_DUE, is_due, is_pending
 
 Progress = SessionProgress
@@ -214,16 +214,8 @@ def pending_deliveries(db: OrmSession) -> int:
 
 def dead_letters(db: OrmSession) -> int:
     """Dead letters of serving and building generations, without discarded ones."""
-    shown = (
-        sa.select(DeadLetter.id)
-        .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
-        .where(
-            DeadLetter.state != "discarded",
-            DeadLetter.generation.in_([MemoryBase.serving, MemoryBase.building]),
-            MemoryBase.deleting_at.is_(None),
-        )
-    )
-    return _bounded_count(db, shown)
+    shown = sa.select(DeadLetter.id).join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
+    return _bounded_count(db, shown.where(DEAD_LETTER_IS_SHOWN, MemoryBase.deleting_at.is_(None)))
 
 
 def comparisons(db: OrmSession) -> Comparisons:
@@ -243,7 +235,7 @@ def stored(db: OrmSession) -> Sequence[Stored]:
     """What each memory base had in its store, in chunks, when it was compared last."""
     statement = (
         sa.select(Generation.collection_name, Generation.dimension, sa.func.coalesce(MemoryBase.chunks_stored, 0))
-        .join(Generation, serves())
+        .join(Generation, SERVES)
         .where(MemoryBase.deleting_at.is_(None), MemoryBase.chunks_stored > 0)
         .limit(COUNT_TO)
     )

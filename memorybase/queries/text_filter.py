@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import is_among, pages
 from memorybase.models import Flow, Message, Posting, Run, Session
+from memorybase.queries.joins import MESSAGE_OF_SESSION
 
 NAMES = (Session.session_id, Session.end_user_id, Session.meta["title"].as_string())
-_OF_SESSION = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
 
 MAX_FLOWS = 1_000  # newest flows whose messages are searched for the words
 RARE = 2_000  # with so many messages at most, a word's sessions are looked up; else sessions are looked through
@@ -44,10 +44,11 @@ class TextFilter:
         within = sa.and_(
             position > Session.first_position,
             position <= Session.first_position + Session.last_seq,
-            Message.flow_id == Session.flow_id,
-            Message.session_id == Session.session_id,
+            MESSAGE_OF_SESSION,
         )
-        return sa.or_(by_id, self._has_words(db, Session, within, sa.select(Session.id).join(Message, _OF_SESSION)))
+        return sa.or_(
+            by_id, self._has_words(db, Session, within, sa.select(Session.id).join(Message, MESSAGE_OF_SESSION))
+        )
 
     def for_runs(self, db: OrmSession) -> sa.ColumnElement[bool]:
         by_id = contains(self.text, Run.session_id)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import AnyRow
 from memorybase.messages import message_text
 from memorybase.models import Run
-from memorybase.queries import coverage, overview
+from memorybase.queries import coverage, memory_uses, overview
 
 SHOWN_CHARS = 200
 
@@ -69,8 +69,8 @@ def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> list[La
     for row in coverage.ingestion_of_runs(db, ids):
         ingestion.setdefault(row.id, []).append(row)
     given: dict[UUID, list[dict[str, object]]] = {}
-    for row in overview.uses_of_runs(db, flow_ids, ids):
-        given.setdefault(row.run_id, []).extend(row.sources)
+    for run_id, sources in memory_uses.sources_of_runs(db, flow_ids, ids):
+        given.setdefault(run_id, []).extend(sources)
     return [_run(row.Run, row.flow_name, texts, ingestion.get(row.Run.id, []), given.get(row.Run.id)) for row in found]
 
 

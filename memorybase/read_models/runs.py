@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Run
+from memorybase.queries import memory_uses
 from memorybase.queries import runs as run_queries
 from memorybase.queries.coverage import RANKED, SearchState
 from memorybase.queries.ownership import not_found, require_flow
@@ -101,7 +102,7 @@ def _view(row: AnyRow, given: RecalledView | None, since: datetime | None) -> Ru
 def _given(db: OrmSession, runs: list[Run]) -> dict[UUID, RecalledView]:
     recalled: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
     nodes: dict[UUID, int] = defaultdict(int)
-    for run_id, sources in run_queries.sources_given(db, runs):
+    for run_id, sources in memory_uses.sources_of_runs(db, {run.flow_id for run in runs}, [run.id for run in runs]):
         nodes[run_id] += 1
         recalled[run_id] += [source for source in sources if source["kind"] == "recall"]
     return {

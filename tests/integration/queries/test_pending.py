@@ -7,17 +7,8 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase.models import Capture, Generation, MemoryBase, Message, SessionProgress
-from memorybase.queries.memory_bases import serves
-from memorybase.queries.pending import (
-    CURSOR,
-    SESSION_IS_DUE,
-    TARGET,
-    by_capture,
-    is_counted,
-    is_due,
-    is_pending,
-    serving_progress,
-)
+from memorybase.queries.joins import SERVES, serving_progress
+from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, TARGET, by_capture, is_counted, is_due, is_pending
 
 RUN = (
     {"role": "system", "content": "1"},
@@ -39,7 +30,7 @@ def test_each_form_of_what_counts_is_pending_and_is_due_finds_the_same_messages(
 
     def seqs(which: sa.ColumnElement[bool], message: type[Message] = Message) -> list[int]:
         found = sa.select(message.seq).where(message.session_id == "s", which).order_by(message.seq)
-        of_base = found.join(MemoryBase, MemoryBase.id == base_id).join(Generation, serves())
+        of_base = found.join(MemoryBase, MemoryBase.id == base_id).join(Generation, SERVES)
         with world.services.database.reading() as db:
             return list(db.scalars(of_base))
 
