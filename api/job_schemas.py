@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from api.schemas import Body, Identifier, Moment, Stored, Until
 from memorybase.memory_bases.job_actions import AT_ONCE, MAX_AT_ONCE
-from memorybase.queries.job_actions import JobAction
+from memorybase.queries.job_lists import JobAction
 
 CODE_LENGTH = 64
 

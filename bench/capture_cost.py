@@ -45,7 +45,8 @@ from memorybase.ingestion.claim import Claim, claim_job
 from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
 from memorybase.messages import NewMessage, normalise
-from memorybase.queries import ledger, sessions
+from memorybase.queries import ledger
+from memorybase.queries import messages as message_queries
 from memorybase.services import JobMessage, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
@@ -159,7 +160,7 @@ class Benchmark:
     def _written(self, claim: Claim) -> tuple[WriteResult, UUID]:
         """What a worker would have written of the job."""
         with self._services.database.reading() as db:
-            messages = sessions.fetch_range(
+            messages = message_queries.fetch_range(
                 db,
                 flow_id=claim.flow_id,
                 session_id=claim.session_id,

@@ -44,10 +44,10 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.operations import passed_sessions
+from memorybase.queries.coverage import SearchState
+from memorybase.queries.runs import RunFilter
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, memory_bases, overview, runs, sessions
-from memorybase.read_models.run_queries import RunFilter
-from memorybase.read_models.search_states import SearchState
-from memorybase.read_models.session_queries import SessionFilter
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings

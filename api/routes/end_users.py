@@ -11,8 +11,8 @@ from api.middleware import path_text
 from memorybase import messages
 from memorybase.database.paging import Page
 from memorybase.models import ID_LENGTH
+from memorybase.queries.end_users import EndUserOrder
 from memorybase.read_models import end_users
-from memorybase.read_models.end_user_queries import EndUserOrder
 from memorybase.read_models.end_users import EndUserDetails, EndUserView
 from memorybase.sessions import edits
 from memorybase.sessions.erasure import Erasure

@@ -34,10 +34,10 @@ from memorybase.database.paging import Page
 from memorybase.ingestion import capture
 from memorybase.models import ID_LENGTH
 from memorybase.queries import caller_ids
+from memorybase.queries.coverage import SearchState
+from memorybase.queries.runs import RunFilter
 from memorybase.read_models import runs, sessions
-from memorybase.read_models.run_queries import RunFilter
 from memorybase.read_models.runs import RunView
-from memorybase.read_models.search_states import SearchState
 from memorybase.read_models.sessions import FlowView
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import flows

@@ -19,7 +19,7 @@ from memorybase.database.paging import Page
 from memorybase.memory_bases import job_actions, regenerate
 from memorybase.memory_bases.job_actions import JobResults
 from memorybase.models import JobKind, JobState
-from memorybase.queries.job_actions import JobFilter
+from memorybase.queries.job_lists import JobFilter
 from memorybase.queries.ownership import not_found
 from memorybase.read_models import jobs
 from memorybase.read_models.jobs import JobView

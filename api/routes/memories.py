@@ -35,15 +35,14 @@ from memorybase.ingestion.flush import FlushResult, JobBrief
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage, regenerate
 from memorybase.memory_bases.regenerate import RegenerateResult
 from memorybase.models import ID_LENGTH, JobState
+from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseOrder, MemoryBaseQuery
+from memorybase.queries.session_lists import SessionOrder
 from memorybase.read_models import activity, memory_bases
 from memorybase.read_models import jobs as work
 from memorybase.read_models.activity import Activity
-from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
-from memorybase.read_models.condition import ConditionName
 from memorybase.read_models.jobs import DeadLetterView, JobView
-from memorybase.read_models.memory_base_queries import MemoryBaseOrder, MemoryBaseQuery
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
-from memorybase.read_models.session_queries import SessionOrder
 from memorybase.search import weights
 from memorybase.search.weights import StoredWeights, WeightSet, WeightsView
 from memorybase.services import Services

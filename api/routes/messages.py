@@ -25,10 +25,10 @@ from memorybase.database.paging import Page
 from memorybase.ids import CallerId
 from memorybase.queries import caller_ids
 from memorybase.queries.message_changes import Attribution
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import ingestion, run_story, sessions
 from memorybase.read_models.ingestion import MessageIngestion
 from memorybase.read_models.run_story import MessageUse
-from memorybase.read_models.session_queries import MessageQuery
 from memorybase.read_models.sessions import MessageView
 from memorybase.sessions import curation, edits, restoring
 from memorybase.sessions.curation import BulkAnswer, ChangeView

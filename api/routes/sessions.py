@@ -21,9 +21,9 @@ from api.deps import (
 from api.schemas import Identifier, SessionChanges
 from memorybase import ids, messages
 from memorybase.database.paging import Page
+from memorybase.queries.coverage import SearchState
+from memorybase.queries.session_lists import SessionFilter, SessionOrder
 from memorybase.read_models import sessions
-from memorybase.read_models.search_states import SearchState
-from memorybase.read_models.session_queries import SessionFilter, SessionOrder
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
 from memorybase.sessions.erasure import Erasure

@@ -53,7 +53,7 @@ from memorybase.facts.recall import MAX_FACTS, FactHit, FactQuery
 from memorybase.facts.shown import ShownFacts
 from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.queries import caller_ids, memory_bases, sessions, standing_statements
+from memorybase.queries import caller_ids, memory_bases, messages, sessions, standing_statements
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
@@ -213,7 +213,7 @@ def _checked(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Place:
     leaf_id, run_id = (_row_id(db, request.flow_id, given) for given in (request.leaf_id, request.run_id))
     in_run, fact_base_ids = frozenset[UUID](), request.memory_base_ids
     if searches and run_id is not None:
-        in_run = frozenset(sessions.ids_of_run(db, run_id))
+        in_run = frozenset(messages.ids_of_run(db, run_id))
     if searches and request.recall.facts and not fact_base_ids:
         fact_base_ids = fact_rows.bases_of_flow(db, request.flow_id)
     query = None if request.query is None else cut_query(request.query)

@@ -13,6 +13,7 @@ from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
 from memorybase.models import Distillation, Fact, Message
 from memorybase.queries import facts, sessions
+from memorybase.queries import messages as message_queries
 
 MESSAGES = 20  # new ones in a request; half as many after each failed attempt
 CONTEXT = 4  # messages before them
@@ -45,7 +46,7 @@ def read(db: OrmSession, row: Distillation, *, attempts: int) -> Page:
     if redone:
         new, to_seq = facts.messages_at(db, flow_id, session_id, redone), row.cursor_seq
     else:
-        new = sessions.messages_after(
+        new = message_queries.messages_after(
             db, flow_id, session_id, after_seq=row.cursor_seq, to_seq=row.target_seq, limit=limit
         )
         to_seq = row.target_seq if len(new) < limit else new[-1].seq

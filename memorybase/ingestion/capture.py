@@ -23,6 +23,7 @@ from memorybase.keyword_index import index
 from memorybase.keyword_index.analyzer import Document
 from memorybase.messages import NewMessage, ParentRule, message_fingerprint, text_bytes
 from memorybase.queries import deleted_messages, sessions
+from memorybase.queries import messages as message_queries
 from memorybase.queries.deleted_messages import Deleted
 from memorybase.queries.ownership import share_bases
 from memorybase.queries.sessions import OpenSession
@@ -154,9 +155,9 @@ def _capture(
         first_seq = session.last_seq + 1
         run_of = {id(message): row_id for (row_id, _), (_, own) in zip(runs, of_runs, strict=True) for message in own}
         rows = message_rows(new, documents, past, links, session, run_of, first_seq, now)
-        sessions.insert_messages(db, rows)
+        message_queries.insert_messages(db, rows)
         if session.last_seq and identified.renamed:
-            sessions.rename_parents(db, session, identified.renamed)
+            message_queries.rename_parents(db, session, identified.renamed)
         if new:
             session.last_seq += len(new)
             session.last_captured_at = now

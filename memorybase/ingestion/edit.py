@@ -18,11 +18,13 @@ from memorybase.ingestion.idempotency import current_fingerprint
 from memorybase.keyword_index import index
 from memorybase.messages import NewMessage, message_fingerprint, text_bytes
 from memorybase.models import Message
-from memorybase.queries import message_changes, sessions, summaries
+from memorybase.queries import message_changes, summaries
+from memorybase.queries import messages as message_queries
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.message_changes import NOBODY, Attribution
-from memorybase.queries.sessions import AnySession, KnownMessage
+from memorybase.queries.messages import KnownMessage
+from memorybase.queries.sessions import AnySession
 from memorybase.services import Services
 from memorybase.standing import index as standing
 
@@ -41,7 +43,7 @@ def update_changed(
     """`on_conflict="update"`: edit each known message to the posted content. Raises MessageConflict."""
     for message_id in known:
         message = messages[message_id]
-        current = sessions.message_by_id(db, message_id)
+        current = message_queries.message_by_id(db, message_id)
         if current is None or current_fingerprint(current) == message_fingerprint(message):
             continue
         if (current.role, current.is_output) != (message.role, message.is_output):

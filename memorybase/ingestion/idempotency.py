@@ -18,9 +18,11 @@ from memorybase import errors
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage, message_fingerprint
 from memorybase.models import Message
-from memorybase.queries import caller_ids, deleted_messages, sessions
+from memorybase.queries import caller_ids, deleted_messages, runs
+from memorybase.queries import messages as message_queries
 from memorybase.queries.deleted_messages import Deleted
-from memorybase.queries.sessions import AnySession, KnownMessage, OpenSession
+from memorybase.queries.messages import KnownMessage
+from memorybase.queries.sessions import AnySession, OpenSession
 
 
 def bind_end_user(session: AnySession, end_user_id: str | None) -> None:
@@ -53,7 +55,7 @@ def ensure_run(
     Raises RunConflict if it belongs to another session, or came with other messages without ids.
     """
     fingerprint = _fingerprint_without_ids(messages)
-    stored = {} if given is None else sessions.known_runs(db, given.in_flow(session.flow_id))
+    stored = {} if given is None else runs.known_runs(db, given.in_flow(session.flow_id))
     run = next((run for run in stored.values() if run.flow_id == session.flow_id), None)
     if run is None:
         stamped = {"fingerprint": fingerprint, "created_at": now, "key_id": key_id}
@@ -66,7 +68,7 @@ def ensure_run(
         if run.fingerprint not in (None, fingerprint):
             raise errors.RunConflict(field="run_id", value=run.id if given is None else given.sent)
         if run.fingerprint is None:
-            sessions.set_run_fingerprint(db, run.id, fingerprint)
+            runs.set_run_fingerprint(db, run.id, fingerprint)
     return run.id, False
 
 
@@ -85,10 +87,10 @@ def _add_run(
         "external_id": None if given is None else given.external_id_of(run_id),
         **stamped,
     }
-    if not sessions.add_run(db, new):
+    if not runs.add_run(db, new):
         raise errors.ConstraintViolated("Another transaction inserted this run")
     if given is not None and run_id != (usual := given.in_flow(session.flow_id)[0]):
-        sessions.rename_run(db, session, usual, run_id)
+        runs.rename_run(db, session, usual, run_id)
     return run_id
 
 
@@ -139,7 +141,7 @@ def identify(
     generated = [uuid5(run_id, f"message:{n}") for n in range(sum(message.id is None for message in messages))]
     named = {each for message in messages for each in (message.id, message.parent_message_id) if each is not None}
     candidates = {row_id for each in named for row_id in each.in_flow(flow_id)}
-    stored = sessions.known_messages(db, candidates.union(generated if look_up else ()))
+    stored = message_queries.known_messages(db, candidates.union(generated if look_up else ()))
     here = {row_id for row_id, message in stored.items() if message.flow_id == flow_id}
     past = deleted_messages.fetch(db, flow_id, candidates.union(generated if may_be_deleted else ()) - here)
     gone = {row_id for row_id, deleted in past.items() if stays_deleted(deleted, session)}
@@ -203,7 +205,7 @@ def _differs(db: OrmSession, stored: KnownMessage, message: NewMessage) -> bool:
     """Whether it equals neither the message as captured nor as edited: a runtime may post its whole state again."""
     if stored.fingerprint == message_fingerprint(message):
         return False
-    current = sessions.message_by_id(db, stored.id)
+    current = message_queries.message_by_id(db, stored.id)
     return current is None or current_fingerprint(current) != message_fingerprint(message)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.ingestion.advance import dead_letter_event
 from memorybase.ingestion.scheduler import audit_time, enqueue_after_commit, schedule_next
 from memorybase.models import IngestionJob, JobKind, JobState
-from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, sessions
+from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, messages
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
@@ -123,7 +123,7 @@ def _give_up_on_last_message(
             max_bytes=0,
         )
     else:
-        suspects = sessions.fetch_range(
+        suspects = messages.fetch_range(
             db,
             flow_id=progress.flow_id,
             session_id=progress.session_id,
@@ -133,7 +133,7 @@ def _give_up_on_last_message(
         )
     # The last worker has not seen a message edited after it started. If that leaves no suspect, the next job takes one
     # message again.
-    unseen = sessions.edited_since(db, [m.id for m in suspects], job.started_at, now) if job.started_at else set()
+    unseen = messages.edited_since(db, [m.id for m in suspects], job.started_at, now) if job.started_at else set()
     failures = [
         dead_letters.Failure(
             m.id, m.version, "worker_lost", f"{job.lost_workers} workers were lost on this message alone"

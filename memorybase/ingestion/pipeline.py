@@ -31,7 +31,7 @@ from memorybase.ingestion.retry import describe
 from memorybase.messages import message_text
 from memorybase.queries.dead_letters import Failure
 from memorybase.queries.ledger import HeldMessage
-from memorybase.queries.sessions import CountedMessage
+from memorybase.queries.messages import CountedMessage
 from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger

@@ -12,9 +12,9 @@ from memorybase.ingestion import advance, pipeline, scheduler
 from memorybase.ingestion.build import complete_build
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
-from memorybase.queries import cursors, dead_letters, ledger, sessions, token_vectors
+from memorybase.queries import cursors, dead_letters, ledger, messages, token_vectors
 from memorybase.queries.ledger import HeldMessage
-from memorybase.queries.sessions import CountedMessage
+from memorybase.queries.messages import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
@@ -133,7 +133,7 @@ def _late_writes(services: Services, claim: Claim, former: str) -> set[str]:
     # Another session may have that id by now, and keeps the chunks of its own messages. All other chunks belong to this
     # session, including those of deleted messages, which nothing else would find.
     with services.database.reading() as db:
-        others = sessions.ids_in_session(
+        others = messages.ids_in_session(
             db, claim.flow_id, former, {parsed.message_id for parsed in late.values() if parsed}
         )
     return {chunk for chunk, parsed in late.items() if parsed and parsed.message_id not in others}

@@ -11,14 +11,15 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import uuid4
 
-import sqlalchemy as sa
+from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, tracing
 from memorybase.database import engine
 from memorybase.ingestion import fair_order
 from memorybase.models import Capture, JobKind, JobState, Priority, Session
-from memorybase.queries import cursors, distillations, jobs, memory_bases, sessions
+from memorybase.queries import cursors, distillations, jobs, memory_bases
+from memorybase.queries import messages as message_queries
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
@@ -92,7 +93,7 @@ def schedule_sessions(db: OrmSession, services: Services, base: SharedBase, now:
 def next_range(db: OrmSession, progress: ProgressRow, capture: Capture) -> JobRange:
     """The next range toward the target: limited in counted messages and in bytes, but at least one message."""
     at_most = min(JOB_MAX_MESSAGES, progress.job_cap or JOB_MAX_MESSAGES)
-    sizes = sessions.sizes_after(
+    sizes = message_queries.sizes_after(
         db,
         flow_id=progress.flow_id,
         session_id=progress.session_id,
@@ -101,7 +102,7 @@ def next_range(db: OrmSession, progress: ProgressRow, capture: Capture) -> JobRa
         to_seq=progress.target_seq,
         at_most=at_most + 1,
     )
-    messages = sessions.count_within(sizes[:at_most], JOB_MAX_BYTES)
+    messages = message_queries.count_within(sizes[:at_most], JOB_MAX_BYTES)
     # If all fit, the job ends at the target, beyond messages after the last counted one.
     return JobRange(progress.target_seq if messages == len(sizes) else sizes[messages - 1].seq, messages)
 
@@ -230,7 +231,7 @@ def has_pending(db: OrmSession, base: SharedBase, session: Session, locked: Sequ
     """Whether messages of the session are pending; `locked`: its rows."""
     progress = write_row(base, locked)
     generation = memory_bases.projection(db, base, cursors.write_generation(base))
-    pending = sessions.count_counted(
+    pending = message_queries.count_counted(
         db,
         flow_id=session.flow_id,
         session_id=session.session_id,
@@ -256,7 +257,7 @@ def schedule_all_pending(
         locked = _insert_row(db, base, session)
     progress = write_row(base, locked)
     if progress is None:
-        raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
+        raise NoResultFound("a session's progress row was deleted under its lock")
     # The sweeper, which flushes idle sessions, has no trace: then it stays that of the capture.
     traceparent = tracing.traceparent() or progress.traceparent
     cursors.update(db, progress, target_seq=session.last_seq, idle_due_at=None, traceparent=traceparent)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import sqlalchemy as sa
+from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import tracing
 from memorybase.ingestion import scheduler
-from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries import cursors, jobs, memory_bases, messages
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.sessions import AnySession
@@ -57,9 +57,9 @@ def _trigger_base(
 ) -> IngestionState:
     progress = scheduler.write_row(base, locked)
     if progress is None:
-        raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
+        raise NoResultFound("a session's progress row was deleted under its lock")
     generation = memory_bases.projection(db, base, progress.generation)
-    pending = sessions.count_counted(
+    pending = messages.count_counted(
         db,
         flow_id=session.flow_id,
         session_id=session.session_id,

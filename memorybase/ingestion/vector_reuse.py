@@ -18,7 +18,7 @@ from memorybase.embedding import Embedder, chunking
 from memorybase.embedding.compatibility import reusable_identity
 from memorybase.ingestion.claim import Claim
 from memorybase.queries import ledger, token_vectors
-from memorybase.queries.sessions import CountedMessage
+from memorybase.queries.messages import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids

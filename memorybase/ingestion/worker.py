@@ -19,7 +19,8 @@ from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.ingestion.pipeline import JobWork
 from memorybase.locks import HeldLock
 from memorybase.models import JobKind
-from memorybase.queries import dead_letters, jobs, sessions
+from memorybase.queries import dead_letters, jobs
+from memorybase.queries import messages as message_queries
 from memorybase.services import JobMessage, Services
 from memorybase.telemetry import bound, get_logger
 
@@ -196,7 +197,7 @@ class JobRunner:
         work = JobWork(claim, [])
         try:
             with self._services.database.reading() as db:
-                messages = sessions.fetch_range(
+                messages = message_queries.fetch_range(
                     db,
                     flow_id=claim.flow_id,
                     session_id=claim.session_id,

@@ -17,6 +17,7 @@ from memorybase.keyword_index.analyzer import Document
 from memorybase.keyword_index.queries import Waiting
 from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message
+from memorybase.queries import messages as message_queries
 from memorybase.queries import sessions
 from memorybase.queries.sessions import AnySession
 from memorybase.services import Services
@@ -118,7 +119,7 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
             session = sessions.lock_session(db, flow_id, session_id)
             if session is None:  # deleted or renamed meanwhile
                 return
-            messages = sessions.dialogue_after(db, flow_id, session_id, last, limit=REINDEX_PAGE)
+            messages = message_queries.dialogue_after(db, flow_id, session_id, last, limit=REINDEX_PAGE)
             for message in messages:
                 spoken.add(replace(db, services, session, message).spoken)
                 last = message.seq

@@ -11,8 +11,8 @@ from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.memory_bases.regenerate import put_back
 from memorybase.memory_bases.session_batches import session_batches
-from memorybase.queries import cursors, job_actions, jobs, memory_bases
-from memorybase.queries.job_actions import JobAction, JobFilter, JobPlace, JobSkipReason
+from memorybase.queries import cursors, job_lists, jobs, memory_bases
+from memorybase.queries.job_lists import JobAction, JobFilter, JobPlace, JobSkipReason
 from memorybase.queries.ownership import check_flow, require_memory_base
 from memorybase.services import Services
 
@@ -68,13 +68,13 @@ def act_on_jobs(
         now = clock.now(db)
         matching = 0
         if wanted.ids is None:
-            counts = job_actions.count_jobs(db, user_id, action, wanted, now)
+            counts = job_lists.count_jobs(db, user_id, action, wanted, now)
             matching = counts.pop(None, 0)
             skipped.update({name: number for name, number in counts.items() if name is not None})
             if dry_run:
                 return JobResults(action, [], matching, matching, dict(skipped), dry_run=True)
         at_most = limit if wanted.ids is None else MAX_AT_ONCE
-        found = job_actions.find_jobs(db, user_id, action, wanted, now, limit=at_most)
+        found = job_lists.find_jobs(db, user_id, action, wanted, now, limit=at_most)
     results = {each: JobResult(each, None, None, JobSkipReason.NOT_FOUND) for each in wanted.ids or ()}
     results |= {place.id: _result(place, place.reason) for place in found}
     if not dry_run:
@@ -108,7 +108,7 @@ def _act_in_sessions(
         now = clock.now(db)
         ids = [place.id for places in sessions.values() for place in places]
         # A session that was renamed meanwhile is not locked; the next call finds its job.
-        takeable = job_actions.lock_takeable(db, action, ids, now)
+        takeable = job_lists.lock_takeable(db, action, ids, now)
         taken = [job for job in takeable if job.progress_id in rows]
         if action is JobAction.RETRY:
             for job in taken:

@@ -19,7 +19,7 @@ from memorybase.ingestion.claim import PAUSED
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import preparation
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase, PreparationKind, Priority
-from memorybase.queries import jobs, memory_bases, preparations, retention, sessions
+from memorybase.queries import flows, jobs, memory_bases, preparations, retention
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
@@ -94,7 +94,7 @@ def create_memory_base(
     ref = create_collection(services, user_id, base_id, FIRST_GENERATION, new.flow_id, embedder, store)
     try:
         with services.database.transaction() as db:
-            flow = sessions.lock_flow(db, new.flow_id)
+            flow = flows.lock_flow(db, new.flow_id)
             if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
                 raise not_found("flow", new.flow_id)
             _insert(db, services, user_id, base_id, new, embedder, ref)

@@ -7,11 +7,8 @@ Past timestamps need nothing: what waits for them runs early, which is harmless.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, telemetry
@@ -48,10 +45,10 @@ from memorybase.models import (
     WebhookEndpoint,
     WebTicket,
 )
-from memorybase.operations import queries
-from memorybase.queries import heartbeats
+from memorybase.queries import heartbeats, timestamps
 from memorybase.queries.memory_uses import LATEST_CAPTURE
 from memorybase.queries.retention import MAX_RETAIN_DAYS
+from memorybase.queries.timestamps import NOW, Limit
 from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes
 from memorybase.services import Services
@@ -60,23 +57,10 @@ from memorybase.webhooks import sender
 from memorybase.webhooks.endpoints import MAX_OVERLAP_HOURS
 
 Progress = SessionProgress
-NOW = timedelta(0)
 TURN = "turn:clock"
 EVERY = timedelta(seconds=30)
-# Clocks of one installation differ by less. Settings that differ between processes may differ by as much.
-SLACK = timedelta(minutes=1)
 
 log = telemetry.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """How far ahead of now a timestamp may lie, of the rows that `only` selects, and what it is moved back to."""
-
-    column: sa.orm.InstrumentedAttribute[Any]
-    ahead: timedelta = NOW
-    only: sa.ColumnElement[bool] | None = None
-    becomes: timedelta | None = None  # None: `ahead`
 
 
 def clamp_timestamps(services: Services) -> int:
@@ -85,7 +69,7 @@ def clamp_timestamps(services: Services) -> int:
         return 0
     with services.database.reading() as db:
         now = clock.now(db)
-        ahead = [limit for limit in limits(db, services) if queries.any_after(db, limit.column, *_range(limit, now))]
+        ahead = [limit for limit in limits(db, services) if timestamps.is_exceeded(db, limit, now)]
     return sum(_clamp(services, limit) for limit in ahead)
 
 
@@ -98,10 +82,9 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     summary = summary_job.lease(services)
     yield Limit(Progress.lease_until, lease)
     yield Limit(Progress.audit_at, lease)
-    for seconds in queries.idle_times(db):
-        of_base = Progress.memory_base_id.in_(sa.select(MemoryBase.id).where(MemoryBase.idle_after == seconds))
+    for seconds in timestamps.idle_times(db):
         # The sweeper computes it again at once.
-        yield Limit(Progress.idle_due_at, timedelta(seconds=seconds), of_base, becomes=NOW)
+        yield Limit(Progress.idle_due_at, timedelta(seconds=seconds), timestamps.is_of_idle_time(seconds), becomes=NOW)
     yield Limit(IngestionJob.available_at, backoff, IS_ACTIVE, becomes=NOW)
     yield Limit(IngestionJob.notify_at, notify, IS_ACTIVE, becomes=NOW)
     yield Limit(IngestionJob.notified_at, only=IS_ACTIVE)
@@ -119,8 +102,8 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     # At least a day ago; what was captured before it is never looked at again.
     yield Limit(MemoryBase.forgotten_until, -timedelta(days=1), becomes=-timedelta(days=MAX_RETAIN_DAYS))
     yield Limit(Heartbeat.beat_at)
-    yield Limit(WebTicket.expires_at, LINK_LIFETIME, WebTicket.kind == "link")
-    yield Limit(WebTicket.expires_at, timedelta(hours=settings.web_session_hours), WebTicket.kind == "session")
+    yield Limit(WebTicket.expires_at, LINK_LIFETIME, timestamps.IS_LINK)
+    yield Limit(WebTicket.expires_at, timedelta(hours=settings.web_session_hours), timestamps.IS_WEB_SESSION)
     yield Limit(IdempotencyKey.lease_until, LEASE)
     yield Limit(IdempotencyKey.expires_at, KEPT)
     yield Limit(SessionSummary.notify_at, notify)
@@ -139,13 +122,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
 
 def _clamp(services: Services, limit: Limit) -> int:
     with services.database.transaction() as db:
-        now = clock.now(db)
-        becomes = now + (limit.ahead if limit.becomes is None else limit.becomes)
-        moved = queries.move_back(db, limit.column, *_range(limit, now), becomes=becomes)
+        moved = timestamps.move_back(db, limit, clock.now(db))
     if moved:
         log.warning("timestamps_moved_back", column=str(limit.column), rows=moved)
     return moved
-
-
-def _range(limit: Limit, now: datetime) -> tuple[datetime, sa.ColumnElement[bool] | None]:
-    return now + limit.ahead + SLACK, limit.only

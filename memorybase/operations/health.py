@@ -18,8 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines, errors
 from memorybase.database import clock, schema
 from memorybase.facts import usage
-from memorybase.operations import queries
-from memorybase.queries import heartbeats, jobs
+from memorybase.queries import heartbeats, jobs, statistics
 from memorybase.queries.store_health import store_problem
 from memorybase.services import Services
 from memorybase.settings import Settings, VectorStoreName
@@ -122,18 +121,18 @@ def read_vitals(services: Services) -> Vitals:
     """Read everything from one snapshot. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
-        pending = queries.pending(db)
-        waiting = pending.oldest, queries.oldest_below_threshold(db)
-        compared = queries.comparisons(db)
-        active = queries.active_jobs(db, now - STUCK_AFTER)
+        due = statistics.due(db)
+        waiting = due.oldest, statistics.oldest_below_threshold(db)
+        compared = statistics.comparisons(db)
+        active = statistics.active_jobs(db, now - STUCK_AFTER)
         stale = timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
-        webhooks = queries.webhooks(db)
+        webhooks = statistics.webhooks(db)
         distilled = usage.today(db, services.settings, now)
-        by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in queries.heartbeats(db, now - stale)}
+        by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in statistics.heartbeats(db, now - stale)}
         return Vitals(
-            pending_sessions=pending.sessions,
-            pending_messages=pending.messages,
-            oldest_pending_seconds=_age(now, pending.oldest),
+            pending_sessions=due.sessions,
+            pending_messages=due.messages,
+            oldest_pending_seconds=_age(now, due.oldest),
             oldest_uningested_seconds=_age(now, min(filter(None, waiting), default=None)),
             jobs_queued=active.queued,
             jobs_running=active.running,
@@ -145,14 +144,14 @@ def read_vitals(services: Services) -> Vitals:
             retried_jobs=active.retried,
             jobs_without_progress=active.without_progress,
             queue_stalled=_is_stalled(db, active, now),
-            dead_letters=queries.dead_letters(db),
+            dead_letters=statistics.dead_letters(db),
             mismatched_memory_bases=compared.differing,
             missing_chunks=compared.missing,
             oldest_comparison_seconds=_age(now, compared.oldest),
             webhooks_working=webhooks.working,
             webhooks_failing=webhooks.failing,
             webhooks_disabled=webhooks.disabled,
-            webhook_deliveries_pending=queries.pending_deliveries(db),
+            webhook_deliveries_pending=statistics.pending_deliveries(db),
             worker=by_kind.get("worker", Liveness(0, None)),
             sweeper=by_kind.get("sweeper", Liveness(0, None)),
             distillations_pending=distilled.pending,
@@ -188,7 +187,7 @@ def liveness(services: Services, kind: str) -> Liveness:
     with services.database.reading() as db:
         now = clock.now(db)
         stale = timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
-        row = {row.kind: row for row in queries.heartbeats(db, now - stale)}.get(kind)
+        row = {row.kind: row for row in statistics.heartbeats(db, now - stale)}.get(kind)
         recent = heartbeats.since(db, kind, now - CRASHES_WITHIN)
     if row is None:
         raise errors.NotReady(f"no {kind} is running")
@@ -208,17 +207,17 @@ def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
     Messages below their threshold do not count.
     """
     with services.database.reading() as db:
-        return _age(clock.now(db), queries.oldest_pending(db, user_id))
+        return _age(clock.now(db), statistics.oldest_due(db, user_id))
 
 
 def backlog(services: Services, user_id: UUID) -> Backlog:
     """What of the user's messages is due, and how long that takes. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
-        due = queries.due_messages(db, user_id, at_most=DUE_COUNTED)
+        due = statistics.due_messages(db, user_id, at_most=DUE_COUNTED)
         if not due:
             return Backlog(0, None)
         now = clock.now(db)
-        ingested, first = queries.ingested_since(db, user_id, now - RATE_OVER)
+        ingested, first = statistics.ingested_since(db, user_id, now - RATE_OVER)
     if first is None:
         return Backlog(due, None)
     return Backlog(due, due / ingested * max(now - first, RATE_AT_LEAST_OVER).total_seconds())
@@ -277,14 +276,14 @@ def why_degraded(services: Services) -> str | None:
     """Why the queue counts as stalled; None if it does not. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
-        active = queries.active_jobs(db, now - STUCK_AFTER)
+        active = statistics.active_jobs(db, now - STUCK_AFTER)
         is_stalled = _is_stalled(db, active, now)
     if not is_stalled:
         return None
     return f"{active.stuck + active.retried} jobs are due for more than a minute, and none has ended in that time"
 
 
-def _is_stalled(db: OrmSession, active: queries.Jobs, now: datetime) -> bool:
+def _is_stalled(db: OrmSession, active: statistics.Jobs, now: datetime) -> bool:
     """Whether jobs are overdue and no session's position advances: jobs that start again and again are no progress.
 
     In a long queue jobs wait for a minute too; while others end, it is not stalled. A job that takes minutes stalls

@@ -21,9 +21,9 @@ from weakref import WeakKeyDictionary
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.operations import health, queries
+from memorybase.operations import health
 from memorybase.operations.health import Part, part_names
-from memorybase.queries import heartbeats
+from memorybase.queries import heartbeats, statistics
 from memorybase.queries.store_health import heartbeat_of
 from memorybase.services import Services
 from memorybase.settings import Settings, VectorStoreName
@@ -203,5 +203,5 @@ def _last_sign(services: Services, name: str) -> datetime | None:
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
         if heartbeat := _STORE_HEARTBEATS.get(name):
             return heartbeats.latest(db, heartbeat)
-        return {row.kind: row.last for row in queries.heartbeats(db, clock.now(db) - timedelta(days=1))}.get(name)
+        return {row.kind: row.last for row in statistics.heartbeats(db, clock.now(db) - timedelta(days=1))}.get(name)
     return None

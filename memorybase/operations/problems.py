@@ -9,17 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow
-from memorybase.operations import parts, queries
-from memorybase.operations import problem_queries as problem_rows
+from memorybase.models import WebhookEndpoint
+from memorybase.operations import parts
 from memorybase.operations.parts import PartView
-from memorybase.operations.problem_queries import COUNT_TO, FailingWebhook
+from memorybase.queries import problems as problem_queries
+from memorybase.queries import statistics
+from memorybase.queries import webhooks as webhook_rows
+from memorybase.queries.problems import COUNT_TO
+from memorybase.queries.webhooks import DeadDeliveries
 from memorybase.services import Services
 
 # Due messages are ingested within seconds; after this long somebody should look.
@@ -60,6 +66,18 @@ class FixAction(StrEnum):
     ENABLE = "enable"
     REPLAY = "replay"
     RUN_COMMAND = "run_command"
+
+
+class FailingWebhook(NamedTuple):
+    """A webhook that was disabled because it failed, or that did not get events: `dead` of them, up to COUNT_TO."""
+
+    id: UUID
+    url: str
+    description: str
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    dead: int
+    dead_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +137,11 @@ def problems(services: Services, user_id: UUID, seconds: float = parts.ANSWER_SE
     try:
         with services.database.reading() as db:
             now = clock.now(db)
-            lost = problem_rows.lost(db, user_id, MAX_OF_A_KIND)
-            failed = problem_rows.failed(db, user_id, MAX_OF_A_KIND)
-            paused = problem_rows.paused(db, user_id, MAX_OF_A_KIND)
-            oldest = queries.oldest_pending(db, user_id)
-            hooks = problem_rows.webhooks(db, user_id)
+            lost = problem_queries.lost(db, user_id, MAX_OF_A_KIND)
+            failed = problem_queries.failed(db, user_id, MAX_OF_A_KIND)
+            paused = problem_queries.paused(db, user_id, MAX_OF_A_KIND)
+            oldest = statistics.oldest_due(db, user_id)
+            hooks = failing_webhooks(db, user_id)
     except errors.DatabaseUnavailable as error:
         part = next(part for part in states if part.name == "database")
         found = [_of_part(part, error.message), *found]
@@ -263,3 +281,23 @@ def _sentence(text: str | None) -> str:
 
 def _plural(count: int, noun: str) -> str:
     return f"{count:,}{'+' if count >= COUNT_TO else ''} {noun if count == 1 else noun + 's'}"
+
+
+def failing_webhooks(db: OrmSession, user_id: UUID) -> list[FailingWebhook]:
+    """The user's webhooks that fail, in the order of their creation. What somebody has disabled fails no more."""
+    found = [each for each in webhook_rows.endpoints_of(db, user_id) if each.disabled_reason != "request"]
+    dead = webhook_rows.dead_deliveries(db, [each.id for each in found], at_most=COUNT_TO)
+    failing = [each for each in found if each.disabled_at is not None or each.id in dead]
+    return [_failing(each, dead.get(each.id)) for each in failing]
+
+
+def _failing(hook: WebhookEndpoint, dead: DeadDeliveries | None) -> FailingWebhook:
+    return FailingWebhook(
+        hook.id,
+        hook.url,
+        hook.description,
+        hook.disabled_at,
+        hook.disabled_reason,
+        dead.events if dead else 0,
+        dead.since if dead else None,
+    )

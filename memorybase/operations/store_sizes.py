@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from memorybase import errors
-from memorybase.operations import queries
+from memorybase.queries import statistics
 from memorybase.services import Services
 from memorybase.settings import Settings, VectorStoreName
 from memorybase.vectors.collection_names import store_of
@@ -40,7 +40,7 @@ class StoreSize:
 def measure(services: Services) -> list[StoreSize]:
     """The size of every vector store in use. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
-        stored = queries.stored(db)
+        stored = statistics.stored(db)
     chunks: defaultdict[VectorStoreName, int] = defaultdict(int)
     needed: defaultdict[VectorStoreName, int] = defaultdict(int)
     for each in stored:

@@ -20,7 +20,7 @@ from memorybase.memory_bases import consistency, deletion, planned_deletion, pre
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps, finished_jobs, passed_sessions
-from memorybase.queries import credentials, memory_bases, sessions
+from memorybase.queries import credentials, flows, memory_bases
 from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
@@ -166,5 +166,5 @@ def finish_deletions(services: Services) -> int:
 
 def _finish_flows(services: Services) -> int:
     with services.database.reading() as db:
-        flow_ids = sessions.flows_in_deletion(db)
+        flow_ids = flows.flows_in_deletion(db)
     return sum(finish_flow_deletion(services, flow_id) for flow_id in flow_ids)

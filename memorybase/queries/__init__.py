@@ -1,19 +1,30 @@
-"""SQL statements of several packages, one function each, by table. The session comes first; none commits.
+"""Every SQL statement and condition, one file for each thing. The session comes first; none commits.
 
-sessions, deleted_messages           flows, sessions, runs, messages
-message_changes, restorable_messages curation of single messages
-memory_bases, cursors                memory bases, generations, the progress of sessions
-passed_sessions                      sessions without pending messages
-collection_owners                    which collections of the vector store SQL knows
-store_health                         do the vector stores work?
-jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion
-embedding_usage                      what embedding endpoints were asked for
-distillations                        how far sessions are distilled, and the facts that changes outdate
-ownership                            the row that a user owns, or NotFound
-threads, summaries, chats, memory_uses, node_executions   conversation memory
-retention, holds                     what has expired, receipts, and legal holds
-knowledge_bases                      knowledge bases and their documents
-credentials, key_limits              users, API keys, sign-in links; the owner of what a limited key names
-audit_entries, webhooks, quota_counters, idempotency_keys, search_labels, memory_maps, facts, standing_statements
-exports                              the rows of an export, in pages
+What a statement returns stands beside it. A list of the page is in the file of what it lists, or in `<thing>_lists`.
+
+flows, sessions, runs, messages        what is captured; session_lists, text_filter: lists of sessions
+threads                                which message follows which; a session read along one thread
+pending                                what a memory base counts, and what of that is pending or due
+coverage                               how far messages are in each memory base: held, failed, found by meaning
+joins                                  which rows belong together and to whom, as conditions by name
+planner                                what keeps a database from a wrong plan, by name
+memory_bases, cursors                  memory bases, generations, the progress of sessions
+memory_base_lists, base_sessions       lists of memory bases; of the sessions of one
+preparations, planned_deletions        what is still to be done for each session; what is deleted soon
+jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion; job_lists: lists and actions of operators
+collection_owners, store_health        which collections SQL knows; do the vector stores work?
+embedding_usage                        what embedding endpoints were asked for
+message_changes, restorable_messages   curation of single messages
+deleted_messages, erasure              what a deletion leaves; the rows of a session that is deleted
+holds, retention                       what is kept from deletion; what has expired, and the receipts
+summaries, chats, memory_uses, node_executions   conversation memory
+distillations                          how far sessions are distilled, and the facts that changes outdate
+end_users, caller_ids, ownership       people; rows by the ids of callers; the row that a user owns, or NotFound
+overview, problems, statistics         Home; what needs a person; figures of the whole database
+timestamps                             times that lie too far ahead
+knowledge_bases                        knowledge bases and their documents
+credentials, key_limits                users, API keys, sign-in links; the owner of what a limited key names
+facts, standing_statements             what is distilled from messages; what people state once
+audit_entries, webhooks, quota_counters, idempotency_keys, search_labels, memory_maps
+exports                                the rows of an export, in pages
 """

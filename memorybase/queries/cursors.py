@@ -28,7 +28,8 @@ from memorybase.models import (
     Session,
     SessionProgress,
 )
-from memorybase.queries.sessions import counted
+from memorybase.queries.joins import MESSAGE_OF_SESSION, serving_progress
+from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, is_pending
 
 if TYPE_CHECKING:
     from memorybase.queries.memory_bases import SharedBase
@@ -95,7 +96,7 @@ _BEHIND = (
     .where(
         _COLUMNS.memory_base_id == sa.bindparam("base_id"),
         _COLUMNS.generation == sa.bindparam("generation"),
-        _COLUMNS.target_seq > _COLUMNS.cursor_seq,
+        SESSION_IS_DUE,
     )
     .order_by(_COLUMNS.id)
     .limit(sa.bindparam("at_most", type_=sa.Integer))
@@ -167,10 +168,9 @@ def _new_rows(
     ]
     if skipped_before is not None:
         starts.append(sa.select(sa.func.max(Message.seq)).where(Message.captured_at <= skipped_before))
-    of_session = (Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
     start: sa.SQLColumnExpression[int] = sa.literal(start_seq)
     for each in starts:
-        last = sa.func.coalesce(each.where(*of_session).correlate(Session).scalar_subquery(), 0)
+        last = sa.func.coalesce(each.where(MESSAGE_OF_SESSION).correlate(Session).scalar_subquery(), 0)
         start = sa.case((last > start, last), else_=start)
     wanted = (Session.flow_id == base.flow_id, Session.session_id.in_(session_ids))
     found = (
@@ -343,10 +343,9 @@ def sessions_of_messages(db: OrmSession, base: MemoryBase, message_ids: Iterable
 
 
 def _sessions_of_some(db: OrmSession, base: MemoryBase, message_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    serving = sa.and_(Progress.memory_base_id == base.id, Progress.generation == base.serving)
     stored = (
         sa.select(Message.id, Progress.id)
-        .join(Progress, sa.and_(serving, Progress.session_id == Message.session_id))
+        .join(Progress, serving_progress(Message.session_id, base))
         .where(Message.flow_id == base.flow_id, Message.id.in_(message_ids))
     )
     in_ledger = sa.select(LedgerEntry.message_id, LedgerEntry.progress_id).where(
@@ -357,7 +356,7 @@ def _sessions_of_some(db: OrmSession, base: MemoryBase, message_ids: Sequence[UU
     deleted = (
         sa.select(DeletedMessage.message_id, Progress.id)
         .join(Session, Session.id == DeletedMessage.session_uuid)
-        .join(Progress, sa.and_(serving, Progress.session_id == Session.session_id))
+        .join(Progress, serving_progress(base=base))
         .where(DeletedMessage.flow_id == base.flow_id, DeletedMessage.message_id.in_(message_ids))
     )
     return {row[0]: row[1] for row in db.execute(stored.union(in_ledger, deleted))}
@@ -467,7 +466,7 @@ def sessions_with_pending_work(db: OrmSession, now: datetime, *, limit: int) -> 
     pairs: dict[tuple[UUID, str], None] = {}
     # Three statements, each on a partial index of pending rows.
     for pending in (
-        sa.and_(Progress.target_seq > Progress.cursor_seq, is_written, MemoryBase.paused_at.is_(None)),
+        sa.and_(SESSION_IS_DUE, is_written, MemoryBase.paused_at.is_(None)),
         sa.and_(Progress.dirty > Progress.repaired, current),
         sa.and_(Progress.audit_at <= now, current),
     ):
@@ -505,12 +504,7 @@ def sessions_to_flush(db: OrmSession, base: SharedBase, *, after: str, limit: in
         Progress.session_id == Session.session_id,
     )
     active = (IngestionJob.memory_base_id == base.id, IngestionJob.session_id == Session.session_id, IS_ACTIVE)
-    pending = sa.exists().where(
-        Message.flow_id == Session.flow_id,
-        Message.session_id == Session.session_id,
-        counted(base.written.capture),
-        Message.seq > sa.func.coalesce(Progress.cursor_seq, 0),
-    )
+    pending = sa.exists().where(MESSAGE_OF_SESSION, is_pending(base.written.capture, CURSOR))
     rows = db.execute(
         sa.select(Session.session_id, pending, IngestionJob.id, IngestionJob.state)
         .outerjoin(Progress, sa.and_(*of_generation))
@@ -582,3 +576,14 @@ def chunks_of_generation(db: OrmSession, base_id: UUID, generation: int) -> int:
 def delete_progress_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> None:
     """Delete the session's rows in every generation, with their jobs, ledger entries and dead letters."""
     db.execute(sa.delete(Progress).where(Progress.flow_id == flow_id, Progress.session_id == session_id))
+
+
+def pending_targets(db: OrmSession, base: MemoryBase, session_ids: list[str]) -> dict[str, int]:
+    """The target seq of each session in the generation that captures feed."""
+    fed = base.serving if base.building is None else base.building
+    statement = sa.select(Progress.session_id, Progress.target_seq).where(
+        Progress.memory_base_id == base.id,
+        Progress.generation == fed,
+        Progress.session_id.in_(session_ids),
+    )
+    return {row.session_id: row.target_seq for row in db.execute(statement)}

@@ -340,3 +340,18 @@ def _to_notify(now: datetime, notified_before: datetime | None) -> tuple[sa.Colu
 def rename_session(db: OrmSession, base_ids: Sequence[UUID], old: str, new: str) -> None:
     """Jobs follow their session's new id."""
     db.execute(sa.update(Job).where(Job.memory_base_id.in_(base_ids), Job.session_id == old).values(session_id=new))
+
+
+MOST_JOBS = 1_000  # that overlap one run
+
+
+def jobs_over(db: OrmSession, progress_ids: Collection[UUID], *, first_seq: int, last_seq: int) -> list[Job]:
+    """The jobs that ingest, or have ingested, messages between these seqs, oldest first."""
+    statement = sa.select(Job).where(
+        Job.progress_id.in_(progress_ids),
+        Job.kind == JobKind.INGEST,
+        Job.state != JobState.CANCELLED,
+        Job.from_seq < last_seq,
+        Job.to_seq >= first_seq,
+    )
+    return list(db.scalars(statement.order_by(Job.created_at, Job.id).limit(MOST_JOBS)))

@@ -17,7 +17,8 @@ from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert_into
 from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, Message, SessionProgress
 from memorybase.queries.memory_bases import SharedBase
-from memorybase.queries.sessions import CountedMessage, MessageSize, count_within, counted, counted_columns
+from memorybase.queries.messages import CountedMessage, MessageSize, count_within, counted_columns
+from memorybase.queries.pending import is_counted
 
 Entry = LedgerEntry
 # Dead letters in these states are not tried again.
@@ -315,7 +316,7 @@ def messages_to_write(
         .where(
             Message.flow_id == flow_id,
             Message.session_id == session_id,
-            counted(capture),
+            is_counted(capture),
             Message.seq > start_seq,
             Message.seq <= cursor_seq,
             sa.or_(Entry.message_id.is_(None), Entry.version != Message.version, Message.id.in_(also)),

@@ -35,6 +35,7 @@ from memorybase.models import (
     UtcDateTime,
 )
 from memorybase.queries import cursors, jobs
+from memorybase.queries.joins import SERVES
 from memorybase.queries.store_health import is_in
 from memorybase.settings import VectorStoreName
 
@@ -213,12 +214,8 @@ def active_base_ids(db: OrmSession) -> list[UUID]:
 
 def bases_in_deletion(db: OrmSession) -> list[tuple[UUID, str]]:
     """Each with the name of the collection that serves."""
-    found = sa.select(MemoryBase.id, Generation.collection_name).join(Generation, _serves())
+    found = sa.select(MemoryBase.id, Generation.collection_name).join(Generation, SERVES)
     return [(row[0], row[1]) for row in db.execute(found.where(MemoryBase.deleting_at.is_not(None)))]
-
-
-def _serves() -> sa.ColumnElement[bool]:
-    return sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving)
 
 
 def bases_in_build(db: OrmSession) -> list[UUID]:
@@ -291,7 +288,7 @@ def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[VectorSt
     )
     found = (
         sa.select(MemoryBase.id, Generation.collection_name)
-        .join(Generation, _serves())
+        .join(Generation, SERVES)
         .where(
             *(~is_in(store) for store in away),
             MemoryBase.deleting_at.is_(None),

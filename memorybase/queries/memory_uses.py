@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
 from memorybase.database import batches, json_text
+from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Flow, MemoryUse, MemoryUseMessage, Message, Run, Session
 from memorybase.queries import holds
@@ -259,3 +260,43 @@ def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages) -> None:
 
 def _redacted(message: Mapping[str, Any]) -> dict[str, Any]:
     return {name: message[name] for name in ("role", "type") if name in message} | {"content": DELETED}
+
+
+_USES = Keyset("message-uses", (MemoryUse.recorded_at, MemoryUse.id), descending=True)
+
+
+def uses_page(db: OrmSession, flow_id: UUID, message_id: UUID, request: PageRequest) -> Found:
+    """The memory uses that hold a message, latest first, without the messages of their views."""
+    held = sa.and_(MemoryUseMessage.use_id == MemoryUse.id, MemoryUseMessage.message_id == message_id)
+    statement = (
+        sa.select(
+            MemoryUse.run_id,
+            MemoryUse.node_id,
+            MemoryUse.sources,
+            MemoryUse.report,
+            MemoryUse.query,
+            MemoryUse.recorded_at,
+            Run.external_id,
+            sa.func.coalesce(Run.session_id, MemoryUse.session_id).label("session_id"),
+        )
+        .join(MemoryUseMessage, held)
+        .outerjoin(Run, sa.and_(Run.id == MemoryUse.run_id, Run.flow_id == MemoryUse.flow_id))
+        .where(MemoryUse.flow_id == flow_id)
+    )
+    counting = sa.select(MemoryUse.id).join(MemoryUseMessage, held).where(MemoryUse.flow_id == flow_id)
+    return fetch_page(db, statement, counting, _USES, request)
+
+
+def runs_with(db: OrmSession, flow_id: UUID, message_id: UUID) -> int:
+    """In how many runs a model was given the message."""
+    held = sa.and_(MemoryUseMessage.use_id == MemoryUse.id, MemoryUseMessage.message_id == message_id)
+    statement = sa.select(sa.func.count(sa.distinct(MemoryUse.run_id))).join(MemoryUseMessage, held)
+    return db.scalar(statement.where(MemoryUse.flow_id == flow_id)) or 0
+
+
+def sources_of_runs(
+    db: OrmSession, flow_ids: Collection[UUID], run_ids: Collection[UUID]
+) -> list[tuple[UUID, list[Any]]]:
+    """(run, sources) of what each node's model was given in these runs."""
+    mine = (MemoryUse.flow_id.in_(flow_ids), MemoryUse.run_id.in_(run_ids))
+    return [(row[0], row[1]) for row in db.execute(sa.select(MemoryUse.run_id, MemoryUse.sources).where(*mine))]

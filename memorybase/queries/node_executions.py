@@ -97,3 +97,13 @@ def _succeeded(flow_id: UUID, session_id: str, node_id: str) -> sa.Select[UUID, 
         NodeExecution.node_id == node_id,
         NodeExecution.status == SUCCEEDED,
     )
+
+
+MOST_EXECUTIONS = 200
+
+
+def executions_of_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> list[NodeExecution]:
+    """The node executions of a run, oldest first."""
+    mine = (NodeExecution.flow_id == flow_id, NodeExecution.session_id == session_id, NodeExecution.run_id == run_id)
+    statement = sa.select(NodeExecution).where(*mine).order_by(NodeExecution.created_at, NodeExecution.index)
+    return list(db.scalars(statement.limit(MOST_EXECUTIONS)))

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.models import Flow, MemoryBase, Session
-from memorybase.queries import memory_bases, sessions
+from memorybase.queries import flows, memory_bases, sessions
 from memorybase.queries.memory_bases import SharedBase
 
 Row = TypeVar("Row")
@@ -59,13 +59,13 @@ def require(row: Row | None, kind: Kind, value: object, *, field: str | None = N
 
 def check_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> None:
     """Raises NotFound. Cheaper than `require_flow`: it reads no row."""
-    if not sessions.has_flow(db, user_id, flow_id):
+    if not flows.has_flow(db, user_id, flow_id):
         raise not_found("flow", flow_id)
 
 
 def require_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:
     """The user's flow, unless it is being deleted; raises NotFound."""
-    return require(sessions.fetch_flow(db, user_id, flow_id), "flow", flow_id)
+    return require(flows.fetch_flow(db, user_id, flow_id), "flow", flow_id)
 
 
 def resolve_flow(

@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, errors
-from memorybase.models import IS_ACTIVE, Generation, Heartbeat, IngestionJob
+from memorybase.models import Generation, Heartbeat, IngestionJob
 from memorybase.queries import heartbeats, jobs
+from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
 from memorybase.settings import Settings, VectorStoreName
 from memorybase.vectors.collection_names import SUFFIXES
 
@@ -69,8 +70,7 @@ def _failed_jobs(db: OrmSession, now: datetime, store: VectorStoreName) -> str |
         )
         .where(
             is_in(store),
-            IS_ACTIVE,
-            IngestionJob.session_id >= "",  # makes SQLite use the index on active jobs
+            IS_ACTIVE_BY_INDEX,
             IngestionJob.error_code == errors.VectorStoreUnavailable.code,
             IngestionJob.outages >= REPEATED_OUTAGES,
         )

@@ -92,6 +92,12 @@ def write(db: OrmSession, summary_id: UUID, *, version: int, session_id: str, va
     return rows_affected(db, update) == 1
 
 
+def if_more_requested(row: SessionSummary, now: datetime) -> sa.ColumnElement[datetime | None]:
+    """Now, if further messages were requested since the row was read; else null."""
+    is_more = SessionSummary.requested_seq > row.requested_seq
+    return sa.case((is_more, sa.literal(now, SessionSummary.notify_at.type)), else_=sa.null())
+
+
 def wait(db: OrmSession, summary_id: UUID, until: datetime) -> None:
     """Leave a pending summary that no worker has claimed until then."""
     db.execute(

@@ -7,7 +7,8 @@ records in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -16,12 +17,21 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
 from memorybase.database import batches
-from memorybase.database.paging import AnySelect
-from memorybase.models import Message
+from memorybase.database.paging import AnyRow, AnySelect
+from memorybase.models import (
+    Message,
+)
+from memorybase.queries.messages import message_rows
 
 NIL = UUID(int=0)
 RUNS_A_QUERY = 100  # each is a range of its own
 NEWEST = 2**63 - 1  # no seq is higher
+MOST_RANGES = 200  # in one condition; a page has no more messages than that
+_READ_AT_ONCE = 500
+
+Range = tuple[int, int]  # of seqs, both inclusive
+Condition = sa.ColumnElement[bool]
+Parents = dict[UUID, tuple[UUID | None, str | None]]  # of messages: parent_message_id and parent_rule
 
 # The statements are built once: building them takes longer than running them.
 _FLOW = sa.bindparam("flow_id", type_=Message.flow_id.type)
@@ -209,3 +219,122 @@ def messages_at(db: OrmSession, flow_id: UUID, session_id: str, seqs: Iterable[i
 
 def _values(flow_id: UUID, session_id: str, **values: Any) -> dict[str, Any]:
     return {"flow_id": flow_id, "session_id": session_id, **values}
+
+
+def messages_in(
+    db: OrmSession,
+    flow_id: UUID,
+    session_id: str,
+    ranges: Sequence[Range],
+    *,
+    role: str | None,
+    newest: bool,
+    limit: int,
+) -> list[AnyRow]:
+    """The oldest or the newest messages within these ranges, in order of seq."""
+    some = sorted(ranges, reverse=newest)[:MOST_RANGES]
+    if not some:
+        return []
+    statement = (
+        message_rows()
+        .where(*_of_session(flow_id, session_id, role), sa.or_(*(Message.seq.between(*each) for each in some)))
+        .order_by(Message.seq.desc() if newest else Message.seq)
+        .limit(limit)
+    )
+    rows = list(db.execute(statement))
+    return rows[::-1] if newest else rows
+
+
+def newest_seq(db: OrmSession, flow_id: UUID, session_id: str) -> int:
+    return db.scalar(sa.select(sa.func.max(Message.seq)).where(*_of_session(flow_id, session_id, None))) or 0
+
+
+def first_seq_since(db: OrmSession, flow_id: UUID, session_id: str, since: datetime) -> int | None:
+    """The seq of the first message that was written at this time or later."""
+    later = sa.select(sa.func.min(Message.seq)).where(
+        *_of_session(flow_id, session_id, None), Message.timestamp >= since
+    )
+    return db.scalar(later)
+
+
+def contents(db: OrmSession, flow_id: UUID, session_id: str, *, limit: int) -> Iterator[tuple[int, Any]]:
+    """(seq, content) of the newest messages of a session with text, newest first, read piece by piece."""
+    before: int | None = None
+    left = limit
+    while left > 0:
+        statement = sa.select(Message.seq, Message.content).where(
+            *_of_session(flow_id, session_id, None), Message.text_bytes > 0
+        )
+        if before is not None:
+            statement = statement.where(Message.seq < before)
+        rows = db.execute(statement.order_by(Message.seq.desc()).limit(min(left, _READ_AT_ONCE))).all()
+        yield from ((seq, content) for seq, content in rows)
+        if len(rows) < min(left, _READ_AT_ONCE):
+            return
+        left -= len(rows)
+        before = rows[-1].seq
+
+
+def _of_session(flow_id: UUID, session_id: str, role: str | None) -> list[sa.ColumnElement[bool]]:
+    mine = [Message.flow_id == flow_id, Message.session_id == session_id]
+    return mine if role is None else [*mine, Message.role == role]
+
+
+# What a deletion changes, so that no thread ends at the deleted message.
+
+
+def parents_of(db: OrmSession, flow_id: UUID, ids: Iterable[UUID]) -> Parents:
+    links = _parents()
+    return {
+        row_id: (parent_id, rule)
+        for some in batches.pages(ids)
+        for row_id, parent_id, rule in db.execute(links.where(Message.flow_id == flow_id, Message.id.in_(some)))
+    }
+
+
+def set_parents(
+    db: OrmSession, flow_id: UUID, session_id: str, values: Mapping[str, object], which: Condition
+) -> Parents:
+    """Set the parents of these messages of the session; returns those that are replaced."""
+    mine = (*_of_session(flow_id, session_id, None), which)
+    replaced = {row_id: (parent_id, rule) for row_id, parent_id, rule in db.execute(_parents().where(*mine))}
+    db.execute(sa.update(Message).where(*mine).values(**values).execution_options(synchronize_session=False))
+    return replaced
+
+
+def set_parent(db: OrmSession, flow_id: UUID, message_id: UUID, parent: UUID | None, rule: str | None) -> None:
+    db.execute(
+        sa.update(Message)
+        .where(Message.flow_id == flow_id, Message.id == message_id)
+        .values(parent_message_id=parent, parent_rule=rule)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _parents() -> sa.Select[UUID, UUID | None, str | None]:
+    return sa.select(Message.id, Message.parent_message_id, Message.parent_rule)
+
+
+def is_at(*seqs: int) -> Condition:
+    return Message.seq.in_(seqs)
+
+
+def names(parent: Message) -> Condition:
+    """Whether a message names this one as its parent."""
+    return Message.parent_message_id == parent.id
+
+
+def follows_turn_of(question: Message) -> Condition:
+    """Whether a message is a question of another run that names this one, and so follows its whole turn."""
+    is_question = (Message.role == "user", Message.run_id != question.run_id)
+    return sa.and_(names(question), *is_question, Message.parent_rule.is_distinct_from("exact"))
+
+
+def began_between(former: int, first: int | None) -> Condition:
+    """Whether a message began a thread while the first one of the session that names a parent was at the seq `former`,
+    and would not do so with the one at `first`, or none."""
+    earlier = aliased(Message)
+    is_first = ~sa.exists().where(earlier.run_id == Message.run_id, earlier.seq < Message.seq)
+    began: Condition = Message.seq > former
+    began = sa.or_(began, Message.parent_rule == "linked") if first is None else sa.and_(began, Message.seq < first)
+    return sa.and_(began, Message.parent_message_id.is_(None), is_first)

@@ -9,10 +9,9 @@ from uuid import UUID
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.models import Capture
-from memorybase.queries import memory_bases
+from memorybase.queries import memory_base_lists, memory_bases
+from memorybase.queries.memory_base_lists import Ingested, Window
 from memorybase.queries.ownership import require_memory_base
-from memorybase.read_models import activity_queries as queries
-from memorybase.read_models.activity_queries import Ingested, Window
 from memorybase.services import Services
 
 DEFAULT_BUCKETS = 60
@@ -65,8 +64,8 @@ def activity(
         now = clock.now(db)
         window = _window(since, now if until is None else min(until, now), buckets)
         capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
-        captured = queries.captured(db, base, capture, window)
-        ingested = queries.ingested(db, base, window)
+        captured = memory_base_lists.captured(db, base, capture, window)
+        ingested = memory_base_lists.ingested(db, base, window)
     count = int((window.until - window.since).total_seconds()) // window.seconds
     step = timedelta(seconds=window.seconds)
     shown = [

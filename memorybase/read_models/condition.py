@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
+
+from memorybase.queries.memory_base_lists import ConditionName
 
 if TYPE_CHECKING:
     from memorybase.read_models.memory_bases import MemoryBaseView
@@ -14,24 +15,6 @@ Icon = Literal["check", "arc", "clock", "exclamation", "pause", "circle"]
 
 # A session is near its threshold with this share of it pending.
 NEAR = 0.8
-
-
-class ConditionName(StrEnum):
-    """The condition of a memory base, the worst first.
-
-    lost: vectors are missing. failed: has dead letters. unreachable: the vector store fails. building: a regenerate
-    runs. working: ingests, or is being prepared. waiting: has pending messages. paused: somebody has paused it, or
-    auto_capture is off. ok: everything is searchable.
-    """
-
-    LOST = "lost"
-    FAILED = "failed"
-    UNREACHABLE = "unreachable"
-    BUILDING = "building"
-    WORKING = "working"
-    WAITING = "waiting"
-    PAUSED = "paused"
-    OK = "ok"
 
 
 @dataclass(frozen=True, slots=True)

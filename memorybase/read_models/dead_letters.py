@@ -10,9 +10,9 @@ from uuid import UUID
 
 from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow
+from memorybase.queries import dead_letters
 from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.queries.ownership import require_memory_base
-from memorybase.read_models import dead_letter_queries as queries
 from memorybase.read_models.jobs import DeadLetterView, dead_letter_view
 from memorybase.read_models.sessions import MessageView, message_view
 from memorybase.services import Services
@@ -67,11 +67,11 @@ def group_dead_letters(services: Services, user_id: UUID, wanted: DeadLetterFilt
     with services.database.reading(on_replica=True) as db:
         if wanted.memory_base_id is not None:
             require_memory_base(db, user_id, wanted.memory_base_id)
-        causes = queries.dead_letter_causes(db, user_id, wanted)
-        texts = queries.dead_letter_texts(db, user_id, wanted, per_cause=TEXTS_OF_A_CAUSE)
+        causes = dead_letters.dead_letter_causes(db, user_id, wanted)
+        texts = dead_letters.dead_letter_texts(db, user_id, wanted, per_cause=TEXTS_OF_A_CAUSE)
         examples: dict[UUID, DeadLetterView] = {}
         for some in pages([UUID(row.example_id) for row in texts]):
-            rows = queries.dead_letters_of_ids(db, user_id, some)
+            rows = dead_letters.dead_letters_of_ids(db, user_id, some)
             examples.update({row.DeadLetter.id: dead_letter_view(row) for row in rows})
     groups = [_cause(row, [_text(t, examples) for t in texts if t.error_code == row.error_code]) for row in causes]
     return DeadLetterGroups(groups, sum(group.messages for group in groups))
@@ -82,7 +82,7 @@ def dead_letter_states(services: Services, user_id: UUID, ids: Collection[UUID])
     left: dict[UUID, DeadLetterView] = {}
     with services.database.reading(on_replica=True) as db:
         for some in pages(ids):
-            rows = queries.dead_letters_of_ids(db, user_id, some)
+            rows = dead_letters.dead_letters_of_ids(db, user_id, some)
             left.update({row.DeadLetter.id: dead_letter_view(row) for row in rows})
     return left
 
@@ -93,7 +93,7 @@ def outcomes(services: Services, user_id: UUID, retried: Sequence[tuple[UUID, UU
     stored: dict[UUID, MessageView] = {}
     with services.database.reading(on_replica=True) as db:
         for some in pages([message_id for _, message_id in retried]):
-            rows = queries.messages_of_ids(db, user_id, some)
+            rows = dead_letters.messages_of_ids(db, user_id, some)
             stored.update({row.Message.id: message_view(row) for row in rows})
     return [_outcome(left.get(letter_id), stored.get(message_id), message_id) for letter_id, message_id in retried]
 

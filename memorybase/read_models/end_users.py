@@ -7,9 +7,9 @@ from datetime import datetime
 from uuid import UUID
 
 from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.queries import end_users
+from memorybase.queries.end_users import EndUserOrder
 from memorybase.queries.ownership import not_found, require_flow
-from memorybase.read_models import end_user_queries as queries
-from memorybase.read_models.end_user_queries import EndUserOrder
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
@@ -80,8 +80,8 @@ def list_end_users(
         if flow_id is not None:
             require_flow(db, user_id, flow_id)
         wanted = None if text is None else text.strip() or None
-        found = queries.end_users_page(db, user_id, request, flow_id=flow_id, text=wanted, order=order)
-        messages = queries.messages_of(db, user_id, [row.end_user_id for row in found.rows], flow_id)
+        found = end_users.end_users_page(db, user_id, request, flow_id=flow_id, text=wanted, order=order)
+        messages = end_users.messages_of(db, user_id, [row.end_user_id for row in found.rows], flow_id)
     return page_of(
         found,
         lambda row: view_of(
@@ -95,12 +95,12 @@ def list_end_users(
 def get_end_user(services: Services, user_id: UUID, end_user_id: str) -> EndUserDetails:
     """Raises NotFound."""
     with services.database.reading() as db:
-        times = queries.times_of(db, user_id, end_user_id)
+        times = end_users.times_of(db, user_id, end_user_id)
         if times.last_seen is None:
             raise not_found("end user", end_user_id)
-        counts = queries.counts_of(db, user_id, end_user_id)
-        held = queries.memories_of(db, user_id, end_user_id)
-        chats = queries.chats_of(db, user_id, end_user_id)
+        counts = end_users.counts_of(db, user_id, end_user_id)
+        held = end_users.memories_of(db, user_id, end_user_id)
+        chats = end_users.chats_of(db, user_id, end_user_id)
     return EndUserDetails(
         end_user_id=end_user_id,
         first_seen=times.first_seen,

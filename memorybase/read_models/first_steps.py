@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from memorybase.queries import overview
 from memorybase.read_models import memory_bases
-from memorybase.read_models import overview_queries as queries
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.services import Services
 
@@ -31,7 +31,7 @@ class FirstSteps:
 def first_steps(services: Services, user_id: UUID) -> FirstSteps:
     """Of the flow with the latest capture, or the latest flow."""
     with services.database.reading(on_replica=True) as db:
-        found = queries.flows(db, user_id, 1)
+        found = overview.flows(db, user_id, 1)
         if not found:
             return FirstSteps()
         (flow,) = found

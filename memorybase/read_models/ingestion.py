@@ -12,9 +12,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow
 from memorybase.models import Capture, IngestionJob
+from memorybase.queries import coverage, memory_uses
+from memorybase.queries import jobs as job_queries
+from memorybase.queries import messages as message_queries
 from memorybase.queries.ownership import require
-from memorybase.read_models import session_queries
-from memorybase.read_models import story_queries as queries
 from memorybase.services import Services
 
 STAGES = ("queued_at", "started_at", "embedding_at", "embedded_at", "written_at")  # in this order
@@ -78,11 +79,11 @@ class MessageIngestion:
 def message_ingestion(services: Services, user_id: UUID, message_id: UUID) -> MessageIngestion:
     """Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
-        row = require(session_queries.fetch_message(db, user_id, message_id), "message", message_id)
+        row = require(message_queries.fetch_message_view(db, user_id, message_id), "message", message_id)
         flow_id = row.Message.flow_id
-        found = queries.ingestion_by_base(db, flow_id, message_id=message_id)
+        found = coverage.ingestion_by_base(db, flow_id, message_id=message_id)
         return MessageIngestion(
-            message_id, ingestion_of(db, flow_id, found), queries.runs_with(db, flow_id, message_id)
+            message_id, ingestion_of(db, flow_id, found), memory_uses.runs_with(db, flow_id, message_id)
         )
 
 
@@ -93,7 +94,7 @@ def ingestion_of(db: OrmSession, flow_id: UUID, rows: Sequence[AnyRow]) -> list[
     if counted:
         first, last = min(row.first_seq for row in counted), max(row.last_seq for row in counted)
         progress = [row.progress_id for row in counted if row.progress_id is not None]
-        jobs = queries.jobs_over(db, progress, first_seq=first, last_seq=last)
+        jobs = job_queries.jobs_over(db, progress, first_seq=first, last_seq=last)
     return [_ingestion(db, flow_id, row, _overlapping(jobs, row)) for row in rows]
 
 
@@ -112,9 +113,14 @@ def _ingestion(db: OrmSession, flow_id: UUID, row: AnyRow, jobs: Sequence[Ingest
     state = _state(row, jobs)
     pending = 0
     if state == Coverage.WAITING:
-        after = max(row.cursor_seq, row.target_seq)
-        capture = Capture(row.capture)
-        pending = queries.pending_beyond(db, flow_id, row.session_id, capture, after, limit=row.threshold)
+        pending = message_queries.count_counted(
+            db,
+            flow_id=flow_id,
+            session_id=row.session_id,
+            capture=Capture(row.capture),
+            after_seq=max(row.cursor_seq, row.target_seq),
+            at_most=row.threshold,
+        )
     is_whole = 0 < row.messages == row.held
     times = _times(row, jobs, is_whole=is_whole)
     searchable_at = times["searchable_at"]

@@ -10,10 +10,9 @@ from uuid import UUID
 from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
+from memorybase.queries import cursors, dead_letters, job_lists
 from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.queries.ownership import require, require_memory_base
-from memorybase.read_models import dead_letter_queries
-from memorybase.read_models import memory_base_queries as queries
 from memorybase.read_models.sessions import MessageView, message_view
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
@@ -73,13 +72,13 @@ class DeadLetterView:
 def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        return _job(require(queries.fetch_job_view(db, user_id, job_id), "job", job_id))
+        return _job(require(job_lists.fetch_job_view(db, user_id, job_id), "job", job_id))
 
 
 def get_jobs(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobView]:
     """These jobs, without those that are gone. It does not check their user."""
     with services.database.reading() as db:
-        return {row.IngestionJob.id: _job(row) for some in pages(job_ids) for row in queries.job_views(db, some)}
+        return {row.IngestionJob.id: _job(row) for some in pages(job_ids) for row in job_lists.job_views(db, some)}
 
 
 def list_jobs(
@@ -96,7 +95,7 @@ def list_jobs(
     with services.database.reading() as db:
         if base_id is not None:
             require_memory_base(db, user_id, base_id)
-        found = queries.jobs_page(db, user_id, base_id, request, state=state, kind=kind, session_id=session_id)
+        found = job_lists.jobs_page(db, user_id, base_id, request, state=state, kind=kind, session_id=session_id)
         return page_of(found, _job)
 
 
@@ -108,7 +107,7 @@ def list_dead_letters(
         if base_id is not None:
             require_memory_base(db, user_id, base_id)
         wanted = DeadLetterFilter(memory_base_id=base_id, cause=cause)
-        return page_of(dead_letter_queries.dead_letters_page(db, user_id, wanted, request), dead_letter_view)
+        return page_of(dead_letters.dead_letters_page(db, user_id, wanted, request), dead_letter_view)
 
 
 def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobState]:
@@ -116,7 +115,7 @@ def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobSta
     states: dict[UUID, JobState] = {}
     with services.database.reading() as db:
         for some in pages(job_ids):
-            states.update({job.id: JobState(job.state) for job in queries.jobs_of_ids(db, some)})
+            states.update({job.id: JobState(job.state) for job in job_lists.jobs_of_ids(db, some)})
     return states
 
 
@@ -126,7 +125,7 @@ def pending_targets(services: Services, user_id: UUID, base_id: UUID, session_id
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         for some in pages(session_ids):
-            targets.update(queries.pending_targets(db, base, some))
+            targets.update(cursors.pending_targets(db, base, some))
     return targets
 
 
@@ -135,7 +134,7 @@ def active_jobs(services: Services, base_ids: Sequence[UUID]) -> dict[UUID, dict
     active: dict[UUID, dict[str, int]] = {base_id: {} for base_id in base_ids}
     with services.database.reading() as db:
         for some in pages(base_ids):
-            for base_id, session_id, from_seq in queries.active_ranges(db, some):
+            for base_id, session_id, from_seq in job_lists.active_ranges(db, some):
                 earliest = active[base_id].get(session_id, from_seq)
                 active[base_id][session_id] = min(earliest, from_seq)
     return active

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import AnyRow
 from memorybase.messages import message_text
 from memorybase.models import Run
-from memorybase.read_models import overview_queries as queries
+from memorybase.queries import coverage, memory_uses, overview
 
 SHOWN_CHARS = 200
 
@@ -60,17 +60,17 @@ class LatestRun:
 
 def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> list[LatestRun]:
     """Of these flows, newest first; four queries."""
-    found = queries.latest_runs(db, flow_ids, limit) if flow_ids else []
+    found = overview.latest_runs(db, flow_ids, limit) if flow_ids else []
     if not found:
         return []
     ids = [row.Run.id for row in found]
-    texts = {(row.run_id, row.role): message_text(row.content) for row in queries.last_words(db, ids)}
+    texts = {(row.run_id, row.role): message_text(row.content) for row in overview.last_words(db, ids)}
     ingestion: dict[UUID, list[AnyRow]] = {}
-    for row in queries.ingestion_of_runs(db, ids):
+    for row in coverage.ingestion_of_runs(db, ids):
         ingestion.setdefault(row.id, []).append(row)
     given: dict[UUID, list[dict[str, object]]] = {}
-    for row in queries.uses_of_runs(db, flow_ids, ids):
-        given.setdefault(row.run_id, []).extend(row.sources)
+    for run_id, sources in memory_uses.sources_of_runs(db, flow_ids, ids):
+        given.setdefault(run_id, []).extend(sources)
     return [_run(row.Run, row.flow_name, texts, ingestion.get(row.Run.id, []), given.get(row.Run.id)) for row in found]
 
 

@@ -14,14 +14,12 @@ from memorybase.caveats import OUTPUTS_ONLY, Caveat
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase, Priority
-from memorybase.queries import cursors, memory_bases
+from memorybase.queries import base_sessions, cursors, memory_base_lists, memory_bases
+from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseQuery
 from memorybase.queries.ownership import require, require_flow, require_memory_base
 from memorybase.queries.store_health import failing_stores
-from memorybase.read_models import base_session_queries
-from memorybase.read_models import memory_base_queries as queries
-from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
-from memorybase.read_models.condition import NEAR, ConditionName, condition_name
-from memorybase.read_models.memory_base_queries import MemoryBaseQuery
+from memorybase.read_models.condition import NEAR, condition_name
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
@@ -107,7 +105,7 @@ def list_memory_bases(
         if query.flow_id is not None:
             require_flow(db, user_id, query.flow_id)
         failing = failing_stores(db, services.settings, clock.now(db))
-        found = queries.bases_page(db, user_id, query, request, count_to=COUNT_TO_IN_LIST, failing=failing)
+        found = memory_base_lists.bases_page(db, user_id, query, request, count_to=COUNT_TO_IN_LIST, failing=failing)
         near = _near(db, found.rows)
         return page_of(found, lambda row: _base(row, near, COUNT_TO_IN_LIST, failing=failing))
 
@@ -120,7 +118,7 @@ def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryB
 
 def base_view(db: OrmSession, services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
     """The same, inside the caller's transaction."""
-    row = require(queries.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO), "memory base", base_id)
+    row = require(memory_base_lists.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO), "memory base", base_id)
     failing = failing_stores(db, services.settings, clock.now(db))
     return _base(row, _near(db, [row]), COUNT_TO, failing=failing)
 
@@ -131,7 +129,7 @@ def views_of_flows(
     """Memory bases of these flows, oldest first, inside the caller's transaction."""
     if not flow_ids:
         return []
-    rows = queries.base_views_of_flows(db, user_id, flow_ids, count_to=COUNT_TO_IN_LIST, limit=limit)
+    rows = memory_base_lists.base_views_of_flows(db, user_id, flow_ids, count_to=COUNT_TO_IN_LIST, limit=limit)
     failing = failing_stores(db, services.settings, clock.now(db))
     near = _near(db, rows)
     return [_base(row, near, COUNT_TO_IN_LIST, failing=failing) for row in rows]
@@ -140,7 +138,7 @@ def views_of_flows(
 def only_flow(services: Services, user_id: UUID, base_ids: Collection[UUID]) -> str | None:
     """The external id, or the UUID, of the flow that all these memory bases, or all of the user's, belong to."""
     with services.database.reading(on_replica=True) as db:
-        found = queries.flows_of_bases(db, user_id, base_ids, limit=2)
+        found = memory_base_lists.flows_of_bases(db, user_id, base_ids, limit=2)
     return found[0].external_id or str(found[0].id) if len(found) == 1 else None
 
 
@@ -151,13 +149,13 @@ def list_base_sessions(
     with services.database.reading(on_replica=True) as db:
         base = require_memory_base(db, user_id, base_id)
         capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
-        return page_of(base_session_queries.base_sessions_page(db, base, capture, query, request), _session)
+        return page_of(base_sessions.base_sessions_page(db, base, capture, query, request), _session)
 
 
 def _near(db: OrmSession, rows: Sequence[AnyRow]) -> dict[UUID, int]:
     """Sessions near the threshold, by memory base; one query, of those alone where a threshold is approached."""
     waiting = [row.MemoryBase.id for row in rows if row.MemoryBase.auto_capture and row.pending_messages]
-    return base_session_queries.sessions_near_threshold(db, waiting, NEAR) if waiting else {}
+    return base_sessions.sessions_near_threshold(db, waiting, NEAR) if waiting else {}
 
 
 def _base(

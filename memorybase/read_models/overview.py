@@ -18,12 +18,13 @@ from memorybase.database import clock
 from memorybase.database.engine import Database
 from memorybase.database.paging import AnyRow
 from memorybase.models import Capture
+from memorybase.queries import overview as overview_queries
+from memorybase.queries.memory_base_lists import ConditionName
+from memorybase.queries.overview import COUNT_TO, Span
 from memorybase.read_models import memory_bases
-from memorybase.read_models import overview_queries as queries
-from memorybase.read_models.condition import ConditionName, condition
+from memorybase.read_models.condition import condition
 from memorybase.read_models.latest_runs import LatestRun, latest_runs
 from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.read_models.overview_queries import COUNT_TO, Span
 from memorybase.services import Services
 
 MAX_FLOWS = 500  # the flows with the latest captures are counted
@@ -153,8 +154,8 @@ def compute(services: Services, user_id: UUID, window: Window) -> Overview:
     with services.database.reading(on_replica=True) as db:
         spans = _spans(clock.now(db), window)
         since = spans[0].since
-        flows = queries.flows(db, user_id, MAX_FLOWS)
-        flows_total = queries.count_flows(db, user_id)
+        flows = overview_queries.flows(db, user_id, MAX_FLOWS)
+        flows_total = overview_queries.count_flows(db, user_id)
         active = [row.id for row in flows if row.last is not None and row.last >= since]
         counts = _count(db, active, spans)
         shown = flows[:SHOWN_FLOWS]
@@ -214,17 +215,19 @@ def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _
     since = spans[0].since
     if not flow_ids:
         return _Counts(0, [OverviewBucket(span.since, 0, 0, 0, 0, 0) for span in spans], 0, 0, {}, {}, 0, {})
-    captures = queries.captures(db, flow_ids)
+    captures = overview_queries.captures(db, flow_ids)
     captured, counted, lost = ([0] * len(spans) for _ in range(3))
-    for flow_id, position, messages, outputs, dialogue in queries.messages_by_bucket(db, flow_ids, spans):
+    for flow_id, position, messages, outputs, dialogue in overview_queries.messages_by_bucket(db, flow_ids, spans):
         captured[position] += messages
         for count, by_flow in ((counted, captures.all), (lost, captures.lost)):
             if flow_id in by_flow:
                 count[position] += dialogue if Capture.ALL in by_flow[flow_id] else outputs
-    failed = [row for row in queries.failed(db, flow_ids, since) if not _is_lost(row, captures)]
+    failed = [row for row in overview_queries.failed(db, flow_ids, since) if not _is_lost(row, captures)]
     known = {row.id for row in failed}
     waiting = [
-        row for row in queries.waiting(db, flow_ids, since) if row.id not in known and not _is_lost(row, captures)
+        row
+        for row in overview_queries.waiting(db, flow_ids, since)
+        if row.id not in known and not _is_lost(row, captures)
     ]
     waits, fails = (_by_bucket([row.captured_at for row in rows], spans) for rows in (waiting, failed))
     buckets = [
@@ -240,18 +243,18 @@ def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _
         for n, span in enumerate(spans)
     ]
     runs: dict[UUID, list[int]] = {}
-    for flow_id, position, count in queries.runs_by_bucket(db, flow_ids, spans):
+    for flow_id, position, count in overview_queries.runs_by_bucket(db, flow_ids, spans):
         runs.setdefault(flow_id, [0] * len(spans))[position] = count
     delays: dict[UUID, list[float]] = {}
-    for flow_id, captured_at, ingested_at, created_at in queries.delays(db, flow_ids, since):
+    for flow_id, captured_at, ingested_at, created_at in overview_queries.delays(db, flow_ids, since):
         delay = (ingested_at - max(captured_at, created_at)).total_seconds()
         delays.setdefault(flow_id, []).append(max(delay, 0.0))
-    sessions = queries.sessions_since(db, flow_ids, since)
-    recalls = queries.count_recalls(db, flow_ids, since)
+    sessions = overview_queries.sessions_since(db, flow_ids, since)
+    recalls = overview_queries.count_recalls(db, flow_ids, since)
     return _Counts(sum(captured), buckets, len(waiting), len(failed), runs, sessions, recalls, delays)
 
 
-def _is_lost(row: AnyRow, captures: queries.Captures) -> bool:
+def _is_lost(row: AnyRow, captures: overview_queries.Captures) -> bool:
     lost = captures.lost.get(row.flow_id, ())
     return Capture.ALL in lost or (Capture.OUTPUTS in lost and row.is_output)
 

@@ -21,10 +21,10 @@ from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.messages import message_text
 from memorybase.models import NodeExecution, Run
+from memorybase.queries import coverage, memory_uses, node_executions, runs
+from memorybase.queries import messages as message_queries
 from memorybase.queries.memory_uses import ids_in
 from memorybase.queries.ownership import require
-from memorybase.read_models import run_queries, session_queries
-from memorybase.read_models import story_queries as queries
 from memorybase.read_models.ingestion import Ingestion, ingestion_of
 from memorybase.read_models.sessions import MessageView, message_view
 from memorybase.search.bands import FAIR, GOOD, band_of
@@ -136,7 +136,7 @@ def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId 
     """Raises NotFound if the run is not captured and no memory of it is recorded."""
     memory = record.run_memory(services, user_id, flow_id, given)
     with services.database.reading(on_replica=True) as db:
-        row = run_queries.fetch_run(db, user_id, memory.run_id)
+        row = runs.fetch_run_view(db, user_id, memory.run_id)
         row = row if row is not None and row.Run.flow_id == flow_id else None
         nodes = _nodes(db, flow_id, memory.run_id, memory.session_id, memory.nodes)
         if row is None:
@@ -155,8 +155,8 @@ def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId 
                 next=None,
             )
         run: Run = row.Run
-        question, answer = queries.question_and_answer(db, run.id)
-        previous, following = queries.neighboring_runs(db, run)
+        question, answer = runs.question_and_answer(db, run.id)
+        previous, following = runs.neighboring_runs(db, run)
         return RunStory(
             run_id=run.id,
             external_id=run.external_id,
@@ -167,7 +167,7 @@ def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId 
             question=_text(question),
             answer=_text(answer),
             nodes=nodes,
-            memories=ingestion_of(db, flow_id, queries.ingestion_by_base(db, flow_id, run_id=run.id)),
+            memories=ingestion_of(db, flow_id, coverage.ingestion_by_base(db, flow_id, run_id=run.id)),
             previous=None if previous is None else RunRef(*previous),
             next=None if following is None else RunRef(*following),
         )
@@ -176,8 +176,8 @@ def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId 
 def uses_of_message(services: Services, user_id: UUID, message_id: UUID, request: PageRequest) -> Page[MessageUse]:
     """The runs whose models were given a message, latest first. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
-        row = require(session_queries.fetch_message(db, user_id, message_id), "message", message_id)
-        found = queries.uses_page(db, row.Message.flow_id, message_id, request)
+        row = require(message_queries.fetch_message_view(db, user_id, message_id), "message", message_id)
+        found = memory_uses.uses_page(db, row.Message.flow_id, message_id, request)
     return page_of(found, lambda use: _use(use, message_id))
 
 
@@ -202,9 +202,9 @@ def _nodes(
     """The nodes whose memory or execution is recorded, in the order of time."""
     executions: dict[str, NodeExecution] = {}
     if session_id is not None:
-        executions = {each.node_id: each for each in queries.executions_of_run(db, flow_id, session_id, run_id)}
+        executions = {each.node_id: each for each in node_executions.executions_of_run(db, flow_id, session_id, run_id)}
     wanted = {message_id for use in uses for message_id in ids_in(_recalled(use.sources))}
-    messages = {row.Message.id: message_view(row) for row in queries.messages_of_ids(db, flow_id, wanted)}
+    messages = {row.Message.id: message_view(row) for row in message_queries.messages_of_ids(db, flow_id, wanted)}
     views = {use.node_id: (use, _given(use, messages)) for use in uses}
     times = {name: each.created_at for name, each in executions.items()}
     times |= {name: use.at for name, (use, _) in views.items()}

@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Run
+from memorybase.queries import memory_uses
+from memorybase.queries import runs as run_queries
+from memorybase.queries.coverage import RANKED, SearchState
 from memorybase.queries.ownership import not_found, require_flow
-from memorybase.read_models import run_queries as queries
-from memorybase.read_models.run_queries import RunFilter
-from memorybase.read_models.search_states import RANKED, SearchState
+from memorybase.queries.runs import RunFilter
 from memorybase.read_models.sessions import text_filter
 from memorybase.read_models.views import excerpt, view_of
 from memorybase.services import Services
@@ -55,15 +56,15 @@ def list_runs(services: Services, user_id: UUID, wanted: RunFilter, request: Pag
         if wanted.flow_id is not None:
             require_flow(db, user_id, wanted.flow_id)
         text = text_filter(services, db, user_id, wanted.flow_id, wanted.text)
-        found = queries.runs_page(db, user_id, wanted, text, request)
-        views = _views(db, queries.runs_of_ids(db, [row.id for row in found.rows]).values())
+        found = run_queries.runs_page(db, user_id, wanted, text, request)
+        views = _views(db, run_queries.runs_of_ids(db, [row.id for row in found.rows]).values())
         return page_of(found, lambda row: views[row.id])
 
 
 def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | None = None) -> RunView:
     """Raises NotFound, also for a run of another flow than `flow_id`."""
     with services.database.reading() as db:
-        row = queries.fetch_run(db, user_id, run_id)
+        row = run_queries.fetch_run_view(db, user_id, run_id)
         if row is None or flow_id not in {None, row.Run.flow_id}:
             raise not_found("run", run_id)
         return _views(db, [row])[run_id]
@@ -74,7 +75,7 @@ def _views(db: OrmSession, rows: Collection[AnyRow]) -> dict[UUID, RunView]:
     if not runs:
         return {}
     given = _given(db, runs)
-    since = queries.searchable_since(db, [run.id for run in runs])
+    since = run_queries.searchable_since(db, [run.id for run in runs])
     return {row.Run.id: _view(row, given.get(row.Run.id), since.get(row.Run.id)) for row in rows}
 
 
@@ -101,7 +102,7 @@ def _view(row: AnyRow, given: RecalledView | None, since: datetime | None) -> Ru
 def _given(db: OrmSession, runs: list[Run]) -> dict[UUID, RecalledView]:
     recalled: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
     nodes: dict[UUID, int] = defaultdict(int)
-    for run_id, sources in queries.sources_given(db, runs):
+    for run_id, sources in memory_uses.sources_of_runs(db, {run.flow_id for run in runs}, [run.id for run in runs]):
         nodes[run_id] += 1
         recalled[run_id] += [source for source in sources if source["kind"] == "recall"]
     return {

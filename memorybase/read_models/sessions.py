@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -18,15 +18,22 @@ from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
 from memorybase.keyword_index import queries as postings
 from memorybase.models import Flow, MemoryBase, Message, Session
-from memorybase.queries import caller_ids, sessions
+from memorybase.queries import caller_ids, memory_base_lists, runs, session_lists
+from memorybase.queries import end_users as end_user_queries
+from memorybase.queries import flows as flow_queries
+from memorybase.queries import messages as message_queries
+from memorybase.queries.coverage import RANKED, SearchState
+from memorybase.queries.messages import MessageQuery
 from memorybase.queries.ownership import require, require_flow, require_memory_base, resolve_flow
-from memorybase.read_models import session_queries as queries
-from memorybase.read_models.search_states import RANKED, SearchState
-from memorybase.read_models.session_queries import MessageQuery, SessionFilter
-from memorybase.read_models.text_filter import TextFilter, read_text
-from memorybase.read_models.titles import session_title
+from memorybase.queries.session_lists import SessionFilter
+from memorybase.queries.text_filter import TextFilter, flows_to_filter, read_filter
+from memorybase.read_models.titles import session_title, session_titles, title_of
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
+
+MAX_WORDS = 6  # of the text filter
+OF_EACH = 5  # of each kind that is named like a text
+LEAST = 3  # characters: a shorter text is in most of the sessions, and each keystroke asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ def list_flows(
 ) -> Page[FlowView]:
     """Oldest first; `only` these, if given."""
     with services.database.reading(on_replica=True) as db:
-        return page_of(queries.flows_page(db, user_id, request, only=only), lambda row: flow_view(row.Flow))
+        return page_of(flow_queries.flows_page(db, user_id, request, only=only), lambda row: flow_view(row.Flow))
 
 
 def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
@@ -106,7 +113,7 @@ def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
 def get_flows(services: Services, user_id: UUID, flow_ids: Collection[UUID]) -> dict[UUID, FlowView]:
     """The flows of one page by id, without those that no longer exist."""
     with services.database.reading() as db:
-        return {flow.id: flow_view(flow) for flow in queries.flows_by_id(db, user_id, flow_ids)}
+        return {flow.id: flow_view(flow) for flow in flow_queries.flows_by_id(db, user_id, flow_ids)}
 
 
 def list_sessions(services: Services, user_id: UUID, wanted: SessionFilter, request: PageRequest) -> Page[SessionView]:
@@ -115,8 +122,8 @@ def list_sessions(services: Services, user_id: UUID, wanted: SessionFilter, requ
         if wanted.flow_id is not None:
             require_flow(db, user_id, wanted.flow_id)
         text = text_filter(services, db, user_id, wanted.flow_id, wanted.text)
-        found = queries.sessions_page(db, user_id, wanted, text, request)
-        rows = queries.sessions_of_ids(db, [row.id for row in found.rows])
+        found = session_lists.sessions_page(db, user_id, wanted, text, request)
+        rows = session_lists.sessions_of_ids(db, [row.id for row in found.rows])
         return page_of(found, lambda row: _session(rows[row.id]))
 
 
@@ -126,7 +133,13 @@ def text_filter(
     """The filter of a list for this text; None without one."""
     if text is None or not text.strip():
         return None
-    return read_text(db, user_id, flow_id, text.strip(), language=services.settings.keyword_language)
+    text = text.strip()
+    flows = [flow_id] if flow_id is not None else flows_to_filter(db, user_id)
+    words = analyzer.analyzer(services.settings.keyword_language)
+    asked = words.asked(text, partial(postings.languages_of, db, flows))
+    terms = asked.terms[:MAX_WORDS]
+    keys = [(flow, tuple(analyzer.term_keys(flow, term, asked) for term in terms)) for flow in flows]
+    return read_filter(db, user_id, flow_id, text, keys)
 
 
 def states_of(
@@ -135,7 +148,7 @@ def states_of(
     """(flow, session id, state) of each, in the given order; without a state it does not exist."""
     with services.database.reading(on_replica=True) as db:
         found = {
-            flow_id: queries.states_of(db, user_id, flow_id, [name for flow, name in chosen if flow == flow_id])
+            flow_id: session_lists.states_of(db, user_id, flow_id, [name for flow, name in chosen if flow == flow_id])
             for flow_id in {flow for flow, _ in chosen}
         }
     return [
@@ -147,33 +160,33 @@ def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: st
     """Raises NotFound."""
     with services.database.reading() as db:
         require_flow(db, user_id, flow_id)
-        return _session(require(queries.fetch_session(db, flow_id, session_id), "session", session_id))
+        return _session(require(session_lists.fetch_session_view(db, flow_id, session_id), "session", session_id))
 
 
 def list_messages(services: Services, user_id: UUID, query: MessageQuery, request: PageRequest) -> Page[MessageView]:
     """By seq within one session, by time of capture across sessions; raises NotFound and InvalidRequest."""
     with services.database.reading(on_replica=True) as db:
         query, base = _resolved(db, services, user_id, query)
-        return page_of(queries.messages_page(db, user_id, query, base, request), message_view)
+        return page_of(message_queries.messages_page(db, user_id, query, base, request), message_view)
 
 
 def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        return message_view(require(queries.fetch_message(db, user_id, message_id), "message", message_id))
+        return message_view(require(message_queries.fetch_message_view(db, user_id, message_id), "message", message_id))
 
 
 def find_message(services: Services, user_id: UUID, flow_id: UUID, given: CallerId) -> MessageView:
     """The flow's message by an id that its caller chose. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
         message_id = caller_ids.locate(db, given, flow_id)
-        return message_view(require(queries.fetch_message(db, user_id, message_id), "message", message_id))
+        return message_view(require(message_queries.fetch_message_view(db, user_id, message_id), "message", message_id))
 
 
 def failed_among(services: Services, user_id: UUID, base_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Those of these messages that the memory base could not embed in their version. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
-        return queries.failed_among(db, require_memory_base(db, user_id, base_id), ids)
+        return message_queries.failed_among(db, require_memory_base(db, user_id, base_id), ids)
 
 
 def message_view(row: AnyRow) -> MessageView:
@@ -197,9 +210,9 @@ def _resolved(
     if isinstance(run_id, CallerId):
         run_id = caller_ids.locate(db, run_id, flow_id)
     elif run_id is not None:
-        require(sessions.fetch_run_of_user(db, user_id, run_id), "run", run_id)
+        require(runs.fetch_run_of_user(db, user_id, run_id), "run", run_id)
     if flow_id is None and query.session_id is not None:
-        flows = queries.flows_with_session(db, user_id, query.session_id)
+        flows = session_lists.flows_with_session(db, user_id, query.session_id)
         flow_id = flows[0] if len(flows) == 1 else None
     keys = None
     if query.find is not None and flow_id is not None:
@@ -223,3 +236,38 @@ def _session(row: AnyRow) -> SessionView:
         state=RANKED[row.state],
         metadata=session.meta,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What is named like a text. `name`: of a session its title, else its id. `id`: of a session or a person what the
+    caller chose, else a UUID. `flow_id` is None for a person."""
+
+    kind: Literal["flow", "memory", "session", "person"]
+    name: str
+    id: str
+    flow_id: UUID | None
+
+
+def find_named(services: Services, user_id: UUID, text: str) -> list[Named]:
+    """At most five of each kind; nothing for an empty text. Flows and memory bases by a part of their name, people by
+    their whole id; sessions whose whole id the text is, then those that the filter of their list finds, if the text has
+    LEAST characters, latest capture first. What the web page deletes in some seconds is left out."""
+    if not text.strip():
+        return []
+    with services.database.reading(on_replica=True) as db:
+        called = flow_queries.flows_called(db, user_id, text, limit=OF_EACH)
+        named = [Named("flow", name, str(id_), id_) for id_, name in called]
+        memories = memory_base_lists.bases_called(db, user_id, text, limit=OF_EACH)
+        named += [Named("memory", name, str(id_), flow_id) for id_, name, flow_id in memories]
+        exact = session_lists.sessions_of_id(db, user_id, text, limit=OF_EACH)
+        is_person = end_user_queries.has_session(db, user_id, text)
+    listed: list[tuple[UUID, str]] = []
+    if len(text.strip()) >= LEAST:
+        wanted = SessionFilter(text=text, order="recent", without_planned=True)
+        page = list_sessions(services, user_id, wanted, PageRequest(size=OF_EACH))
+        listed = [(each.flow_id, each.session_id) for each in page.items]
+    keys = list(dict.fromkeys([*exact, *listed]))[:OF_EACH]
+    titles = session_titles(services, user_id, keys)
+    named += [Named("session", title_of(titles, *key), key[1], key[0]) for key in keys]
+    return [*named, Named("person", text, text, None)] if is_person else named

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memorybase.models import Session
-from memorybase.read_models import session_queries as queries
+from memorybase.queries import runs, session_lists
 from memorybase.read_models.views import excerpt
 from memorybase.services import Services
 
@@ -29,7 +29,7 @@ def session_titles(services: Services, user_id: UUID, keys: Collection[SessionKe
     if not keys:
         return {}
     with services.database.reading(on_replica=True) as db:
-        rows = queries.titles(db, user_id, keys)
+        rows = session_lists.titles(db, user_id, keys)
     return {
         (row.Session.flow_id, row.Session.session_id): Titled(session_title(row.Session, row.question), row.written_at)
         for row in rows
@@ -53,4 +53,4 @@ def runs_written_at(services: Services, user_id: UUID, run_ids: Collection[UUID]
     if not run_ids:
         return {}
     with services.database.reading(on_replica=True) as db:
-        return queries.runs_written_at(db, user_id, run_ids)
+        return runs.runs_written_at(db, user_id, run_ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,12 +12,11 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.messages import message_text
-from memorybase.queries import threads
+from memorybase.queries import coverage, threads
 from memorybase.queries.ownership import require_flow
-from memorybase.read_models import transcript_queries as queries
+from memorybase.queries.threads import Range
 from memorybase.read_models.branches import Branch, branches
 from memorybase.read_models.sessions import MessageView, message_view
-from memorybase.read_models.thread_ranges import Range, thread_ranges
 from memorybase.services import Services
 
 GROUP = 200  # messages read at once
@@ -87,7 +87,7 @@ def find(services: Services, user_id: UUID, flow_id: UUID, session_id: str, text
     wanted, found = text.casefold(), []
     with services.database.reading(on_replica=True) as db:
         require_flow(db, user_id, flow_id)
-        for seq, content in queries.contents(db, flow_id, session_id, limit=MOST_SEARCHED):
+        for seq, content in threads.contents(db, flow_id, session_id, limit=MOST_SEARCHED):
             if wanted in message_text(content).casefold():
                 found.append(seq)
                 if len(found) == MOST_FOUND:
@@ -99,21 +99,21 @@ def first_since(services: Services, user_id: UUID, flow_id: UUID, session_id: st
     """The seq of the first message that was written then or later, or of the newest. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
         require_flow(db, user_id, flow_id)
-        seq = queries.first_seq_since(db, flow_id, session_id, since)
-        return seq or queries.newest_seq(db, flow_id, session_id) or None
+        seq = threads.first_seq_since(db, flow_id, session_id, since)
+        return seq or threads.newest_seq(db, flow_id, session_id) or None
 
 
 def _holdings(db: OrmSession, flow_id: UUID, session_id: str, messages: Sequence[MessageView]) -> dict[UUID, Holding]:
     if not messages:
         return {}
     seqs = [message.seq for message in messages]
-    rows = queries.holdings(db, flow_id, session_id, (min(seqs), max(seqs)))
+    rows = coverage.holdings(db, flow_id, session_id, (min(seqs), max(seqs)))
     return {row.id: Holding(row.counted, row.held, row.failed, int(row.lost)) for row in rows}
 
 
 def _thread(db: OrmSession, flow_id: UUID, session_id: str, place: Place) -> tuple[int | None, list[Range]]:
     """What the thread goes through, and its ranges: the newest thread, unless `at` or `through` is on another one."""
-    newest = queries.newest_seq(db, flow_id, session_id)
+    newest = threads.newest_seq(db, flow_id, session_id)
     jumps: list[Any] = []
     if threads.first_link(db, flow_id, session_id) is not None:
         jumps = threads.jumps(db, flow_id, session_id, from_seq=0)
@@ -131,7 +131,7 @@ def _group(
     """The messages, and whether the thread has older and newer ones."""
 
     def read(within: Sequence[Range], *, newest: bool, most: int) -> list[MessageView]:
-        rows = queries.messages_in(db, flow_id, session_id, within, role=place.role, newest=newest, limit=most)
+        rows = threads.messages_in(db, flow_id, session_id, within, role=place.role, newest=newest, limit=most)
         return [message_view(row) for row in rows]
 
     if place.after is not None:
@@ -151,3 +151,42 @@ def _cut(ranges: Sequence[Range], *, first: int = 0, last: int | None = None) ->
     """The parts of the ranges from `first` to `last`."""
     cut = [(max(low, first), high if last is None else min(high, last)) for low, high in ranges]
     return [(low, high) for low, high in cut if low <= high]
+
+
+Jump = tuple[int, int | None]  # a seq and the seq that it follows; None: it begins a thread
+
+
+def thread_ranges(jumps: Sequence[Jump], newest: int, *, through: int | None = None) -> list[Range]:
+    """A thread as ranges of seqs: the newest one, or the newest one through a seq. `newest`: the session's last seq.
+
+    Most messages follow the one before them. The others, the jumps of `queries.threads`, divide the session into
+    segments, and a thread is a chain of beginnings of segments.
+
+    Without jumps it is the whole session. In any order; a jump that follows itself or a later message begins a thread.
+    """
+    ordered = sorted(jumps)
+    starts = [1, *(seq for seq, _ in ordered if seq > 1)]
+    follows = {seq: before if before is not None and before < seq else None for seq, before in ordered}
+
+    def segment(seq: int) -> int:
+        return bisect_right(starts, seq) - 1
+
+    def end(index: int) -> int:
+        return starts[index + 1] - 1 if index + 1 < len(starts) else newest
+
+    leaf = newest
+    if through is not None:
+        own = segment(through)
+        reached, leaf = {own}, end(own)
+        for index in range(own + 1, len(starts)):
+            before = follows.get(starts[index])
+            if before is not None and segment(before) in reached and (segment(before) != own or before >= through):
+                reached.add(index)
+                leaf = max(leaf, end(index))
+    ranges: list[Range] = []
+    last: int | None = leaf
+    while last is not None:
+        start = starts[segment(last)]
+        ranges.append((start, last))
+        last = follows.get(start)
+    return ranges[::-1]

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.ids import CallerId
 from memorybase.models import ID_LENGTH, NAME_LENGTH
-from memorybase.queries import memory_bases, sessions
+from memorybase.queries import flows, memory_bases
 from memorybase.queries.ownership import not_found, require
 from memorybase.services import Services
 from memorybase.validation import check_text
@@ -45,7 +45,7 @@ def find_knowledge(services: Services, user_id: UUID, knowledge_id: str) -> Know
         raise not_found("knowledge", knowledge_id)
     with services.database.reading(on_replica=True) as db:
         base_id, flow_id = _named(db, user_id, name)
-        flow = None if flow_id is None else sessions.fetch_flow(db, user_id, flow_id)
+        flow = None if flow_id is None else flows.fetch_flow(db, user_id, flow_id)
         flow = require(flow, "knowledge", knowledge_id)
         if base_id is None and not memory_bases.base_ids_of_flow(db, flow.id):
             text = "This flow has no memory base to search. Create one with POST /memories"

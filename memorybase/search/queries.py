@@ -23,7 +23,7 @@ from memorybase.models import (
     Session,
     SessionProgress,
 )
-from memorybase.queries.sessions import counted
+from memorybase.queries.pending import is_counted as counted
 
 Progress = SessionProgress
 _Text = str | sa.BindParameter[Any]

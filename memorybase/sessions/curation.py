@@ -13,7 +13,7 @@ from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.messages import message_text
 from memorybase.models import Message, MessageChange
-from memorybase.queries import caller_ids, message_changes, sessions
+from memorybase.queries import caller_ids, message_changes, messages
 from memorybase.queries.message_changes import Attribution, ChangeKind
 from memorybase.queries.ownership import require
 from memorybase.services import Services
@@ -199,7 +199,7 @@ def _undo_one(services: Services, user_id: UUID, change: MessageChange, attribut
 def history(services: Services, user_id: UUID, message_id: UUID, request: PageRequest) -> Page[ChangeView]:
     """What was done to a message, newest first. Raises NotFound."""
     with services.database.reading() as db:
-        message = require(sessions.fetch_message(db, user_id, message_id), "message", message_id)
+        message = require(messages.fetch_message(db, user_id, message_id), "message", message_id)
         found = message_changes.page(db, message.flow_id, message_id, request)
         contents = _contents_after(
             message, found.rows, lambda number: message_changes.edits_after(db, message.flow_id, message_id, number)

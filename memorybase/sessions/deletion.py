@@ -11,7 +11,8 @@ from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.keyword_index import queries as postings
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
-from memorybase.queries import cursors, deleted_messages, deleted_sessions, holds, jobs, memory_bases, sessions
+from memorybase.queries import cursors, deleted_messages, flows, holds, jobs, memory_bases, sessions
+from memorybase.queries import erasure as erasure_queries
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import erasure
@@ -32,7 +33,7 @@ def delete_flow(services: Services, user_id: UUID, flow_id: UUID) -> bool:
         holds.refuse_if_anything_held(db, user_id, flow_id)
         now = clock.now(db)
         # The flow first: a memory base created meanwhile is either refused or found here.
-        sessions.begin_flow_deletion(db, flow_id, now)
+        flows.begin_flow_deletion(db, flow_id, now)
         for base_id in memory_bases.base_ids_of_flow(db, flow_id):
             memory_bases.begin_deletion(db, base_id, now)
     log.info("flow_deletion_started", flow_id=str(flow_id))
@@ -49,9 +50,9 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
     if not erase(services, flow_id):
         return False
     delete_in_pages(services, partial(postings.remove_some_of_flow, flow_id=flow_id))
-    delete_in_pages(services, partial(sessions.delete_rows_of_flow, flow_id=flow_id))
+    delete_in_pages(services, partial(flows.delete_rows_of_flow, flow_id=flow_id))
     with services.database.transaction() as db:
-        sessions.delete_flow(db, flow_id)
+        flows.delete_flow(db, flow_id)
     log.info("flow_deleted", flow_id=str(flow_id))
     return True
 
@@ -59,7 +60,7 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
 def finish_erasures(services: Services) -> int:
     """Delete what erasures that were cut off have left of sessions, a bounded part; of how many sessions."""
     with services.database.reading() as db:
-        unfinished = deleted_sessions.sessions_in_erasure(db, limit=ERASURES)
+        unfinished = sessions.sessions_in_erasure(db, limit=ERASURES)
     for flow_id, session_id in unfinished:
         erasure.finish(services, flow_id, session_id, pages=ERASURE_PAGES)
     return len(unfinished)
@@ -69,7 +70,7 @@ def remove_deleted_sessions(services: Services) -> int:
     """Remove the rows of deleted sessions whose stores are repaired; how many sessions. Node memory in objects is
     deleted first: as long as that fails, the row stays and the next pass tries again."""
     with services.database.reading() as db:
-        deleted = deleted_sessions.removable_sessions(db, limit=200)
+        deleted = erasure_queries.removable_sessions(db, limit=200)
     return sum(
         erase(services, flow_id, session_id) and _remove_session(services, flow_id, session_id)
         for flow_id, session_id in deleted

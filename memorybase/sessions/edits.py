@@ -27,6 +27,7 @@ from memorybase.queries import (
     memory_bases,
     memory_uses,
     message_changes,
+    messages,
     restorable_messages,
     retention,
     sessions,
@@ -190,11 +191,11 @@ def remove_message(
 
 def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[SharedBase], Session, Message]:
     """The message, with its session locked. Common lock order: memory bases, session."""
-    found = sessions.fetch_message(db, user_id, message_id)
+    found = messages.fetch_message(db, user_id, message_id)
     if found is not None:
         bases = memory_bases.share_bases_of_flow(db, found.flow_id)
         session = sessions.lock_session(db, found.flow_id, found.session_id)
-        message = sessions.fetch_message(db, user_id, message_id)
+        message = messages.fetch_message(db, user_id, message_id)
         if session is not None and message is not None:
             db.refresh(message)
             return bases, session, message
@@ -246,7 +247,7 @@ def update_session(
         memory_uses.rename_session(db, flow_id, session_id, new_session_id)
         db.expire_all()
         # The session's id is part of every chunk's metadata.
-        sessions.raise_versions(db, flow_id, new_session_id)
+        messages.raise_versions(db, flow_id, new_session_id)
         bases = memory_bases.share_bases_of_flow(db, flow_id)
         scheduler.mark_edited(db, services, bases, new_session_id, None, now)
 

@@ -9,21 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
-from memorybase.database.batches import delete_page
 from memorybase.ingestion import scheduler
 from memorybase.keyword_index import queries as postings
-from memorybase.models import Distillation, Fact, MessageChange, NodeExecution, RestorableMessage, Run, Session
+from memorybase.models import Session
 from memorybase.queries import (
     cursors,
     deleted_messages,
-    deleted_sessions,
     ledger,
     memory_bases,
     memory_uses,
@@ -31,6 +27,7 @@ from memorybase.queries import (
     sessions,
     summaries,
 )
+from memorybase.queries import erasure as rows
 from memorybase.queries import standing_statements as standing
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
@@ -113,7 +110,7 @@ def finish(services: Services, flow_id: UUID, session_id: str, *, pages: int | N
 def _counted(db: OrmSession, session: Session, *, pending_repairs: int) -> Erasure:
     flow_id, session_id = session.flow_id, session.session_id
     executions, contexts = node_executions.count_of_session(db, flow_id, session_id)
-    messages, runs = deleted_sessions.count_of_session(db, flow_id, session_id)
+    messages, runs = rows.count_of_session(db, flow_id, session_id)
     return Erasure(
         sessions=1,
         runs=runs,
@@ -124,15 +121,9 @@ def _counted(db: OrmSession, session: Session, *, pending_repairs: int) -> Erasu
         summaries=summaries.count_of_session(db, flow_id, session_id),
         chunks=ledger.chunks_of_session(db, flow_id, session_id),
         pending_repairs=pending_repairs,
-        message_changes=_count(db, MessageChange.session_uuid == session.id),
-        restorable_messages=_count(db, RestorableMessage.session_uuid == session.id),
         standing_statements=standing.count_of_session(db, session.id),  # they go with their messages
-        facts=_count(db, sa.and_(Fact.flow_id == flow_id, Fact.session_id == session_id)),
+        **rows.count_rows_about(db, session)._asdict(),
     )
-
-
-def _count(db: OrmSession, which: sa.ColumnElement[bool]) -> int:
-    return db.scalar(sa.select(sa.func.count()).where(which)) or 0
 
 
 def _continue(
@@ -150,36 +141,24 @@ def _continue(
 
 
 def _delete_page(db: OrmSession, session: Session) -> int:
-    """Delete up to PAGE rows of the session; how many. Each table after those that refer to it."""
-    flow_id, session_id = session.flow_id, session.session_id
-    deleted = 0
-    steps: tuple[tuple[type[Any], sa.ColumnElement[bool]], ...] = (
-        (MessageChange, MessageChange.session_uuid == session.id),
-        (RestorableMessage, RestorableMessage.session_uuid == session.id),
-        *memory_uses.of_session(flow_id, session_id),
-        (Fact, sa.and_(Fact.flow_id == flow_id, Fact.session_id == session_id)),
-        (Distillation, sa.and_(Distillation.flow_id == flow_id, Distillation.session_id == session_id)),
-        (NodeExecution, sa.and_(NodeExecution.flow_id == flow_id, NodeExecution.session_id == session_id)),
-    )
-    for table, which in steps:
-        deleted += delete_page(db, table, which, limit=PAGE - deleted)
-        if deleted >= PAGE:
-            return deleted
-    summaries.delete_of_session(db, flow_id, session_id)  # a few
+    """Delete up to PAGE rows of the session; how many."""
+    deleted = rows.delete_rows_about(db, session, limit=PAGE)
+    if deleted >= PAGE:
+        return deleted
+    summaries.delete_of_session(db, session.flow_id, session.session_id)  # a few
     deleted += _delete_messages(db, session, limit=PAGE - deleted)
     if deleted < PAGE:
-        runs = sa.and_(Run.flow_id == flow_id, Run.session_id == session_id)
-        deleted += delete_page(db, Run, runs, limit=PAGE - deleted)
+        deleted += rows.delete_runs(db, session, limit=PAGE - deleted)
     return deleted
 
 
 def _delete_messages(db: OrmSession, session: Session, *, limit: int) -> int:
     """Delete the oldest messages of the session with their entries in the keyword index; how many."""
-    found = deleted_sessions.oldest_messages(db, session, limit=limit)
+    found = rows.oldest_messages(db, session, limit=limit)
     if found:
         first, last = found[0][1], found[-1][1]
         memory_uses.redact_uses(db, session.flow_id, [message_id for message_id, _ in found])
         deleted_messages.remember_messages(db, session, to_seq=last)
         postings.remove_positions(db, session, first, last)
-        deleted_sessions.delete_messages(db, session, to_seq=last)
+        rows.delete_messages(db, session, to_seq=last)
     return len(found)

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.models import Flow
-from memorybase.queries import retention, sessions
+from memorybase.queries import flows, retention
 from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 
@@ -60,7 +60,7 @@ def put_flow(
 
     def put() -> tuple[Flow, bool]:
         with services.database.transaction() as db:
-            existing = sessions.lock_flow(db, flow_id)
+            existing = flows.lock_flow(db, flow_id)
             if existing is None:
                 flow = Flow(
                     id=flow_id,
@@ -98,7 +98,7 @@ def update_flow(services: Services, user_id: UUID, flow_id: UUID, changes: Mappi
             raise errors.InvalidRequest(f"{name} of a flow cannot be changed", field=name, limit=list(CHANGEABLE))
     retention.check_retain_days(changes.get("retain_days"))
     with services.database.transaction() as db:
-        flow = sessions.lock_flow(db, flow_id)
+        flow = flows.lock_flow(db, flow_id)
         if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
             raise not_found("flow", flow_id)
         for name, value in changes.items():

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
-from sqlalchemy.orm import aliased
 
 from memorybase.conversation.history.session_reader import LONGEST_TURN
 from memorybase.database import batches
 from memorybase.models import Message, RestorableMessage, Session
-from memorybase.queries import deleted_messages, restorable_messages, sessions, threads
-from memorybase.queries.threads import Neighbors
+from memorybase.queries import deleted_messages, messages, restorable_messages, threads
+from memorybase.queries.threads import Condition, Neighbors
 
 MOST_QUESTIONS = 5_000  # at most so many that follow the end of one turn are relinked
 
@@ -83,7 +81,7 @@ def _dependents(db: OrmSession, message: Message, beside: Neighbors) -> tuple[in
 def relink(db: OrmSession, bypass: Bypass) -> list[Any]:
     """Lead threads around the message; after its deletion. Returns the changes as JSON, for `restore`."""
     _relink(db, bypass)
-    after = _links_of(db, bypass.message.flow_id, bypass.before)
+    after = threads.parents_of(db, bypass.message.flow_id, bypass.before)
     return [_change(row_id, *bypass.before[row_id], *after[row_id]) for row_id in bypass.before if row_id in after]
 
 
@@ -91,13 +89,11 @@ def _relink(db: OrmSession, bypass: Bypass) -> None:
     message = bypass.message
     if bypass.first_link is None:
         if message.parent_rule is not None and bypass.next_in_run is not None:
-            _update(db, bypass, {"parent_rule": message.parent_rule}, Message.seq == bypass.next_in_run)
+            _update(db, bypass, {"parent_rule": message.parent_rule}, threads.is_at(bypass.next_in_run))
         return  # no message names a parent: the order of the session is the thread
-    named = Message.parent_message_id == message.id
     if bypass.turn_end is not None:
-        is_question = (Message.role == "user", Message.run_id != message.run_id)
-        _set(db, bypass, bypass.turn_end, named, *is_question, Message.parent_rule.is_distinct_from("exact"))
-    _set(db, bypass, bypass.follows, named)
+        _set(db, bypass, bypass.turn_end, threads.follows_turn_of(message))
+    _set(db, bypass, bypass.follows, threads.names(message))
     _relink_dependents(db, bypass)
     _keep_beginnings(db, bypass)
 
@@ -115,49 +111,27 @@ def _relink_dependents(db: OrmSession, bypass: Bypass) -> None:
         if link.parent_id is not None or target is None or link.seq >= (bypass.first_link or 0)
     ]
     for some in batches.pages(seqs):
-        _set(db, bypass, bypass.follows, Message.seq.in_(some))
+        _set(db, bypass, bypass.follows, threads.is_at(*some))
 
 
 def _keep_beginnings(db: OrmSession, bypass: Bypass) -> None:
     """If the first message that named a parent no longer does, runs that began a thread after it still do so."""
     message = bypass.message
     first_link = threads.first_link(db, message.flow_id, message.session_id)
-    if first_link == bypass.first_link:
-        return
-    earlier = aliased(Message)
-    is_first = ~sa.exists().where(earlier.run_id == Message.run_id, earlier.seq < Message.seq)
-    began = Message.seq > bypass.first_link
-    if first_link is None:
-        began = sa.or_(began, Message.parent_rule == "linked")
-    else:
-        began = sa.and_(began, Message.seq < first_link)
-    _set(db, bypass, None, began, Message.parent_message_id.is_(None), is_first)
+    if bypass.first_link is not None and first_link != bypass.first_link:
+        _set(db, bypass, None, threads.began_between(bypass.first_link, first_link))
 
 
-def _set(db: OrmSession, bypass: Bypass, parent_id: UUID | None, *which: sa.ColumnElement[bool]) -> None:
+def _set(db: OrmSession, bypass: Bypass, parent_id: UUID | None, which: Condition) -> None:
     """Let these messages of the session follow a message, or begin a thread."""
     values = {"parent_message_id": parent_id, "parent_rule": "none" if parent_id is None else "exact"}
-    _update(db, bypass, values, *which)
+    _update(db, bypass, values, which)
 
 
-def _update(db: OrmSession, bypass: Bypass, values: Mapping[str, object], *which: sa.ColumnElement[bool]) -> None:
-    message = bypass.message
-    in_session = (Message.flow_id == message.flow_id, Message.session_id == message.session_id)
-    links = sa.select(Message.id, Message.parent_message_id, Message.parent_rule).where(*in_session, *which)
-    for row_id, parent_id, rule in db.execute(links):
-        bypass.before.setdefault(row_id, (parent_id, rule))
-    db.execute(
-        sa.update(Message).where(*in_session, *which).values(**values).execution_options(synchronize_session=False)
-    )
-
-
-def _links_of(db: OrmSession, flow_id: UUID, ids: Iterable[UUID]) -> dict[UUID, tuple[UUID | None, str | None]]:
-    links = sa.select(Message.id, Message.parent_message_id, Message.parent_rule)
-    return {
-        row_id: (parent_id, rule)
-        for some in batches.pages(ids)
-        for row_id, parent_id, rule in db.execute(links.where(Message.flow_id == flow_id, Message.id.in_(some)))
-    }
+def _update(db: OrmSession, bypass: Bypass, values: Mapping[str, object], which: Condition) -> None:
+    replaced = threads.set_parents(db, bypass.message.flow_id, bypass.message.session_id, values, which)
+    for row_id, link in replaced.items():
+        bypass.before.setdefault(row_id, link)
 
 
 def _change(
@@ -174,7 +148,7 @@ def parent_of_restored(db: OrmSession, session: Session, kept: RestorableMessage
     """The parent and the rule of a message that is being restored. If its parent is still deleted, it follows what is
     followed in that one's place, and the parent's own restoration puts it back."""
     parent, rule = _uuid(kept.message["parent_message_id"]), kept.message["parent_rule"]
-    if parent is None or sessions.present(db, session.flow_id, [parent]):
+    if parent is None or messages.present(db, session.flow_id, [parent]):
         return parent, rule
     follows = deleted_messages.followed_instead(db, session, [parent])
     if parent not in follows:
@@ -201,7 +175,7 @@ def restore(db: OrmSession, session: Session, kept: RestorableMessage) -> None:
     """Put back what `relink` changed, after the message is stored again. A message that follows another one by now
     stays where it is; one that is deleted itself gets its link with its own restoration."""
     ids = [UUID(change[0]) for change in kept.links]
-    links = _links_of(db, session.flow_id, ids)
+    links = threads.parents_of(db, session.flow_id, ids)
     deleted = _Deleted(db, session)
     deleted.read(each for change in kept.links for each in (change[0], change[3]))
     for row_id, change in zip(ids, kept.links, strict=True):
@@ -211,12 +185,7 @@ def restore(db: OrmSession, session: Session, kept: RestorableMessage) -> None:
             if (_uuid(copy.message["parent_message_id"]), copy.message["parent_rule"]) == set_by_deletions:
                 copy.message = {**copy.message, "parent_message_id": change[1], "parent_rule": rule}
         elif links.get(row_id) == set_by_deletions:
-            db.execute(
-                sa.update(Message)
-                .where(Message.flow_id == session.flow_id, Message.id == row_id)
-                .values(parent_message_id=parent, parent_rule=rule)
-                .execution_options(synchronize_session=False)
-            )
+            threads.set_parent(db, session.flow_id, row_id, parent, rule)
 
 
 class _Deleted:

@@ -22,6 +22,7 @@ from memorybase.queries import (
     holds,
     memory_bases,
     message_changes,
+    messages,
     restorable_messages,
     retention,
     sessions,
@@ -111,14 +112,14 @@ def restore_message(
         if _has_expired(db, session, kept, now):
             raise _missing(message_id)
         external_id = kept.message["external_id"]
-        if sessions.message_by_id(db, message_id) is not None or (
-            external_id is not None and sessions.has_external_id(db, session.flow_id, external_id)
+        if messages.message_by_id(db, message_id) is not None or (
+            external_id is not None and messages.has_external_id(db, session.flow_id, external_id)
         ):
             raise errors.MessageConflict(
                 "A message with this id was captured after the deletion", field="message_id", value=message_id
             )
         row = _row(db, services, session, kept, now)
-        sessions.insert_messages(db, [row])
+        messages.insert_messages(db, [row])
         index.add(db, session, [row], {message_id: index.analyze(services, row["role"], row["content"])})
         deleted_messages.delete(db, session.flow_id, [message_id])
         db.flush()
@@ -126,7 +127,7 @@ def restore_message(
         standing.add(db, session, [row], {message_id: (found, kept.message.get("standing", ()))})
         relinking.restore(db, session, kept)
         db.delete(kept)
-        message = sessions.message_by_id(db, message_id)
+        message = messages.message_by_id(db, message_id)
         if message is None:
             raise errors.ConstraintViolated("The restored message is missing after its insert")
         message_changes.record(db, session, message, "restore", attribution, now)
@@ -151,7 +152,7 @@ def purge_message(services: Services, user_id: UUID, message_id: UUID) -> None:
     with services.database.transaction() as db:
         _, session, kept = _locked(db, services, user_id, message_id)
         holds.refuse_if_session_held(db, user_id, session)
-        if sessions.message_by_id(db, message_id) is None:
+        if messages.message_by_id(db, message_id) is None:
             message_changes.delete_of_message(db, session.flow_id, message_id)
         db.delete(kept)
 

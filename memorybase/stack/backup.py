@@ -15,13 +15,14 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import sqlalchemy as sa
+from sqlalchemy import make_url
 
 from memorybase import __version__, errors, wiring
 from memorybase.database import migrate, sqlite_copy
 from memorybase.database.engine import Database
 from memorybase.embedding import known
-from memorybase.operations import queries, vector_backup
+from memorybase.operations import vector_backup
+from memorybase.queries import statistics
 from memorybase.settings import Settings
 from memorybase.stack.manifest import Manifest, describe_file
 from memorybase.stack.state import DATABASE, DataDir, settings_in_use
@@ -64,7 +65,7 @@ def take_backup(data: DataDir, target: Path, on_progress: OnProgress, *, vectors
 
 
 def _database(settings: Settings) -> Path:
-    url = sa.make_url(settings.resolved_database_url)
+    url = make_url(settings.resolved_database_url)
     if url.get_backend_name() != "sqlite":
         raise errors.InvalidRequest(
             "memorybase backup copies SQLite. Back PostgreSQL up with its own programs: "
@@ -157,7 +158,7 @@ def _copy_database(source: Path, target: Path, on_progress: OnProgress) -> tuple
     database = Database(f"sqlite:///{target}", pool_size=1)
     try:
         with database.reading() as db:
-            counts = queries.count_rows(db)
+            counts = statistics.count_rows(db)
     finally:
         database.dispose()
     sqlite_copy.seal(target)

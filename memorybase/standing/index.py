@@ -16,7 +16,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message
-from memorybase.queries import sessions, standing_statements
+from memorybase.queries import messages as message_queries
+from memorybase.queries import standing_statements
 from memorybase.queries.sessions import AnySession
 from memorybase.services import Services
 from memorybase.standing import finder
@@ -70,7 +71,7 @@ def replace(db: OrmSession, services: Services, session: AnySession, message: Me
 
 def reread(db: OrmSession, services: Services, session: AnySession, after_seq: int, *, limit: int) -> Reread:
     """Follow the present content of some messages of a locked session."""
-    messages = sessions.dialogue_after(db, session.flow_id, session.session_id, after_seq, limit=limit)
+    messages = message_queries.dialogue_after(db, session.flow_id, session.session_id, after_seq, limit=limit)
     new = sum(replace(db, services, session, message) for message in messages if message.role == "user")
     return Reread(len(messages), new, messages[-1].seq if messages else after_seq)
 

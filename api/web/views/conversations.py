@@ -15,13 +15,13 @@ from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import Page, PageRequest
+from memorybase.queries.coverage import SearchState
+from memorybase.queries.end_users import EndUserOrder
+from memorybase.queries.runs import RunFilter
+from memorybase.queries.session_lists import CHUNKS, SessionFilter
 from memorybase.read_models import end_users, runs, sessions, titles
-from memorybase.read_models.end_user_queries import EndUserOrder
 from memorybase.read_models.end_users import EndUserView
-from memorybase.read_models.run_queries import RunFilter
 from memorybase.read_models.runs import RunView
-from memorybase.read_models.search_states import SearchState
-from memorybase.read_models.session_queries import CHUNKS, SessionFilter
 from memorybase.read_models.sessions import FlowView, SessionView
 from memorybase.sessions import bulk
 from memorybase.sessions.bulk import Chosen

@@ -19,11 +19,11 @@ from memorybase.memory_bases.dead_letters import DeadLetterAction, DeadLetterRes
 from memorybase.messages import message_text
 from memorybase.models import JobState
 from memorybase.queries.dead_letters import DeadLetterFilter
-from memorybase.queries.job_actions import JobAction, JobFilter
+from memorybase.queries.job_lists import JobAction, JobFilter
+from memorybase.queries.memory_base_lists import MemoryBaseQuery
 from memorybase.read_models import dead_letters as groups
 from memorybase.read_models import jobs as work
 from memorybase.read_models import memory_bases, titles
-from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 
 router = APIRouter(include_in_schema=False)
 

@@ -18,9 +18,9 @@ from memorybase.database.paging import Page, PageRequest
 from memorybase.memory_bases import manage, planned_deletion
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import Capture
+from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseOrder, MemoryBaseQuery
 from memorybase.read_models import memory_bases, sessions
-from memorybase.read_models.condition import ConditionName, condition, condition_labels
-from memorybase.read_models.memory_base_queries import MemoryBaseOrder, MemoryBaseQuery
+from memorybase.read_models.condition import condition, condition_labels
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.settings import VectorStoreName
 

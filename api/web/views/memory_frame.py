@@ -9,8 +9,8 @@ from fastapi.responses import Response
 from api.web.visits import Visit
 from memorybase import errors
 from memorybase.database.paging import PageRequest
+from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
 from memorybase.read_models import memory_bases, sessions
-from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
 from memorybase.read_models.condition import condition
 from memorybase.read_models.memory_bases import MemoryBaseView
 

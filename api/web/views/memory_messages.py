@@ -19,9 +19,9 @@ from api.web.views.message_actions import DONE, Chosen, Reason
 from api.web.visits import Visit, Visitor
 from memorybase.database.paging import PageRequest
 from memorybase.messages import ROLES, message_text
+from memorybase.queries.messages import MessageQuery, MessageState
 from memorybase.read_models import memory_bases, sessions, titles
 from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.read_models.session_queries import MessageQuery, MessageState
 from memorybase.read_models.sessions import MessageView
 from memorybase.sessions import restoring
 from memorybase.sessions.restoring import DeletedMessageView

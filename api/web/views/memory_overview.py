@@ -16,9 +16,10 @@ from api.web.visits import Visit, Visitor
 from memorybase.database.paging import Page, PageRequest
 from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult
+from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.queries.memory_base_lists import ConditionName
 from memorybase.read_models import memory_bases, titles
-from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
-from memorybase.read_models.condition import ConditionName, condition
+from memorybase.read_models.condition import condition
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
 from memorybase.sessions.bulk import Chosen
 

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from api.web.rendering import address
 from api.web.visits import Visitor
-from memorybase.read_models.named import Named, find_named
+from memorybase.read_models.sessions import Named, find_named
 
 router = APIRouter(include_in_schema=False)
 

@@ -17,8 +17,8 @@ from api.web.visits import Visitor
 from memorybase.database.paging import PageRequest
 from memorybase.import_export import exporter
 from memorybase.models import ID_LENGTH
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, sessions, titles
-from memorybase.read_models.session_queries import SessionFilter
 from memorybase.sessions import edits
 from memorybase.sessions.erasure import Erasure
 from memorybase.standing import statements

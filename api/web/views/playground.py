@@ -23,10 +23,10 @@ from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.operations import parts
 from memorybase.operations.parts import PartView
+from memorybase.queries.memory_base_lists import MemoryBaseQuery
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import memory_bases, sessions, titles
-from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.read_models.session_queries import SessionFilter
 from memorybase.search import search, several, weights
 from memorybase.search.parts import PartWeights
 from memorybase.search.search import SearchAnswer

@@ -17,10 +17,10 @@ from memorybase import errors, ids
 from memorybase.conversation.memory_use import record
 from memorybase.database.paging import MAX_SIZE, PageRequest
 from memorybase.ingestion import flush
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import run_story, sessions, titles, transcript
 from memorybase.read_models.ingestion import Coverage, Ingestion
 from memorybase.read_models.run_story import GivenView, RunStory
-from memorybase.read_models.session_queries import MessageQuery
 from memorybase.read_models.views import excerpt
 from memorybase.search.bands import FAIR
 

@@ -15,7 +15,7 @@ from memorybase import errors, messages
 from memorybase.database import clock
 from memorybase.ids import CallerId
 from memorybase.models import NodeExecution
-from memorybase.queries import caller_ids, holds, memory_uses, sessions
+from memorybase.queries import caller_ids, holds, memory_uses, runs, sessions
 from memorybase.queries import node_executions as queries
 from memorybase.queries.ownership import check_flow, require
 from memorybase.services import Services
@@ -197,7 +197,7 @@ def _put(
 
 
 def _check_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> None:
-    run = sessions.fetch_run(db, run_id)
+    run = runs.fetch_run(db, run_id)
     if run is None or run.flow_id != flow_id or run.session_id == session_id:
         return
     raise errors.RunConflict("The run belongs to another session", field="run_id", value=run_id)

@@ -21,6 +21,7 @@ from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage, normalise_all
 from memorybase.queries import caller_ids, sessions
+from memorybase.queries import messages as message_queries
 from memorybase.queries.memory_uses import DELETED
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
@@ -108,7 +109,7 @@ def _rows(db: OrmSession, flow_id: UUID, given: Given) -> Mapping[CallerId, UUID
     rows = caller_ids.present(db, flow_id, [each for source in given.sources for each in source.message_ids])
     if given.end_user_id is None:
         return rows
-    own = sessions.present(db, flow_id, rows.values(), end_user_id=given.end_user_id)
+    own = message_queries.present(db, flow_id, rows.values(), end_user_id=given.end_user_id)
     return {each: row_id for each, row_id in rows.items() if row_id in own}
 
 

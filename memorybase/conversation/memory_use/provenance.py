@@ -14,6 +14,7 @@ from memorybase.conversation.view.truncate import MARK
 from memorybase.messages import message_text
 from memorybase.models import NodeExecution
 from memorybase.queries import chats, sessions, summaries
+from memorybase.queries import messages as message_queries
 from memorybase.queries.memory_uses import ViewItem, ids_in
 
 
@@ -43,7 +44,7 @@ def deleted_sources(
         summary_texts = {} if chat is None else {chat.id: chat.summary}
     else:
         sessions.share_sessions_of_messages(db, flow_id, origin.session_id, ids)
-        stored = sessions.present(db, flow_id, ids)
+        stored = message_queries.present(db, flow_id, ids)
         summary_texts = summaries.texts(db, ids - stored)
     for execution_id, written_at in origin.execution:
         row = db.get(NodeExecution, execution_id)

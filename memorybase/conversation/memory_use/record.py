@@ -14,7 +14,7 @@ from memorybase.conversation.view.build import View
 from memorybase.database import clock
 from memorybase.ids import CallerId
 from memorybase.models import MemoryUse
-from memorybase.queries import caller_ids, deleted_messages, memory_uses, sessions
+from memorybase.queries import caller_ids, deleted_messages, memory_uses, runs, sessions
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
@@ -133,7 +133,7 @@ def _asked(
     session = None if session_id is None else sessions.fetch_session(db, flow_id, session_id)
     if session is not None and session.deleted_at is None:
         end_user_id = session.end_user_id
-    run = None if session_id is None else sessions.fetch_run(db, run_id)
+    run = None if session_id is None else runs.fetch_run(db, run_id)
     is_captured = session_id is None or (run is not None and run.flow_id == flow_id)
     due_at = None if is_captured else clock.now(db) + memory_uses.LATEST_CAPTURE
     return {"session_id": session_id, "end_user_id": end_user_id, "run_due_at": due_at}
@@ -146,7 +146,7 @@ def run_memory(services: Services, user_id: UUID, flow_id: UUID, given: CallerId
         run_id = caller_ids.in_flow(db, flow_id, given) if isinstance(given, CallerId) else given
         uses = memory_uses.uses_of_run(db, flow_id, run_id)
         edited = memory_uses.edited_since(db, flow_id, run_id)
-        run = sessions.fetch_run(db, run_id)
+        run = runs.fetch_run(db, run_id)
     is_captured = run is not None and run.flow_id == flow_id
     if not uses and not is_captured:
         raise not_found("run", run_id)

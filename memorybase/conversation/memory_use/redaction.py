@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import json_text
 from memorybase.messages import message_text
 from memorybase.models import MemoryUse, Message, NodeExecution
-from memorybase.queries import memory_uses, node_executions, sessions
+from memorybase.queries import memory_uses, messages, node_executions
 from memorybase.queries.memory_uses import DELETED
 
 SHORT = 12  # characters; shorter text is replaced only where it is a whole string
@@ -85,7 +85,7 @@ def redact_quotes(db: OrmSession, message: Message, now: datetime) -> int:
     where = (db, message.flow_id, message.session_id, quoted.search_texts)
     executions = _changes(node_executions.executions_with_text(*where), quoted, ("outputs", "few_shots"))
     uses = _changes(memory_uses.uses_with_text(*where), quoted, ("messages", "query", "memory_use_summary"))
-    if not (executions or uses) or sessions.has_identical_message(db, message):
+    if not (executions or uses) or messages.has_identical_message(db, message):
         return 0
     for row, values in [*executions, *uses]:
         for name, value in values.items():

@@ -12,7 +12,7 @@ from uuid import UUID
 from memorybase.conversation.node_object_memory.append_log import QUARANTINE
 from memorybase.conversation.node_object_memory.node_memory import folder_of, objects_of
 from memorybase.conversation.node_object_memory.object_store import Objects
-from memorybase.queries import sessions
+from memorybase.queries import flows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -37,7 +37,7 @@ def erase(services: Services, flow_id: UUID, conversation_id: str | None = None)
 
     Documents name no user, so a flow's external id counts as an app only if no other user has a flow with it."""
     with services.database.reading() as db:
-        external_id = sessions.unshared_external_id(db, flow_id)
+        external_id = flows.unshared_external_id(db, flow_id)
     app_ids = [str(flow_id)] if external_id is None else [str(flow_id), external_id]
     try:
         objects = objects_of(services.settings)

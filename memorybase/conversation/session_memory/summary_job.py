@@ -13,7 +13,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, errors
@@ -26,7 +25,7 @@ from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
 from memorybase.conversation.view.records import Record
 from memorybase.database import clock
 from memorybase.models import SessionSummary
-from memorybase.queries import sessions, summaries, threads
+from memorybase.queries import messages, summaries, threads
 from memorybase.services import Services
 from memorybase.telemetry import describe_error, get_logger
 
@@ -55,7 +54,7 @@ class _Claim:
 
     def read_page(self, db: OrmSession, after_seq: int) -> tuple[Sequence[Record], int]:
         to_seq = self.row.requested_seq
-        page = sessions.messages_after(
+        page = messages.messages_after(
             db, self.row.flow_id, self.row.session_id, after_seq=after_seq, to_seq=to_seq, limit=job.PAGE
         )
         records = [as_record(message) for message in page if message.id in self.thread]
@@ -158,13 +157,12 @@ def _store(services: Services, claim: _Claim, folded: Folded, *, is_last: bool) 
             }
             values |= {"rebuilt_seq": folded.to_seq} if claim.from_beginning else {}
         if is_last:
-            is_more = SessionSummary.requested_seq > row.requested_seq
             values |= {
                 "version": claim.version + 1,
                 "lease_until": None,
                 "attempts": 0,
                 "error": None,
-                "notify_at": sa.case((is_more, sa.literal(now, SessionSummary.notify_at.type)), else_=sa.null()),
+                "notify_at": summaries.if_more_requested(row, now),
             }
         is_stored = summaries.write(db, row.id, version=claim.version, session_id=row.session_id, values=values)
     if is_stored:

@@ -26,8 +26,8 @@ from memorybase.errors import InvalidRequest
 from memorybase.models import Chat, ChatRecord
 from memorybase.operations import sweeper
 from memorybase.queries import chats
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions
-from memorybase.read_models.session_queries import MessageQuery
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 

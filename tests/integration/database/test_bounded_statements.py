@@ -19,7 +19,7 @@ from memorybase.memory_bases import deletion
 from memorybase.memory_bases import deletion as base_deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Base, SessionProgress
-from memorybase.queries import cursors, dead_letters, ledger, memory_bases, sessions
+from memorybase.queries import cursors, dead_letters, ledger, memory_bases, messages, sessions
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
@@ -236,7 +236,7 @@ class TestParameters:
     def test_ids_of_a_session(self, world: World) -> None:
         said = [message.id for message in world.say("s", "one", "two").messages]
         with world.services.database.reading() as db:
-            found = sessions.ids_in_session(db, world.flow_id, "s", [*some_ids(), *said])
+            found = messages.ids_in_session(db, world.flow_id, "s", [*some_ids(), *said])
         assert found == set(said)
 
     def test_entries_of_the_ledger(self, world: World) -> None:

@@ -15,10 +15,11 @@ from harness.world import World
 
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.database.paging import PageRequest
+from memorybase.queries.coverage import SearchState
+from memorybase.queries.messages import MessageQuery
+from memorybase.queries.runs import RunFilter
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, memory_bases, overview, runs, sessions
-from memorybase.read_models.run_queries import RunFilter
-from memorybase.read_models.search_states import SearchState
-from memorybase.read_models.session_queries import MessageQuery, SessionFilter
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 

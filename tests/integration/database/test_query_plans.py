@@ -20,9 +20,10 @@ from memorybase.database.upsert import core
 from memorybase.ingestion import scheduler
 from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
 from memorybase.queries import exports, jobs
+from memorybase.queries import overview as overview_queries
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import activity as activity_view
-from memorybase.read_models import branches, memory_bases, overview, overview_queries, sessions
-from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models import branches, memory_bases, overview, sessions
 from memorybase.retention import uses
 from memorybase.search import search, stored_candidates
 from memorybase.search.request import SearchRequest

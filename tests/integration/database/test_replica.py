@@ -17,8 +17,8 @@ from memorybase.database import replica
 from memorybase.database.engine import Database
 from memorybase.database.paging import PageRequest
 from memorybase.models import Message
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions
-from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import search
 from memorybase.settings import Settings

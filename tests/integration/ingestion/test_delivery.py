@@ -22,7 +22,7 @@ from memorybase.ingestion import worker as worker_
 from memorybase.ingestion.scheduler import job_message
 from memorybase.memory_bases import consistency, manage, regenerate
 from memorybase.models import IngestionJob, Session, SessionProgress
-from memorybase.queries import jobs, sessions
+from memorybase.queries import jobs, messages, sessions
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
 from memorybase.vectors.visibility import unreachable_ids
@@ -784,14 +784,14 @@ def test_a_new_job_waits_for_the_lease_of_a_cancelled_job(world: World) -> None:
 def test_a_session_renamed_between_claim_and_read_is_ingested(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
-    fetch_range = sessions.fetch_range
+    fetch_range = messages.fetch_range
 
     def rename_first(*args: Any, **kwargs: Any) -> Any:
         monkeypatch.undo()
         edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
         return fetch_range(*args, **kwargs)
 
-    monkeypatch.setattr(sessions, "fetch_range", rename_first)
+    monkeypatch.setattr(messages, "fetch_range", rename_first)
     assert world.run(world.queue.enqueued[0]) == worker_.JobOutcome.LOST
     assert world.row(base, "t").cursor_seq == 0
     world.settle()
@@ -839,7 +839,7 @@ def test_a_capture_that_commits_late_is_not_skipped(world: World, monkeypatch: p
     base = world.new_base(threshold=1)
     world.say("s", "the session exists")
     world.drain()
-    insert_messages = sessions.insert_messages
+    insert_messages = messages.insert_messages
     second = threading.Thread(target=lambda: (world.say("s", "second"), world.drain()))
 
     def commit_late(*args: Any) -> None:
@@ -849,7 +849,7 @@ def test_a_capture_that_commits_late_is_not_skipped(world: World, monkeypatch: p
         second.join(0.5)
         assert second.is_alive()
 
-    monkeypatch.setattr(sessions, "insert_messages", commit_late)
+    monkeypatch.setattr(messages, "insert_messages", commit_late)
     world.say("s", "first")
     second.join(30)
     world.drain()

@@ -25,6 +25,7 @@ from memorybase.models import Flow, Session
 from memorybase.operations.sweeper import SweepReport
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries import dead_letters as dead_letters_
+from memorybase.queries import messages as message_queries
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
@@ -471,7 +472,7 @@ def test_a_base_created_during_its_flows_deletion_does_not_block_it(
 
 
 def test_a_flow_deleted_during_a_capture_leaves_no_rows(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    insert_messages = sessions.insert_messages
+    insert_messages = message_queries.insert_messages
     deleting: list[threading.Thread] = []
 
     def delete() -> None:
@@ -482,7 +483,7 @@ def test_a_flow_deleted_during_a_capture_leaves_no_rows(world: World, monkeypatc
         deleting.append(beside(delete))
         insert_messages(*args)
 
-    monkeypatch.setattr(sessions, "insert_messages", delete_the_flow_first)
+    monkeypatch.setattr(message_queries, "insert_messages", delete_the_flow_first)
     world.say("s", "too late")
     deleting[0].join(30)
     world.sweep()

@@ -17,8 +17,8 @@ from memorybase.memory_bases import manage, regenerate
 from memorybase.models import IngestionJob, JobKind, Priority
 from memorybase.operations import health
 from memorybase.queries import jobs
+from memorybase.queries.memory_base_lists import MemoryBaseQuery
 from memorybase.read_models import memory_bases
-from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 
 HIGH, NORMAL, LOW = Priority.HIGH, Priority.NORMAL, Priority.LOW
 EIGHT = 8  # what a message costs, compared with one of the next higher priority

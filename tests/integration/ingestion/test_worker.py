@@ -21,7 +21,7 @@ from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.worker import JobOutcome
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.queries import cursors
-from memorybase.queries.sessions import CountedMessage
+from memorybase.queries.messages import CountedMessage
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.vectors.store import CollectionRef, VectorRecord

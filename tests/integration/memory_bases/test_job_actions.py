@@ -16,7 +16,7 @@ from memorybase.ingestion.scheduler import job_message
 from memorybase.memory_bases import job_actions, regenerate, session_batches
 from memorybase.memory_bases.job_actions import JobResults
 from memorybase.models import IngestionJob, JobState
-from memorybase.queries.job_actions import JobAction, JobFilter, JobSkipReason
+from memorybase.queries.job_lists import JobAction, JobFilter, JobSkipReason
 from memorybase.sessions import edits
 
 RETRY, CANCEL = JobAction.RETRY, JobAction.CANCEL

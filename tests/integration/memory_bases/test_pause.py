@@ -16,9 +16,9 @@ from memorybase.models import JobKind, JobState
 from memorybase.operations import health, problems
 from memorybase.operations.problems import FixAction, ProblemKind
 from memorybase.queries import cursors, jobs
+from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseQuery
 from memorybase.read_models import memory_bases
-from memorybase.read_models.condition import ConditionName, condition
-from memorybase.read_models.memory_base_queries import MemoryBaseQuery
+from memorybase.read_models.condition import condition
 from memorybase.sessions import edits
 
 

@@ -14,9 +14,9 @@ from memorybase.database.paging import PageRequest
 from memorybase.memory_bases import deletion, planned_deletion
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.models import PlannedBaseDeletion
+from memorybase.queries.memory_base_lists import MemoryBaseQuery
 from memorybase.read_models import memory_bases
-from memorybase.read_models.memory_base_queries import MemoryBaseQuery
-from memorybase.read_models.named import find_named
+from memorybase.read_models.sessions import find_named
 
 
 def listed(world: World, *, without_planned: bool = True) -> list[UUID]:

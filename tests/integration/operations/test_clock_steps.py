@@ -45,6 +45,7 @@ from memorybase.models import (
 from memorybase.models.base import UtcDateTime
 from memorybase.operations import clock_steps, health, heartbeats, sweeper
 from memorybase.queries import heartbeats as turns
+from memorybase.queries import timestamps
 from memorybase.services import Services
 
 AHEAD = timedelta(hours=1)
@@ -145,7 +146,7 @@ def an_hour_ahead(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def limited(world: World) -> list[clock_steps.Limit]:
+def limited(world: World) -> list[timestamps.Limit]:
     with world.services.database.reading() as db:
         return list(clock_steps.limits(db, world.services))
 
@@ -188,7 +189,7 @@ def test_every_limited_timestamp_is_moved_back(world: World) -> None:
         for limit in limited(world):
             latest = sa.select(sa.func.max(limit.column)).where(limit.only if limit.only is not None else sa.true())
             # The pass has done what was to be prepared.
-            assert (db.scalar(latest) or now) <= now + limit.ahead + clock_steps.SLACK, limit.column
+            assert (db.scalar(latest) or now) <= now + limit.ahead + timestamps.SLACK, limit.column
     assert world.active_jobs(base)
 
 

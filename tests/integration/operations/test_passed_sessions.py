@@ -10,7 +10,7 @@ from memorybase.database.paging import PageRequest
 from memorybase.memory_bases import regenerate
 from memorybase.models import Session
 from memorybase.operations import passed_sessions
-from memorybase.queries import sessions
+from memorybase.queries import flows
 from memorybase.read_models import memory_bases
 
 
@@ -108,6 +108,6 @@ def test_nothing_is_marked_while_a_memory_base_is_created(world: World) -> None:
     world.say("s", "one")
     world.drain()
     with world.services.database.transaction() as db:
-        sessions.lock_flow(db, world.flow_id)  # as a creation does
+        flows.lock_flow(db, world.flow_id)  # as a creation does
         assert mark(world) == 0
     assert mark(world) == 1

@@ -15,8 +15,8 @@ from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.ingestion import flush
 from memorybase.models import IngestionJob, JobState
+from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
 from memorybase.read_models import memory_bases, titles
-from memorybase.read_models.base_session_queries import BaseSessionQuery, SessionState
 from memorybase.sessions import edits
 
 

@@ -15,8 +15,8 @@ from memorybase.conversation import UUID_NIL
 from memorybase.conversation.history.session_reader import as_record
 from memorybase.conversation.view.threads import inferred_parents, thread
 from memorybase.database.paging import PageRequest
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import branches, sessions
-from memorybase.read_models.session_queries import MessageQuery
 
 
 def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:

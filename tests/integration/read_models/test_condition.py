@@ -11,9 +11,9 @@ from harness.world import World
 
 from memorybase.database.paging import PageRequest
 from memorybase.models import Capture, DeadLetter, IngestionJob, MemoryBase
+from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseQuery
 from memorybase.read_models import memory_bases
-from memorybase.read_models.condition import Condition, ConditionName, condition, condition_name, shown_as
-from memorybase.read_models.memory_base_queries import MemoryBaseQuery
+from memorybase.read_models.condition import Condition, condition, condition_name, shown_as
 
 FINE: dict[str, Any] = {
     "mismatch": None,

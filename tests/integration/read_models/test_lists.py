@@ -21,11 +21,13 @@ from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.database.paging import Page, PageRequest
 from memorybase.memory_bases import regenerate
 from memorybase.models import Capture, MemoryBase, Run, Session
-from memorybase.read_models import end_users, runs, session_queries, sessions
-from memorybase.read_models.run_queries import RunFilter
+from memorybase.queries import session_lists
+from memorybase.queries.coverage import SearchState
+from memorybase.queries.messages import MessageQuery
+from memorybase.queries.runs import RunFilter
+from memorybase.queries.session_lists import SessionFilter
+from memorybase.read_models import end_users, runs, sessions
 from memorybase.read_models.runs import RecalledView, RunView
-from memorybase.read_models.search_states import SearchState
-from memorybase.read_models.session_queries import MessageQuery, SessionFilter
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
 
@@ -230,8 +232,8 @@ class TestFilters:
     def test_a_frequent_word_is_looked_for_in_a_bounded_number_of_rows(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("memorybase.read_models.text_filter.RARE", 1)
-        monkeypatch.setattr(session_queries, "CHUNKS", (2, 2))
+        monkeypatch.setattr("memorybase.queries.text_filter.RARE", 1)
+        monkeypatch.setattr(session_lists, "CHUNKS", (2, 2))
         for number in range(9):
             world.say(f"s{number}", "berth" if number in {1, 2} else "other")
         seen, cursor, totals = [], None, []
@@ -248,7 +250,7 @@ class TestFilters:
     def test_a_full_page_of_a_filter_continues_where_it_ends(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(session_queries, "CHUNKS", (3, 3))
+        monkeypatch.setattr(session_lists, "CHUNKS", (3, 3))
         world.new_base(threshold=1000)
         for number in range(8):
             world.say(f"s{number}", "x")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.world import World
 
 from memorybase.memory_bases import deletion
-from memorybase.read_models.named import OF_EACH, find_named
+from memorybase.read_models.sessions import OF_EACH, find_named
 from memorybase.sessions import edits
 
 

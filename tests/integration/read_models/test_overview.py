@@ -13,8 +13,8 @@ from harness.statements import recorded
 from harness.world import World
 
 from memorybase.models import Capture, LedgerEntry, MemoryBase, MemoryUse, Message, Run, Session
+from memorybase.queries.memory_base_lists import ConditionName
 from memorybase.read_models import overview as module
-from memorybase.read_models.condition import ConditionName
 from memorybase.read_models.latest_runs import RunState
 from memorybase.read_models.overview import Overview, Window
 

@@ -18,8 +18,9 @@ from made.in_languages import in_languages
 from memorybase.embedding import Embedders
 from memorybase.keyword_index import index
 from memorybase.models import Session, SpokenLanguage
+from memorybase.queries.messages import MessageQuery
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import sessions as lists
-from memorybase.read_models.session_queries import MessageQuery, SessionFilter
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest
 from memorybase.settings import Settings

@@ -9,8 +9,8 @@ from harness.index import assert_index_exact
 from harness.world import World
 
 from memorybase.database.paging import PageRequest
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions as lists
-from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest
 

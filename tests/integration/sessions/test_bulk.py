@@ -15,9 +15,9 @@ from memorybase.database.paging import PageRequest
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.models import PlannedDeletion
 from memorybase.queries import planned_deletions
+from memorybase.queries.coverage import SearchState
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import sessions
-from memorybase.read_models.search_states import SearchState
-from memorybase.read_models.session_queries import SessionFilter
 from memorybase.sessions import bulk
 from memorybase.sessions.bulk import Chosen, Outcome
 

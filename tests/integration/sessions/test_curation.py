@@ -20,8 +20,8 @@ from memorybase.database.paging import PageRequest
 from memorybase.memory_bases import regenerate
 from memorybase.models import Base, MessageChange, Posting, RestorableMessage
 from memorybase.queries.message_changes import Attribution
+from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions
-from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import hybrid
 from memorybase.search import search as message_search
 from memorybase.search.request import SearchRequest

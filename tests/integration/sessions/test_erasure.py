@@ -9,8 +9,10 @@ from harness.world import WorkerKilled, World
 
 from memorybase import errors
 from memorybase.database.paging import PageRequest
-from memorybase.read_models import session_queries
-from memorybase.read_models.session_queries import MessageQuery, SessionFilter
+from memorybase.queries import messages as message_queries
+from memorybase.queries import session_lists
+from memorybase.queries.messages import MessageQuery
+from memorybase.queries.session_lists import SessionFilter
 from memorybase.search.search import SearchRequest, search
 from memorybase.sessions import edits, erasure
 
@@ -24,9 +26,9 @@ def shown(world: World) -> list[Any]:
     """What lists and searches return of the flow."""
     with world.services.database.reading() as db:
         page = PageRequest(size=50)
-        messages = session_queries.messages_page(db, world.user_id, MessageQuery(flow_id=world.flow_id), None, page)
-        sessions = session_queries.sessions_page(db, world.user_id, SessionFilter(), None, page)
-        one = [session_queries.fetch_message(db, world.user_id, message.id) for message in world.messages()]
+        messages = message_queries.messages_page(db, world.user_id, MessageQuery(flow_id=world.flow_id), None, page)
+        sessions = session_lists.sessions_page(db, world.user_id, SessionFilter(), None, page)
+        one = [message_queries.fetch_message_view(db, world.user_id, message.id) for message in world.messages()]
     wanted = SearchRequest(query="apples", flow_id=world.flow_id, top_k=20)
     return [*messages.rows, *sessions.rows, *filter(None, one), *search(world.services, world.user_id, wanted).results]
 

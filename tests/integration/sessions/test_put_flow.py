@@ -17,13 +17,13 @@ def test_a_flow_that_another_request_has_just_created_is_found(world: World, mon
     flow_id = uuid4()
     flows.put_flow(world.services, world.user_id, name="first", flow_id=flow_id)
     looks: list[UUID] = []
-    lock = flows.sessions.lock_flow
+    lock = flows.flows.lock_flow
 
     def look(db: Session, id_: UUID) -> Flow | None:
         looks.append(id_)
         return None if len(looks) == 1 else lock(db, id_)  # the first one is before the other request's commit
 
-    monkeypatch.setattr(flows.sessions, "lock_flow", look)
+    monkeypatch.setattr(flows.flows, "lock_flow", look)
     flow, is_new = flows.put_flow(world.services, world.user_id, name="second", flow_id=flow_id)
     assert (flow.name, is_new) == ("second", False)
 

@@ -16,7 +16,7 @@ from harness.world import World
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.models import WebhookDelivery
-from memorybase.operations import health, problem_queries
+from memorybase.operations import health, problems
 from memorybase.queries import webhooks
 from memorybase.queries.webhooks import ClaimedDelivery
 from memorybase.webhooks import deliveries, endpoints, sender
@@ -27,9 +27,9 @@ from memorybase.webhooks.requests import Attempt
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def problem_queries_of(world: World) -> list[problem_queries.FailingWebhook]:
+def problem_queries_of(world: World) -> list[problems.FailingWebhook]:
     with world.services.database.reading() as db:
-        return problem_queries.webhooks(db, world.user_id)
+        return problems.failing_webhooks(db, world.user_id)
 
 
 def test_what_was_delivered_is_not_sent_again(world: World) -> None:

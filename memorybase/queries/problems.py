@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -20,12 +19,9 @@ from memorybase.models import (
     Session,
     SessionProgress,
     UtcDateTime,
-    WebhookEndpoint,
 )
-from memorybase.queries import webhooks as webhook_rows
-from memorybase.queries.passed_sessions import walk_behind
-from memorybase.queries.sessions import counted
-from memorybase.queries.webhooks import DeadDeliveries
+from memorybase.queries.joins import SERVES, own_base
+from memorybase.queries.pending import walk_behind
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -40,38 +36,6 @@ class Rows(NamedTuple):
     total: int
 
 
-class FailingWebhook(NamedTuple):
-    """A webhook that was disabled because it failed, or that did not get events: `dead` of them, up to COUNT_TO."""
-
-    id: UUID
-    url: str
-    description: str
-    disabled_at: datetime | None
-    disabled_reason: str | None
-    dead: int
-    dead_since: datetime | None
-
-
-def webhooks(db: OrmSession, user_id: UUID) -> list[FailingWebhook]:
-    """The user's webhooks that fail, in the order of their creation. What somebody has disabled fails no more."""
-    found = [each for each in webhook_rows.endpoints_of(db, user_id) if each.disabled_reason != "request"]
-    dead = webhook_rows.dead_deliveries(db, [each.id for each in found], at_most=COUNT_TO)
-    failing = [each for each in found if each.disabled_at is not None or each.id in dead]
-    return [_failing(each, dead.get(each.id)) for each in failing]
-
-
-def _failing(hook: WebhookEndpoint, dead: DeadDeliveries | None) -> FailingWebhook:
-    return FailingWebhook(
-        hook.id,
-        hook.url,
-        hook.description,
-        hook.disabled_at,
-        hook.disabled_reason,
-        dead.events if dead else 0,
-        dead.since if dead else None,
-    )
-
-
 def lost(db: OrmSession, user_id: UUID, limit: int) -> Rows:
     """Memory bases whose last comparison found a mismatch, the oldest problem first."""
     serving = sa.and_(Progress.memory_base_id == Base.id, Progress.generation == Base.serving)
@@ -84,7 +48,7 @@ def lost(db: OrmSession, user_id: UUID, limit: int) -> Rows:
         Base.mismatch_checked_at,
         Base.chunks_missing.label("missing"),
         chunks.correlate(Base).scalar_subquery().label("expected"),
-    ).where(_own(user_id), Base.mismatch == sa.true())
+    ).where(own_base(user_id), Base.mismatch == sa.true())
     return _first(db, statement, (sa.func.coalesce(Base.mismatch_since, Base.mismatch_checked_at), Base.id), limit)
 
 
@@ -106,7 +70,7 @@ def failed(db: OrmSession, user_id: UUID, limit: int) -> Rows:
             sa.and_(DeadLetter.memory_base_id == Base.id, DeadLetter.generation.in_([Base.serving, Base.building])),
         )
         .join(Message, Message.id == DeadLetter.message_id)
-        .where(_own(user_id), DeadLetter.state == "dead")
+        .where(own_base(user_id), DeadLetter.state == "dead")
         .group_by(Base.id, Base.name)
     )
     return _first(db, statement, (sa.literal_column("since"), Base.id), limit)
@@ -114,12 +78,11 @@ def failed(db: OrmSession, user_id: UUID, limit: int) -> Rows:
 
 def paused(db: OrmSession, user_id: UUID, limit: int) -> Rows:
     """Memory bases that are paused or do not capture by themselves, with messages that nothing will ingest."""
-    served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
     bases = (
         sa.select(Base.id, Generation.capture)
-        .join(Generation, served)
+        .join(Generation, SERVES)
         .where(
-            _own(user_id),
+            own_base(user_id),
             sa.or_(Base.paused_at.is_not(None), sa.and_(Base.auto_capture == sa.false(), Base.building.is_(None))),
         )
         .order_by(Base.created_at, Base.id)
@@ -147,7 +110,7 @@ def paused(db: OrmSession, user_id: UUID, limit: int) -> Rows:
 def _waiting(db: OrmSession, base_id: UUID, capture: Capture) -> sa.Select[*tuple[Any, ...]]:
     """Counted messages of one memory base beyond its cursors that no job is due to ingest, up to COUNT_TO."""
     walk = walk_behind(db, sa.select(Base.id).join(Session, Session.flow_id == Base.flow_id))
-    statement, (captured_at,) = walk.join_messages(counted(capture), Message.captured_at)
+    statement, (captured_at,) = walk.join_messages(capture, Message.captured_at)
     rows = (
         statement.with_only_columns(
             Base.id.label("memory_base_id"), Session.session_id, captured_at.label("captured_at")
@@ -157,10 +120,6 @@ def _waiting(db: OrmSession, base_id: UUID, capture: Capture) -> sa.Select[*tupl
         .subquery()
     )
     return sa.select(rows)
-
-
-def _own(user_id: UUID) -> sa.ColumnElement[bool]:
-    return sa.and_(Base.user_id == user_id, Base.deleting_at.is_(None))
 
 
 def _first(db: OrmSession, statement: AnySelect, order: tuple[Any, ...], limit: int) -> Rows:

@@ -12,7 +12,6 @@ from sqlalchemy.orm import aliased
 
 from memorybase.database.paging import AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
-    IS_ACTIVE,
     IS_FAILED,
     Capture,
     DeadLetter,
@@ -26,10 +25,11 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries.jobs import is_active_in_session
-from memorybase.queries.passed_sessions import walk_behind
-from memorybase.queries.sessions import counted
-from memorybase.read_models.session_queries import SessionOrder
-from memorybase.read_models.text_filter import NAMES, contains
+from memorybase.queries.joins import MESSAGE_OF_SESSION, SERVES, serving_progress
+from memorybase.queries.pending import CURSOR, by_capture, is_counted, is_pending, walk_behind
+from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
+from memorybase.queries.session_lists import SessionOrder
+from memorybase.queries.text_filter import NAMES, contains
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -68,7 +68,11 @@ def base_sessions_page(
 ) -> Found:
     """Every session of the flow, tracked or not, with its progress in the serving generation."""
     conditions = _session_conditions(base, capture, query)
-    keys = sa.select(Session.id, Progress.id.label("progress")).outerjoin(Progress, _served(base)).where(*conditions)
+    keys = (
+        sa.select(Session.id, Progress.id.label("progress"))
+        .outerjoin(Progress, serving_progress(base=base))
+        .where(*conditions)
+    )
     counting = keys if query.state is not None else sa.select(Session.id).where(*conditions)
     found = fetch_page(db, keys, counting, _SESSIONS[query.order], request)
     # The numbers of the page alone: beside them a database computes those of every row that an offset skips.
@@ -79,12 +83,8 @@ def base_sessions_page(
 
 def sessions_near_threshold(db: OrmSession, base_ids: list[UUID], share: float) -> dict[UUID, int]:
     """Sessions with this share of their memory base's threshold pending and no ingestion due, up to 1,000 each."""
-    served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
-    near = sa.case(
-        (Generation.capture == Capture.OUTPUTS, _near_of(db, Capture.OUTPUTS, share)),
-        else_=_near_of(db, Capture.ALL, share),
-    )
-    statement = sa.select(Base.id, near).join(Generation, served).where(Base.id.in_(base_ids))
+    near = by_capture(lambda capture: _near_of(db, capture, share))
+    statement = sa.select(Base.id, near).join(Generation, SERVES).where(Base.id.in_(base_ids))
     return {row[0]: row[1] for row in db.execute(statement)}
 
 
@@ -92,10 +92,8 @@ def _near_of(db: OrmSession, capture: Capture, share: float) -> sa.ColumnElement
     walk = walk_behind(db, sa.select(sa.literal(1).label("one")).select_from(Session))
     enough = Base.threshold * share
     pending = sa.select(sa.func.count()).where(
-        Message.flow_id == Session.flow_id,
-        Message.session_id == Session.session_id,
-        counted(capture),
-        Message.seq > walk.cursor,
+        MESSAGE_OF_SESSION,
+        is_pending(capture, walk.cursor),
     )
     found = walk.statement.where(
         # The distance of the seq numbers excludes most sessions before any message is counted.
@@ -104,15 +102,6 @@ def _near_of(db: OrmSession, capture: Capture, share: float) -> sa.ColumnElement
         pending.correlate_except(Message).scalar_subquery() >= enough,
     )
     return sa.select(sa.func.count()).select_from(found.limit(NEAR_TO).correlate(Base).subquery()).scalar_subquery()
-
-
-def _served(base: Base) -> sa.ColumnElement[bool]:
-    """The session's row in the serving generation."""
-    return sa.and_(
-        Progress.memory_base_id == base.id,
-        Progress.generation == base.serving,
-        Progress.session_id == Session.session_id,
-    )
 
 
 def _base_sessions(base: Base, capture: Capture) -> AnySelect:
@@ -126,12 +115,12 @@ def _base_sessions(base: Base, capture: Capture) -> AnySelect:
         Progress.cursor_seq,
         Progress.total_processed,
         Progress.last_sync_at,
-        _counted_messages(capture).label("total_messages"),
-        _counted_messages(capture, Message.seq > sa.func.coalesce(Progress.cursor_seq, 0)).label("pending_messages"),
+        _count_messages(is_counted(capture)).label("total_messages"),
+        _count_messages(is_pending(capture, CURSOR)).label("pending_messages"),
         is_active_in_session(base.id).label("active"),
         _has_dead_letter().label("dead"),
         _last_job_failed().label("failed"),
-    ).outerjoin(Progress, _served(base))
+    ).outerjoin(Progress, serving_progress(base=base))
 
 
 def _session_conditions(base: Base, capture: Capture, query: BaseSessionQuery) -> list[sa.ColumnElement[bool]]:
@@ -149,9 +138,7 @@ def _session_conditions(base: Base, capture: Capture, query: BaseSessionQuery) -
 
 def _in_state(base: Base, capture: Capture, state: SessionState) -> list[sa.ColumnElement[bool]]:
     """The conditions of a state. Few sessions have a job or failed: they come from small indexes."""
-    active = Session.session_id.in_(
-        sa.select(Job.session_id).where(Job.memory_base_id == base.id, Job.session_id >= "", IS_ACTIVE)
-    )
+    active = Session.session_id.in_(sa.select(Job.session_id).where(Job.memory_base_id == base.id, IS_ACTIVE_BY_INDEX))
     failed = Session.session_id.in_(
         sa.select(Progress.session_id).where(
             Progress.memory_base_id == base.id,
@@ -163,14 +150,11 @@ def _in_state(base: Base, capture: Capture, state: SessionState) -> list[sa.Colu
         return [active]
     if state is SessionState.FAILED:
         return [failed, sa.not_(active)]
-    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
     beyond = sa.select(Message.seq).where(
-        Message.flow_id == Session.flow_id,
-        Message.session_id == Session.session_id,
-        counted(capture),
-        Message.seq > cursor,
+        MESSAGE_OF_SESSION,
+        is_pending(capture, CURSOR),
     )
-    pending = sa.and_(Session.last_seq > cursor, beyond.correlate(Session, Progress).exists())
+    pending = sa.and_(Session.last_seq > CURSOR, beyond.correlate(Session, Progress).exists())
     return [pending if state is SessionState.PENDING else sa.not_(pending), sa.not_(failed), sa.not_(active)]
 
 
@@ -188,10 +172,9 @@ def _failed_rows(base: Base) -> sa.Select[UUID]:
     return sa.select(Job.progress_id).where(Job.memory_base_id == base.id, IS_FAILED, ~has_later)
 
 
-def _counted_messages(capture: Capture, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+def _count_messages(which: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     statement = sa.select(sa.func.count()).select_from(Message)
-    of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
-    return statement.where(of_session, counted(capture), *conditions).correlate(Session, Progress).scalar_subquery()
+    return statement.where(MESSAGE_OF_SESSION, which).correlate(Session, Progress).scalar_subquery()
 
 
 def _has_dead_letter() -> sa.ColumnElement[bool]:

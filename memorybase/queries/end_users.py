@@ -24,7 +24,8 @@ from memorybase.models import (
     SessionSummary,
 )
 from memorybase.queries import memory_uses
-from memorybase.read_models.session_queries import own_flow
+from memorybase.queries.joins import own_flow, serving_progress
+from memorybase.queries.planner import not_by_index
 
 EndUserOrder = Literal["recent", "sessions"]
 Progress = SessionProgress
@@ -46,10 +47,7 @@ def end_users_page(
 def messages_of(db: OrmSession, user_id: UUID, end_user_ids: Collection[str], flow_id: UUID | None) -> dict[str, int]:
     """Number of messages in the sessions of each of these persons."""
     in_flow = [] if flow_id is None else [Session.flow_id == flow_id]
-    # The coalesce hides the flow from SQLite, which would go through all of its messages.
-    of_session = sa.and_(
-        Message.flow_id == sa.func.coalesce(Session.flow_id, Session.flow_id), Message.session_id == Session.session_id
-    )
+    of_session = sa.and_(Message.flow_id == not_by_index(Session.flow_id), Message.session_id == Session.session_id)
     statement = (
         sa.select(Session.end_user_id, sa.func.count())
         .select_from(Session)
@@ -104,17 +102,12 @@ def counts_of(db: OrmSession, user_id: UUID, end_user_id: str) -> dict[str, int]
 
 def memories_of(db: OrmSession, user_id: UUID, end_user_id: str) -> list[AnyRow]:
     """id, name, flow_id, messages of the memory bases that hold messages of the person."""
-    served = sa.and_(
-        Progress.memory_base_id == MemoryBase.id,
-        Progress.generation == MemoryBase.serving,
-        Progress.session_id == Session.session_id,
-    )
     held = sa.func.sum(Progress.total_processed)
     statement = (
         sa.select(MemoryBase.id, MemoryBase.name, MemoryBase.flow_id, held.label("messages"))
         .select_from(Session)
         .join(MemoryBase, sa.and_(MemoryBase.flow_id == Session.flow_id, MemoryBase.deleting_at.is_(None)))
-        .join(Progress, served)
+        .join(Progress, serving_progress())
         .where(MemoryBase.user_id == user_id, Session.end_user_id == end_user_id, Session.deleted_at.is_(None))
         .group_by(MemoryBase.id, MemoryBase.name, MemoryBase.flow_id)
         .having(held > 0)
@@ -194,3 +187,13 @@ def _seen(
         each(Session, Session.last_captured_at, Session.deleted_at.is_(None), session_is),
         each(Chat, Chat.updated_at, chat_is),
     )
+
+
+def has_session(db: OrmSession, user_id: UUID, end_user_id: str) -> bool:
+    """Whether a session of the user belongs to this person."""
+    found = sa.select(Session.id).where(
+        Session.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id))),
+        Session.deleted_at.is_(None),
+        Session.end_user_id == end_user_id,
+    )
+    return db.execute(found.limit(1)).first() is not None

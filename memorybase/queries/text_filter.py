@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,14 +12,11 @@ from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import is_among, pages
-from memorybase.keyword_index.analyzer import analyzer, term_keys
-from memorybase.keyword_index.queries import languages_of
 from memorybase.models import Flow, Message, Posting, Run, Session
+from memorybase.queries.joins import MESSAGE_OF_SESSION
 
 NAMES = (Session.session_id, Session.end_user_id, Session.meta["title"].as_string())
-_OF_SESSION = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
 
-MAX_WORDS = 6
 MAX_FLOWS = 1_000  # newest flows whose messages are searched for the words
 RARE = 2_000  # with so many messages at most, a word's sessions are looked up; else sessions are looked through
 
@@ -48,10 +44,11 @@ class TextFilter:
         within = sa.and_(
             position > Session.first_position,
             position <= Session.first_position + Session.last_seq,
-            Message.flow_id == Session.flow_id,
-            Message.session_id == Session.session_id,
+            MESSAGE_OF_SESSION,
         )
-        return sa.or_(by_id, self._has_words(db, Session, within, sa.select(Session.id).join(Message, _OF_SESSION)))
+        return sa.or_(
+            by_id, self._has_words(db, Session, within, sa.select(Session.id).join(Message, MESSAGE_OF_SESSION))
+        )
 
     def for_runs(self, db: OrmSession) -> sa.ColumnElement[bool]:
         by_id = contains(self.text, Run.session_id)
@@ -97,13 +94,16 @@ def _has_key(of_flows: sa.CTE, table: type[Session | Run], names: Sequence[str])
     return Posting.term == keys[0] if len(keys) == 1 else Posting.term.in_(keys)
 
 
-def read_text(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str, *, language: str) -> TextFilter:
-    """The filter for the user's flows, or for one."""
-    flows = [flow_id] if flow_id is not None else _newest_flows(db, user_id)
-    asked = analyzer(language).asked(text, partial(languages_of, db, flows))
-    terms = asked.terms[:MAX_WORDS]
-    keys = [(flow, tuple(term_keys(flow, term, asked) for term in terms)) for flow in flows]
-    found = [_positions(db, [key for _, of_flow in keys for key in of_flow[number]]) for number in range(len(terms))]
+def read_filter(
+    db: OrmSession,
+    user_id: UUID,
+    flow_id: UUID | None,
+    text: str,
+    keys: Sequence[tuple[UUID, tuple[tuple[int, ...], ...]]],
+) -> TextFilter:
+    """The filter for the user's flows, or for one. `keys`: of each flow, the keys of each word."""
+    words = len(keys[0][1]) if keys else 0
+    found = [_positions(db, [key for _, of_flow in keys for key in of_flow[word]]) for word in range(words)]
     rarest = min(found, key=len, default=[])
     sessions = _sessions(db, user_id, flow_id, text)
     return TextFilter(text, keys, rarest if len(rarest) <= RARE else None, sessions if len(sessions) <= RARE else None)
@@ -118,7 +118,8 @@ def _sessions(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str) ->
     return db.scalars(own.limit(RARE + 1)).all()
 
 
-def _newest_flows(db: OrmSession, user_id: UUID) -> Sequence[UUID]:
+def flows_to_filter(db: OrmSession, user_id: UUID) -> Sequence[UUID]:
+    """The user's newest flows, whose messages are looked through for the words."""
     own = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
     return db.scalars(own.order_by(Flow.created_at.desc(), Flow.id).limit(MAX_FLOWS)).all()
 

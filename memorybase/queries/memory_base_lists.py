@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -12,26 +14,26 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
-    ACTIVE_STATES,
-    IS_ACTIVE,
     Capture,
     DeadLetter,
     Flow,
     Generation,
     IngestionJob,
-    JobKind,
     JobState,
+    LedgerEntry,
     MemoryBase,
+    Message,
     PlannedBaseDeletion,
     Priority,
     Session,
     SessionProgress,
+    UtcDateTime,
 )
-from memorybase.queries.passed_sessions import walk_behind
+from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES, own_base
+from memorybase.queries.pending import by_capture, is_counted, walk_behind
+from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
 from memorybase.queries.preparations import is_in_preparation
-from memorybase.queries.sessions import counted
 from memorybase.queries.store_health import is_in
-from memorybase.read_models.condition import ConditionName
 from memorybase.settings import VectorStoreName
 
 Base = MemoryBase
@@ -46,7 +48,6 @@ _BASES: dict[MemoryBaseOrder, Keyset] = {
     "name": Keyset("memories-name", (Base.name, Base.id)),
     "priority": Keyset("memories-priority", (_RANK, Base.created_at, Base.id)),
 }
-_JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def bases_page(
     count_to: int,
     failing: Collection[VectorStoreName],
 ) -> Found:
-    conditions = [_own_base(user_id)]
+    conditions = [own_base(user_id)]
     if query.flow_id is not None:
         conditions.append(Base.flow_id == query.flow_id)
     if query.auto_capture is not None:
@@ -82,7 +83,7 @@ def bases_page(
         conditions.append(sa.or_(Base.name.icontains(query.text, autoescape=True), Base.flow_id.in_(of_flow)))
     keys = sa.select(Base.id)
     if query.condition is not None:
-        keys = keys.join(Generation, _served())
+        keys = keys.join(Generation, SERVES)
         conditions.append(_condition(db, failing) == query.condition)
     keys = keys.where(*conditions)
     found = fetch_page(db, keys, keys, _BASES[query.order], request)
@@ -93,86 +94,22 @@ def bases_page(
 
 
 def fetch_base_view(db: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int) -> AnyRow | None:
-    return db.execute(_bases(db, count_to).where(Base.id == base_id, _own_base(user_id))).one_or_none()
+    return db.execute(_bases(db, count_to).where(Base.id == base_id, own_base(user_id))).one_or_none()
 
 
 def base_views_of_flows(
     db: OrmSession, user_id: UUID, flow_ids: Sequence[UUID], *, count_to: int, limit: int
 ) -> Sequence[AnyRow]:
-    statement = _bases(db, count_to).where(_own_base(user_id), Base.flow_id.in_(flow_ids))
+    statement = _bases(db, count_to).where(own_base(user_id), Base.flow_id.in_(flow_ids))
     return db.execute(statement.order_by(Base.created_at, Base.id).limit(limit)).all()
-
-
-def jobs_page(
-    db: OrmSession,
-    user_id: UUID,
-    base_id: UUID | None,
-    request: PageRequest,
-    *,
-    state: JobState | None,
-    kind: JobKind | None,
-    session_id: str | None,
-) -> Found:
-    """Jobs of one memory base, or of all memory bases of the user."""
-    conditions = [_own_base(user_id)]
-    if base_id is not None:
-        conditions.append(Job.memory_base_id == base_id)
-    if state is not None:
-        conditions.append(Job.state == state)
-    if state in ACTIVE_STATES:  # few rows: use the index on active jobs
-        conditions += [IS_ACTIVE, Job.session_id >= ""]
-    if kind is not None:
-        conditions.append(Job.kind == kind)
-    if session_id is not None:
-        conditions.append(Job.session_id == session_id)
-    counting = sa.select(Job.id).join(Base, Base.id == Job.memory_base_id).where(*conditions)
-    return fetch_page(db, _jobs().where(*conditions), counting, _JOBS, request)
 
 
 def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID], *, limit: int) -> Sequence[AnyRow]:
     """(id, external_id) of the flows that these memory bases, or all of the user's, belong to."""
-    statement = sa.select(Flow.id, Flow.external_id).join(Base, Base.flow_id == Flow.id).where(_own_base(user_id))
+    statement = sa.select(Flow.id, Flow.external_id).join(Base, Base.flow_id == Flow.id).where(own_base(user_id))
     if base_ids:
         statement = statement.where(Base.id.in_(base_ids))
     return db.execute(statement.distinct().limit(limit)).all()
-
-
-def fetch_job_view(db: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None:
-    return db.execute(_jobs().where(Job.id == job_id, _own_base(user_id))).one_or_none()
-
-
-def _jobs() -> AnySelect:
-    return sa.select(Job, Base.name.label("memory_base_name"), Base.flow_id).join(Base, Base.id == Job.memory_base_id)
-
-
-def job_views(db: OrmSession, ids: list[UUID]) -> list[AnyRow]:
-    """These jobs, whoever owns them, of memory bases that are not being deleted."""
-    return list(db.execute(_jobs().where(Job.id.in_(ids), Base.deleting_at.is_(None))))
-
-
-def jobs_of_ids(db: OrmSession, ids: list[UUID]) -> list[Job]:
-    return list(db.scalars(sa.select(Job).where(Job.id.in_(ids))))
-
-
-def active_ranges(db: OrmSession, base_ids: list[UUID]) -> list[tuple[UUID, str, int]]:
-    """(memory base, session, from_seq) of the active jobs of these memory bases."""
-    statement = sa.select(Job.memory_base_id, Job.session_id, Job.from_seq).where(
-        Job.memory_base_id.in_(base_ids), IS_ACTIVE
-    )
-    return [(base_id, session_id, from_seq) for base_id, session_id, from_seq in db.execute(statement)]
-
-
-def pending_targets(db: OrmSession, base: Base, session_ids: list[str]) -> dict[str, int]:
-    """The target seq of each session in the generation that captures feed."""
-    fed = base.serving if base.building is None else base.building
-    statement = sa.select(Progress.session_id, Progress.target_seq).where(
-        Progress.memory_base_id == base.id, Progress.generation == fed, Progress.session_id.in_(session_ids)
-    )
-    return {row.session_id: row.target_seq for row in db.execute(statement)}
-
-
-def _own_base(user_id: UUID) -> sa.ColumnElement[bool]:
-    return sa.and_(Base.user_id == user_id, Base.deleting_at.is_(None))
 
 
 def _bases(db: OrmSession, count_to: int) -> AnySelect:
@@ -189,16 +126,12 @@ def _bases(db: OrmSession, count_to: int) -> AnySelect:
         _has_job().label("active"),
         is_in_preparation(Base.id).label("preparing"),
         _has_postponed_job().label("waiting"),
-    ).join(Generation, _served())
-
-
-def _served() -> sa.ColumnElement[bool]:
-    return sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
+    ).join(Generation, SERVES)
 
 
 def _condition(db: OrmSession, failing: Collection[VectorStoreName]) -> sa.ColumnElement[str]:
     """The first condition that holds, as `condition.condition_name` finds it."""
-    dead = sa.select(DeadLetter.id).where(*_shown_dead_letters(Base.id, Base.serving, Base.building))
+    dead = sa.select(DeadLetter.id).where(DeadLetter.memory_base_id == Base.id, DEAD_LETTER_IS_SHOWN)
     steps = (
         (Base.mismatch.is_(True), ConditionName.LOST),
         (dead.correlate(Base).exists(), ConditionName.FAILED),
@@ -214,16 +147,12 @@ def _condition(db: OrmSession, failing: Collection[VectorStoreName]) -> sa.Colum
 
 def _pending(db: OrmSession, count_to: int) -> sa.ColumnElement[int]:
     """Counted messages beyond the cursors, up to `count_to`."""
-    # The database evaluates one of the two; each reads only an index.
-    return sa.case(
-        (Generation.capture == Capture.OUTPUTS, _pending_of(db, Capture.OUTPUTS, count_to)),
-        else_=_pending_of(db, Capture.ALL, count_to),
-    )
+    return by_capture(lambda capture: _pending_of(db, capture, count_to))
 
 
 def _pending_of(db: OrmSession, capture: Capture, count_to: int) -> sa.ColumnElement[int]:
     walk = walk_behind(db, sa.select(sa.literal(1).label("one")).select_from(Session))
-    limited = walk.join_messages(counted(capture)).statement.limit(count_to).correlate(Base).subquery()
+    limited = walk.join_messages(capture).statement.limit(count_to).correlate(Base).subquery()
     return sa.select(sa.func.count()).select_from(limited).scalar_subquery()
 
 
@@ -240,16 +169,8 @@ def _sessions_of_flow() -> sa.ColumnElement[int]:
 
 def _dead_letters() -> sa.ColumnElement[int]:
     statement = sa.select(sa.func.count()).select_from(DeadLetter)
-    statement = statement.where(*_shown_dead_letters(Base.id, Base.serving, Base.building))
+    statement = statement.where(DeadLetter.memory_base_id == Base.id, DEAD_LETTER_IS_SHOWN)
     return statement.correlate(Base).scalar_subquery()
-
-
-def _shown_dead_letters(base_id: Any, serving: Any, building: Any) -> list[sa.ColumnElement[bool]]:
-    return [
-        DeadLetter.memory_base_id == base_id,
-        sa.or_(DeadLetter.generation == serving, DeadLetter.generation == building),
-        DeadLetter.state != "discarded",
-    ]
 
 
 def _has_postponed_job() -> sa.ColumnElement[bool]:
@@ -258,10 +179,111 @@ def _has_postponed_job() -> sa.ColumnElement[bool]:
 
 
 def _has_job(*conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    # The condition on its second column makes SQLite choose the index on active jobs, not the one on all jobs.
-    return (
-        sa.select(Job.id)
-        .where(Job.memory_base_id == Base.id, Job.session_id >= "", IS_ACTIVE, *conditions)
-        .correlate(Base)
-        .exists()
+    active = sa.select(Job.id).where(Job.memory_base_id == Base.id, IS_ACTIVE_BY_INDEX, *conditions)
+    return active.correlate(Base).exists()
+
+
+Instant = sa.ColumnElement[datetime]
+
+
+class Window(NamedTuple):
+    """Buckets of whole seconds, starting at a whole second; `until` is the end of the last one."""
+
+    since: datetime
+    until: datetime
+    seconds: int
+
+
+class Ingested(NamedTuple):
+    """Messages ingested in one bucket, and their delays."""
+
+    messages: int
+    delay_mean_seconds: float
+    delay_max_seconds: float
+
+
+def captured(db: OrmSession, base: MemoryBase, capture: Capture, window: Window) -> dict[int, int]:
+    """Number of counted messages captured, by bucket index; empty buckets are left out."""
+    bucket = _bucket(db, Message.captured_at, window)
+    found = sa.select(bucket.label("bucket")).where(
+        Message.flow_id == base.flow_id,
+        Message.captured_at >= window.since,
+        Message.captured_at < window.until,
+        is_counted(capture),
     )
+    rows = found.subquery()
+    statement = sa.select(rows.c.bucket, sa.func.count()).group_by(rows.c.bucket)
+    return {row[0]: row[1] for row in db.execute(statement)}
+
+
+def ingested(db: OrmSession, base: MemoryBase, window: Window) -> dict[int, Ingested]:
+    """Messages that the serving generation holds, by bucket index of the time when the memory base first held them."""
+    at = LedgerEntry.ingested_at
+    # A delay starts no earlier than the memory base. A message that was deleted and captured again may have been
+    # ingested before that capture: its delay is 0.
+    start = sa.case(
+        (Message.captured_at < base.created_at, sa.literal(base.created_at, UtcDateTime())),
+        (Message.captured_at > at, at),
+        else_=Message.captured_at,
+    )
+    found = (
+        sa.select(_bucket(db, at, window).label("bucket"), _seconds(db, start, at).label("delay"))
+        .join(Message, sa.and_(Message.id == LedgerEntry.message_id, Message.flow_id == base.flow_id))
+        .where(
+            LedgerEntry.memory_base_id == base.id,
+            LedgerEntry.generation == base.serving,
+            at >= window.since,
+            at < window.until,
+        )
+    )
+    rows = found.subquery()
+    statement = sa.select(rows.c.bucket, sa.func.count(), sa.func.avg(rows.c.delay), sa.func.max(rows.c.delay))
+    return {position: Ingested(*values) for position, *values in db.execute(statement.group_by(rows.c.bucket))}
+
+
+def _bucket(db: OrmSession, at: sa.SQLColumnExpression[datetime | None], window: Window) -> sa.ColumnElement[int]:
+    """Computed from whole seconds, so that both databases choose the same bucket."""
+    epoch: sa.ColumnElement[int]
+    if db.get_bind().dialect.name == "sqlite":
+        # strftime rounds to milliseconds, so the fraction is cut first.
+        whole_seconds = sa.func.substr(sa.type_coerce(at, sa.Text()), 1, 19)
+        epoch = sa.cast(sa.func.strftime("%s", whole_seconds), sa.Integer())
+    else:
+        epoch = sa.cast(sa.func.floor(sa.extract("epoch", at)), sa.BigInteger())
+    return (epoch - int(window.since.timestamp())) // window.seconds
+
+
+def _seconds(db: OrmSession, start: Instant, end: sa.SQLColumnExpression[datetime | None]) -> sa.ColumnElement[float]:
+    if db.get_bind().dialect.name == "sqlite":
+        return (sa.func.julianday(end) - sa.func.julianday(start)) * 86_400.0
+    return sa.cast(sa.extract("epoch", end) - sa.extract("epoch", start), sa.Float())
+
+
+class ConditionName(StrEnum):
+    """The condition of a memory base, the worst first.
+
+    lost: vectors are missing. failed: has dead letters. unreachable: the vector store fails. building: a regenerate
+    runs. working: ingests, or is being prepared. waiting: has pending messages. paused: somebody has paused it, or
+    auto_capture is off. ok: everything is searchable.
+    """
+
+    LOST = "lost"
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"
+    BUILDING = "building"
+    WORKING = "working"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    OK = "ok"
+
+
+def bases_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> list[tuple[UUID, str, UUID]]:
+    """(id, name, flow) of the memory bases whose name contains the text, without those that are deleted soon."""
+    statement = (
+        sa.select(Base.id, Base.name, Base.flow_id)
+        .where(own_base(user_id), Base.name.icontains(text, autoescape=True))
+        .where(Base.id.not_in(sa.select(PlannedBaseDeletion.memory_base_id)))
+        .order_by(Base.name, Base.id)
+        .limit(limit)
+    )
+    return [(id_, name, flow_id) for id_, name, flow_id in db.execute(statement)]

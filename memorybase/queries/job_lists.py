@@ -1,4 +1,4 @@
-"""Jobs that an action of an operator takes or leaves alone."""
+"""Lists of jobs, and which of them an action of an operator takes or leaves alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import IS_ACTIVE, IS_FAILED, IngestionJob, JobKind, JobState, MemoryBase
+from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.models import ACTIVE_STATES, IS_ACTIVE, IS_FAILED, IngestionJob, JobKind, JobState, MemoryBase
+from memorybase.queries.joins import own_base
+from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
 
 Job = IngestionJob
 
@@ -93,7 +96,7 @@ def find_jobs(
     why = reason(action, now)
     statement = sa.select(Job.id, Job.memory_base_id, Job.session_id, why.label("reason"))
     if wanted.ids is None:
-        statement = statement.where(_is_active(), why.is_(None))
+        statement = statement.where(IS_ACTIVE_BY_INDEX, why.is_(None))
     found = _joined(statement, user_id, wanted).order_by(Job.created_at, Job.id).limit(limit)
     return [JobPlace(*row) for row in db.execute(found)]
 
@@ -104,7 +107,7 @@ def count_jobs(
     """Active jobs that match, and for a retry failed ones, by reason; None: those that the action takes."""
     why = reason(action, now).label("reason")
     counts: dict[str | None, int] = {}
-    for which in (_is_active(), IS_FAILED) if action is JobAction.RETRY else (_is_active(),):
+    for which in (IS_ACTIVE_BY_INDEX, IS_FAILED) if action is JobAction.RETRY else (IS_ACTIVE_BY_INDEX,):
         statement = _joined(sa.select(why, sa.func.count().label("number")).where(which), user_id, wanted)
         rows = db.execute(statement.group_by(why))
         counts |= {row.reason: row.number for row in rows}
@@ -125,10 +128,6 @@ def lock_takeable(db: OrmSession, action: JobAction, ids: Collection[UUID], now:
     )
 
 
-def _is_active() -> sa.ColumnElement[bool]:
-    return sa.and_(IS_ACTIVE, Job.session_id >= "")  # makes SQLite use the index on active jobs
-
-
 def _joined(statement: sa.Select[*tuple[Any, ...]], user_id: UUID, wanted: JobFilter) -> sa.Select[*tuple[Any, ...]]:
     conditions: list[sa.ColumnElement[bool]] = [MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None)]
     if wanted.ids is not None:
@@ -146,3 +145,59 @@ def _joined(statement: sa.Select[*tuple[Any, ...]], user_id: UUID, wanted: JobFi
     if wanted.until is not None:
         conditions.append(Job.created_at <= wanted.until)
     return statement.join(MemoryBase, MemoryBase.id == Job.memory_base_id).where(*conditions)
+
+
+_JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
+
+
+def _jobs() -> AnySelect:
+    return sa.select(Job, MemoryBase.name.label("memory_base_name"), MemoryBase.flow_id).join(
+        MemoryBase, MemoryBase.id == Job.memory_base_id
+    )
+
+
+def jobs_page(
+    db: OrmSession,
+    user_id: UUID,
+    base_id: UUID | None,
+    request: PageRequest,
+    *,
+    state: JobState | None,
+    kind: JobKind | None,
+    session_id: str | None,
+) -> Found:
+    """Jobs of one memory base, or of all memory bases of the user."""
+    conditions = [own_base(user_id)]
+    if base_id is not None:
+        conditions.append(Job.memory_base_id == base_id)
+    if state is not None:
+        conditions.append(Job.state == state)
+    if state in ACTIVE_STATES:
+        conditions.append(IS_ACTIVE_BY_INDEX)
+    if kind is not None:
+        conditions.append(Job.kind == kind)
+    if session_id is not None:
+        conditions.append(Job.session_id == session_id)
+    counting = sa.select(Job.id).join(MemoryBase, MemoryBase.id == Job.memory_base_id).where(*conditions)
+    return fetch_page(db, _jobs().where(*conditions), counting, _JOBS, request)
+
+
+def fetch_job_view(db: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None:
+    return db.execute(_jobs().where(Job.id == job_id, own_base(user_id))).one_or_none()
+
+
+def job_views(db: OrmSession, ids: list[UUID]) -> list[AnyRow]:
+    """These jobs, whoever owns them, of memory bases that are not being deleted."""
+    return list(db.execute(_jobs().where(Job.id.in_(ids), MemoryBase.deleting_at.is_(None))))
+
+
+def jobs_of_ids(db: OrmSession, ids: list[UUID]) -> list[Job]:
+    return list(db.scalars(sa.select(Job).where(Job.id.in_(ids))))
+
+
+def active_ranges(db: OrmSession, base_ids: list[UUID]) -> list[tuple[UUID, str, int]]:
+    """(memory base, session, from_seq) of the active jobs of these memory bases."""
+    statement = sa.select(Job.memory_base_id, Job.session_id, Job.from_seq).where(
+        Job.memory_base_id.in_(base_ids), IS_ACTIVE
+    )
+    return [(base_id, session_id, from_seq) for base_id, session_id, from_seq in db.execute(statement)]

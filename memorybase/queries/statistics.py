@@ -1,4 +1,4 @@
-"""Statements over the whole database, for all users. Each is bounded: a scrape stays cheap."""
+"""Figures of the whole database for health and metrics. Each statement is bounded: a scrape stays cheap."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.upsert import rows_affected
 from memorybase.models import (
     IS_ACTIVE,
     IS_PENDING,
-    Capture,
     ChatRecord,
     DeadLetter,
     Document,
@@ -33,6 +31,8 @@ from memorybase.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
+from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES
+from memorybase.queries.pending import SESSION_IS_DUE, is_due, is_pending
 
 Progress = SessionProgress
 Job = IngestionJob
@@ -41,7 +41,7 @@ COUNT_TO = 100_000  # counts stop here
 MAX_SESSIONS = 1_000  # sessions searched for the oldest message
 
 
-class Pending(NamedTuple):
+class Due(NamedTuple):
     """Messages that the threshold, a flush or the idle rule made due, and that no job has ingested yet."""
 
     sessions: int
@@ -101,30 +101,30 @@ class Heartbeats(NamedTuple):
     last: datetime
 
 
-def pending(db: OrmSession) -> Pending:
-    """How much is pending, and when the oldest message of it was captured."""
-    rows = _pending_sessions().limit(COUNT_TO).subquery()
+def due(db: OrmSession) -> Due:
+    """How much is due, and when the oldest message of it was captured."""
+    rows = _due_sessions().limit(COUNT_TO).subquery()
     sessions = db.scalar(sa.select(sa.func.count()).select_from(rows)) or 0
     if not sessions:
-        return Pending(0, 0, None)
+        return Due(0, 0, None)
     messages = db.scalar(
-        sa.select(sa.func.count()).select_from(_pending_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
+        sa.select(sa.func.count()).select_from(_due_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
     )
-    return Pending(sessions, messages or 0, oldest_pending(db))
+    return Due(sessions, messages or 0, oldest_due(db))
 
 
-def oldest_pending(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
-    """When the oldest pending message was captured, of all memory bases or of one user's."""
-    rows = _pending_sessions()
+def oldest_due(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
+    """When the oldest due message was captured, of all memory bases or of one user's."""
+    rows = _due_sessions()
     if user_id is not None:
         rows = rows.where(MemoryBase.user_id == user_id)
     return _oldest(db, rows)
 
 
 def due_messages(db: OrmSession, user_id: UUID, *, at_most: int) -> int:
-    """The user's messages with pending ingestion."""
-    of_user = _pending_sessions().where(MemoryBase.user_id == user_id)
-    found = _pending_messages(sa.literal(1).label("one"), of=of_user).limit(at_most).subquery()
+    """The user's due messages."""
+    of_user = _due_sessions().where(MemoryBase.user_id == user_id)
+    found = _due_messages(sa.literal(1).label("one"), of=of_user).limit(at_most).subquery()
     return db.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
 
@@ -157,8 +157,7 @@ def _oldest(db: OrmSession, rows: sa.Select[*tuple[Any, ...]]) -> datetime | Non
         .where(
             Message.flow_id == sessions.c.flow_id,
             Message.session_id == sessions.c.session_id,
-            Message.seq > sessions.c.cursor_seq,
-            _counted(sessions.c.capture),
+            is_pending(sessions.c.capture, sessions.c.cursor_seq),
         )
         .order_by(Message.seq)
         .limit(1)
@@ -215,16 +214,8 @@ def pending_deliveries(db: OrmSession) -> int:
 
 def dead_letters(db: OrmSession) -> int:
     """Dead letters of serving and building generations, without discarded ones."""
-    shown = (
-        sa.select(DeadLetter.id)
-        .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
-        .where(
-            DeadLetter.state != "discarded",
-            DeadLetter.generation.in_([MemoryBase.serving, MemoryBase.building]),
-            MemoryBase.deleting_at.is_(None),
-        )
-    )
-    return _bounded_count(db, shown)
+    shown = sa.select(DeadLetter.id).join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
+    return _bounded_count(db, shown.where(DEAD_LETTER_IS_SHOWN, MemoryBase.deleting_at.is_(None)))
 
 
 def comparisons(db: OrmSession) -> Comparisons:
@@ -242,10 +233,9 @@ def comparisons(db: OrmSession) -> Comparisons:
 
 def stored(db: OrmSession) -> Sequence[Stored]:
     """What each memory base had in its store, in chunks, when it was compared last."""
-    serving = sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving)
     statement = (
         sa.select(Generation.collection_name, Generation.dimension, sa.func.coalesce(MemoryBase.chunks_stored, 0))
-        .join(Generation, serving)
+        .join(Generation, SERVES)
         .where(MemoryBase.deleting_at.is_(None), MemoryBase.chunks_stored > 0)
         .limit(COUNT_TO)
     )
@@ -256,38 +246,6 @@ def heartbeats(db: OrmSession, since: datetime) -> Sequence[Heartbeats]:
     """Heartbeats by kind of process; alive are those with a heartbeat since then."""
     statement = sa.select(Heartbeat.kind, _count_if(Heartbeat.beat_at >= since), sa.func.max(Heartbeat.beat_at))
     return [Heartbeats(*row) for row in db.execute(statement.group_by(Heartbeat.kind))]
-
-
-def idle_times(db: OrmSession) -> list[int]:
-    """The different idle_after of memory bases, in seconds."""
-    return list(db.scalars(sa.select(MemoryBase.idle_after).distinct()))
-
-
-def any_after(
-    db: OrmSession, column: sa.orm.InstrumentedAttribute[Any], moment: datetime, only: sa.ColumnElement[bool] | None
-) -> bool:
-    """Whether a row's timestamp is later."""
-    return db.scalar(sa.select(sa.literal(1)).where(*_after(column, moment, only)).limit(1)) is not None
-
-
-def move_back(
-    db: OrmSession,
-    column: sa.orm.InstrumentedAttribute[Any],
-    moment: datetime,
-    only: sa.ColumnElement[bool] | None,
-    *,
-    becomes: datetime,
-) -> int:
-    """Set timestamps that are later than `moment`; how many rows."""
-    update = sa.update(column.class_).where(*_after(column, moment, only))
-    return rows_affected(db, update.values({column.key: becomes}).execution_options(synchronize_session=False))
-
-
-def _after(
-    column: sa.orm.InstrumentedAttribute[Any], moment: datetime, only: sa.ColumnElement[bool] | None
-) -> list[sa.ColumnElement[bool]]:
-    later: sa.ColumnElement[bool] = column > moment
-    return [later] if only is None else [later, only]
 
 
 def count_rows(db: OrmSession) -> dict[str, int]:
@@ -307,8 +265,8 @@ def count_rows(db: OrmSession) -> dict[str, int]:
     return dict(db.execute(sa.select(*counts)).mappings().one())
 
 
-def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:
-    return _written_sessions().where(Progress.target_seq > Progress.cursor_seq)
+def _due_sessions() -> sa.Select[*tuple[Any, ...]]:
+    return _written_sessions().where(SESSION_IS_DUE)
 
 
 def _written_sessions() -> sa.Select[*tuple[Any, ...]]:
@@ -329,21 +287,14 @@ def _written_sessions() -> sa.Select[*tuple[Any, ...]]:
     )
 
 
-def _pending_messages(*columns: sa.ColumnElement[Any], of: sa.Select[*tuple[Any, ...]] | None = None) -> sa.Select[Any]:
-    rows = (_pending_sessions() if of is None else of).limit(COUNT_TO).subquery()
+def _due_messages(*columns: sa.ColumnElement[Any], of: sa.Select[*tuple[Any, ...]] | None = None) -> sa.Select[Any]:
+    rows = (_due_sessions() if of is None else of).limit(COUNT_TO).subquery()
     beyond = sa.and_(
         Message.flow_id == rows.c.flow_id,
         Message.session_id == rows.c.session_id,
-        Message.seq > rows.c.cursor_seq,
-        Message.seq <= rows.c.target_seq,
-        _counted(rows.c.capture),
+        is_due(rows.c.capture, rows.c.cursor_seq, rows.c.target_seq),
     )
     return sa.select(*columns).select_from(rows).join(Message, beyond)
-
-
-def _counted(capture: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
-    """Whether a message counts, by the row's generation."""
-    return sa.case((capture == Capture.OUTPUTS, Message.is_output), else_=Message.is_dialogue)
 
 
 def _count_if(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:

@@ -28,8 +28,9 @@ from memorybase.models import (
     SessionProgress,
     UtcDateTime,
 )
-from memorybase.queries.passed_sessions import walk_behind
-from memorybase.read_models.search_states import is_awaited
+from memorybase.queries.coverage import is_awaited
+from memorybase.queries.joins import SERVES, own_flow, serving_entry
+from memorybase.queries.pending import walk_behind
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -52,12 +53,12 @@ def flows(db: OrmSession, user_id: UUID, limit: int) -> Sequence[AnyRow]:
         Session.flow_id == Flow.id, Session.deleted_at.is_(None)
     )
     last = captured.correlate(Flow).scalar_subquery().label("last")
-    statement = sa.select(Flow.id, Flow.external_id, Flow.name, Flow.created_at, last).where(_own_flow(user_id))
+    statement = sa.select(Flow.id, Flow.external_id, Flow.name, Flow.created_at, last).where(own_flow(user_id))
     return db.execute(statement.order_by(last.desc().nulls_last(), Flow.created_at.desc(), Flow.id).limit(limit)).all()
 
 
 def count_flows(db: OrmSession, user_id: UUID) -> int:
-    return db.scalar(sa.select(sa.func.count()).select_from(Flow).where(_own_flow(user_id))) or 0
+    return db.scalar(sa.select(sa.func.count()).select_from(Flow).where(own_flow(user_id))) or 0
 
 
 def messages_by_bucket(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> Sequence[AnyRow]:
@@ -110,7 +111,7 @@ class Captures(NamedTuple):
 def captures(db: OrmSession, flow_ids: Sequence[UUID]) -> Captures:
     """A flow without a memory base is left out."""
     found = Captures({}, {})
-    statement = sa.select(Base.flow_id, Generation.capture, Base.mismatch).join(Generation, _serving())
+    statement = sa.select(Base.flow_id, Generation.capture, Base.mismatch).join(Generation, SERVES)
     for flow_id, capture, mismatch in db.execute(statement.where(_of_flows(flow_ids)).distinct()):
         found.all.setdefault(flow_id, set()).add(Capture(capture))
         if mismatch:
@@ -120,9 +121,9 @@ def captures(db: OrmSession, flow_ids: Sequence[UUID]) -> Captures:
 
 def waiting(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequence[AnyRow]:
     """(id, flow, captured_at, is_output) of messages that a memory base counts and lacks, up to COUNT_TO."""
-    sessions = sa.select(Base.id).join(Generation, _serving()).join(Session, Session.flow_id == Base.flow_id)
+    sessions = sa.select(Base.id).join(Generation, SERVES).join(Session, Session.flow_id == Base.flow_id)
     statement, columns = walk_behind(db, sessions).join_messages(
-        sa.and_(_is_counted(), Message.captured_at >= since), *_FOUND
+        Generation.capture, *_FOUND, only=[Message.captured_at >= since]
     )
     statement = statement.with_only_columns(*columns).where(_of_flows(flow_ids), Session.last_captured_at >= since)
     return db.execute(statement.distinct().limit(COUNT_TO)).all()
@@ -158,16 +159,11 @@ def delays(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> Sequenc
             for flow_id in flow_ids[:SAMPLED_FLOWS]
         )
     ).subquery()
-    held = sa.and_(
-        LedgerEntry.memory_base_id == Base.id,
-        LedgerEntry.generation == Base.serving,
-        LedgerEntry.message_id == latest.c.id,
-    )
     statement = (
         sa.select(latest.c.flow_id, latest.c.captured_at, LedgerEntry.ingested_at, Base.created_at)
         .select_from(latest)
         .join(Base, sa.and_(Base.flow_id == latest.c.flow_id, Base.deleting_at.is_(None)))
-        .join(LedgerEntry, held)
+        .join(LedgerEntry, serving_entry(latest.c.id))
     )
     # Not a condition of the statement: SQLite would read all that the memory base ingested, by the index on that time.
     return [row for row in db.execute(statement) if row.ingested_at is not None]
@@ -208,99 +204,8 @@ def last_words(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRow]:
     return db.execute(sa.select(Message.run_id, Message.role, Message.content).join(last, same)).all()
 
 
-def ingestion_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRow]:
-    """For each run and memory base that is awaited: what it counts, holds, failed at, and how far the session is."""
-    of_run = sa.and_(Message.run_id == Run.id, _is_counted())
-    held = sa.and_(
-        LedgerEntry.memory_base_id == Base.id,
-        LedgerEntry.generation == Base.serving,
-        LedgerEntry.message_id == Message.id,
-    )
-    dead = sa.and_(
-        DeadLetter.memory_base_id == Base.id,
-        DeadLetter.generation == Base.serving,
-        DeadLetter.message_id == Message.id,
-        DeadLetter.state != "discarded",
-    )
-    statement = (
-        sa.select(
-            Run.id,
-            Base.threshold,
-            Base.auto_capture,
-            Base.mismatch,
-            Progress.target_seq,
-            sa.func.count(Message.id).label("counted"),
-            sa.func.count(LedgerEntry.message_id).label("held"),
-            sa.func.count(DeadLetter.id).label("failed"),
-            sa.func.max(Message.seq).label("last_seq"),
-            sa.func.max(LedgerEntry.ingested_at, type_=UtcDateTime()).label("ingested_at"),
-            _pending_of_session().label("pending"),
-        )
-        .select_from(Run)
-        .join(Base, sa.and_(Base.flow_id == Run.flow_id, Base.deleting_at.is_(None), is_awaited()))
-        .join(Generation, _serving())
-        .outerjoin(
-            Progress,
-            sa.and_(
-                Progress.memory_base_id == Base.id,
-                Progress.generation == Base.serving,
-                Progress.session_id == Run.session_id,
-            ),
-        )
-        .join(Message, of_run)
-        .outerjoin(LedgerEntry, held)
-        .outerjoin(DeadLetter, dead)
-        .where(Run.id.in_(run_ids))
-        .group_by(
-            Run.id,
-            Run.flow_id,
-            Run.session_id,
-            Base.id,
-            Base.threshold,
-            Base.auto_capture,
-            Base.mismatch,
-            Generation.capture,
-            Progress.target_seq,
-            Progress.cursor_seq,
-        )
-    )
-    return db.execute(statement).all()
-
-
-def uses_of_runs(db: OrmSession, flow_ids: Sequence[UUID], run_ids: Sequence[UUID]) -> Sequence[AnyRow]:
-    """(run, sources) of what the nodes of these runs were given."""
-    mine = (MemoryUse.flow_id.in_(flow_ids), MemoryUse.run_id.in_(run_ids))
-    return db.execute(sa.select(MemoryUse.run_id, MemoryUse.sources).where(*mine)).all()
-
-
-def _pending_of_session() -> sa.ColumnElement[int]:
-    message = sa.orm.aliased(Message)
-    counted = sa.case((Generation.capture == Capture.OUTPUTS, message.is_output), else_=message.is_dialogue)
-    statement = sa.select(sa.func.count()).select_from(message)
-    statement = statement.where(
-        message.flow_id == Run.flow_id,
-        message.session_id == Run.session_id,
-        message.seq > sa.func.coalesce(Progress.cursor_seq, 0),
-        counted,
-    )
-    return statement.correlate(Run, Progress, Generation).scalar_subquery()
-
-
-def _is_counted() -> sa.ColumnElement[bool]:
-    """Whether a message counts, by the row's generation."""
-    return sa.case((Generation.capture == Capture.OUTPUTS, Message.is_output), else_=Message.is_dialogue)
-
-
-def _serving() -> sa.ColumnElement[bool]:
-    return sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
-
-
 def _of_flows(flow_ids: Sequence[UUID]) -> sa.ColumnElement[bool]:
     return sa.and_(Base.flow_id.in_(flow_ids), Base.deleting_at.is_(None), is_awaited())
-
-
-def _own_flow(user_id: UUID) -> sa.ColumnElement[bool]:
-    return sa.and_(Flow.user_id == user_id, Flow.deleting_at.is_(None))
 
 
 def _buckets(spans: Sequence[Span]) -> sa.Subquery:

@@ -1,0 +1,114 @@
+"""The rows of a session that is deleted: how many, in pages, and what is removed last."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database.batches import delete_page
+from memorybase.models import (
+    Distillation,
+    Fact,
+    MemoryBase,
+    Message,
+    MessageChange,
+    NodeExecution,
+    RestorableMessage,
+    Run,
+    Session,
+)
+from memorybase.models import SessionProgress as Progress
+from memorybase.queries import cursors, memory_uses
+from memorybase.queries.pending import SESSION_IS_DUE
+from memorybase.queries.sessions import rows_are_left
+
+
+def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
+    """How many messages and runs a session has."""
+    messages, runs = (
+        db.scalar(sa.select(sa.func.count()).where(table.flow_id == flow_id, table.session_id == session_id)) or 0
+        for table in (Message, Run)
+    )
+    return messages, runs
+
+
+def removable_sessions(db: OrmSession, *, limit: int) -> list[tuple[UUID, str]]:
+    """(flow, session id) of sessions of which no rows are left and whose stores are repaired, the longest deleted
+    first."""
+    pending = (
+        sa.exists()
+        .where(
+            Progress.flow_id == Session.flow_id,
+            Progress.session_id == Session.session_id,
+            MemoryBase.id == Progress.memory_base_id,
+            Progress.generation.in_([MemoryBase.serving, MemoryBase.building]),
+            sa.or_(cursors.is_repair_pending(), SESSION_IS_DUE),
+        )
+        .correlate(Session)
+    )
+    found = sa.select(Session.flow_id, Session.session_id).where(
+        Session.deleted_at.is_not(None), ~rows_are_left(), ~pending
+    )
+    return [(row[0], row[1]) for row in db.execute(found.order_by(Session.deleted_at).limit(limit))]
+
+
+def oldest_messages(db: OrmSession, session: Session, *, limit: int) -> list[tuple[UUID, int]]:
+    """(id, seq) of the first messages of a session."""
+    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
+    rows = db.execute(sa.select(Message.id, Message.seq).where(*mine).order_by(Message.seq).limit(limit))
+    return [(row[0], row[1]) for row in rows]
+
+
+def delete_messages(db: OrmSession, session: Session, *, to_seq: int) -> None:
+    """Delete the messages of a session up to this one."""
+    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
+    delete = sa.delete(Message).where(*mine, Message.seq <= to_seq)
+    db.execute(delete.execution_options(synchronize_session=False))
+
+
+class RowsAbout(NamedTuple):
+    """How many rows belong to a session or its messages, without those that count in other modules."""
+
+    message_changes: int
+    restorable_messages: int
+    facts: int
+
+
+def count_rows_about(db: OrmSession, session: Session) -> RowsAbout:
+    def count(which: sa.ColumnElement[bool]) -> int:
+        return db.scalar(sa.select(sa.func.count()).where(which)) or 0
+
+    return RowsAbout(
+        count(MessageChange.session_uuid == session.id),
+        count(RestorableMessage.session_uuid == session.id),
+        count(_of_session(Fact, session)),
+    )
+
+
+def delete_rows_about(db: OrmSession, session: Session, *, limit: int) -> int:
+    """Delete up to `limit` rows that refer to a session, its messages or runs, each table after those that refer to it;
+    how many."""
+    steps: tuple[tuple[type[Any], sa.ColumnElement[bool]], ...] = (
+        (MessageChange, MessageChange.session_uuid == session.id),
+        (RestorableMessage, RestorableMessage.session_uuid == session.id),
+        *memory_uses.of_session(session.flow_id, session.session_id),
+        *((table, _of_session(table, session)) for table in (Fact, Distillation, NodeExecution)),
+    )
+    deleted = 0
+    for table, which in steps:
+        deleted += delete_page(db, table, which, limit=limit - deleted)
+        if deleted >= limit:
+            break
+    return deleted
+
+
+def delete_runs(db: OrmSession, session: Session, *, limit: int) -> int:
+    """Delete up to `limit` runs of a session; how many."""
+    return delete_page(db, Run, _of_session(Run, session), limit=limit)
+
+
+def _of_session(table: type[Any], session: Session) -> sa.ColumnElement[bool]:
+    return sa.and_(table.flow_id == session.flow_id, table.session_id == session.session_id)

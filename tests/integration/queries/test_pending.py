@@ -1,0 +1,82 @@
+"""What a memory base counts, and which of that is pending or due: in SQL, for one capture and for that of each row."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from harness.world import World
+
+from memorybase.models import Capture, Generation, MemoryBase, Message, SessionProgress
+from memorybase.queries.joins import SERVES, serving_progress
+from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, TARGET, by_capture, is_counted, is_due, is_pending
+
+RUN = (
+    {"role": "system", "content": "1"},
+    {"role": "user", "content": "2"},
+    {"role": "assistant", "content": "3", "is_output": False},
+    {"role": "assistant", "content": "4"},
+    {"role": "tool", "content": "5", "tool_call_id": "a"},
+    {"role": "user", "content": "6"},
+    {"role": "assistant", "content": "7"},
+)
+COUNTED = {Capture.OUTPUTS: [4, 7], Capture.ALL: [2, 3, 4, 6, 7]}
+
+
+@pytest.mark.parametrize("capture", list(Capture))
+def test_each_form_of_what_counts_is_pending_and_is_due_finds_the_same_messages(world: World, capture: Capture) -> None:
+    base_id = world.new_base(capture=capture)
+    world.say("s", *RUN)
+    other = sa.orm.aliased(Message)
+
+    def seqs(which: sa.ColumnElement[bool], message: type[Message] = Message) -> list[int]:
+        found = sa.select(message.seq).where(message.session_id == "s", which).order_by(message.seq)
+        of_base = found.join(MemoryBase, MemoryBase.id == base_id).join(Generation, SERVES)
+        with world.services.database.reading() as db:
+            return list(db.scalars(of_base))
+
+    cursor, target = sa.literal(3), sa.literal(6)
+    forms = {
+        "the capture": lambda: (
+            seqs(is_counted(capture)),
+            seqs(is_pending(capture, cursor)),
+            seqs(is_due(capture, cursor, target)),
+        ),
+        "that of the row": lambda: (
+            seqs(is_counted(Generation.capture)),
+            seqs(is_pending(Generation.capture, cursor)),
+            seqs(is_due(Generation.capture, cursor, target)),
+        ),
+        "of an alias": lambda: (
+            seqs(is_counted(Generation.capture, other), other),
+            seqs(is_pending(capture, cursor, other), other),
+            seqs(is_due(Generation.capture, cursor, target, other), other),
+        ),
+        "one expression for each capture": lambda: (
+            seqs(by_capture(is_counted)),
+            seqs(by_capture(lambda each: is_pending(each, cursor))),
+            seqs(by_capture(lambda each: is_due(each, cursor, target))),
+        ),
+    }
+    counted = COUNTED[capture]
+    expected = (counted, [seq for seq in counted if seq > 3], [seq for seq in counted if 3 < seq <= 6])
+
+    assert {name: found() for name, found in forms.items()} == dict.fromkeys(forms, expected)
+
+
+def test_a_session_is_due_while_its_target_is_beyond_its_cursor(world: World) -> None:
+    base_id = world.new_base(threshold=2)
+
+    def state(session_id: str) -> tuple[int, int, bool]:
+        row = serving_progress(sa.literal(session_id))
+        statement = sa.select(CURSOR, TARGET, SESSION_IS_DUE).select_from(MemoryBase).outerjoin(SessionProgress, row)
+        with world.services.database.reading() as db:
+            cursor, target, due = db.execute(statement.where(MemoryBase.id == base_id)).one()
+            return cursor, target, bool(due)
+
+    assert state("s") == (0, 0, False)
+    world.say("s", "one")
+    assert state("s") == (0, 0, False), "pending and not due: the threshold is not reached"
+    world.say("s", "two")
+    assert state("s") == (0, 2, True)
+    world.drain()
+    assert state("s") == (2, 2, False)
