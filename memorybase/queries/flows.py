@@ -52,12 +52,8 @@ def has_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
 
 
 def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
-    return db.scalar(
-        sa.select(Flow)
-        .where(Flow.id == flow_id)
-        .with_for_update(key_share=True)
-        .execution_options(populate_existing=True)
-    )
+    found = sa.select(Flow).where(Flow.id == flow_id).with_for_update(key_share=True)
+    return db.scalar(found.execution_options(populate_existing=True))
 
 
 def begin_flow_deletion(db: OrmSession, flow_id: UUID, now: datetime) -> None:
