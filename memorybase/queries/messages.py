@@ -66,6 +66,30 @@ class MessageSize(NamedTuple):
     text_bytes: int
 
 
+MessageState = Literal["muted", "pinned", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageQuery:
+    """Which messages: those that match every field that is not None. `since` and `until` are inclusive. `failed`: no
+    job could embed it in this version (a dead letter of the memory base)."""
+
+    flow_id: UUID | None = None
+    memory_base_id: UUID | None = None
+    session_id: str | None = None
+    run_id: CallerId | UUID | None = None
+    end_user_id: str | None = None
+    role: str | None = None
+    is_output: bool | None = None
+    ingested: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    state: MessageState | None = None
+    find: str | None = None  # words, by the keyword index
+    find_keys: tuple[tuple[int, ...], ...] | None = None  # of each of its terms in the flow's index
+    order: Literal["asc", "desc"] = "asc"
+
+
 def count_within(sizes: Sequence[MessageSize], max_bytes: int) -> int:
     """How many of the first messages fit within these bytes together; at least one if there is one."""
     totals = accumulate(size.text_bytes for size in sizes)
@@ -280,30 +304,6 @@ def messages_of_ids(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> lis
         for some in batches.pages(ids)
         for row in db.execute(message_rows().where(Message.flow_id == flow_id, Message.id.in_(some)))
     ]
-
-
-MessageState = Literal["muted", "pinned", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class MessageQuery:
-    """Which messages: those that match every field that is not None. `since` and `until` are inclusive. `failed`: no
-    job could embed it in this version (a dead letter of the memory base)."""
-
-    flow_id: UUID | None = None
-    memory_base_id: UUID | None = None
-    session_id: str | None = None
-    run_id: CallerId | UUID | None = None
-    end_user_id: str | None = None
-    role: str | None = None
-    is_output: bool | None = None
-    ingested: bool | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    state: MessageState | None = None
-    find: str | None = None  # words, by the keyword index
-    find_keys: tuple[tuple[int, ...], ...] | None = None  # of each of its terms in the flow's index
-    order: Literal["asc", "desc"] = "asc"
 
 
 def messages_page(
