@@ -86,7 +86,7 @@ def schedule_next(
 
 def schedule_sessions(db: OrmSession, services: Services, base: SharedBase, now: datetime) -> list[JobRow]:
     """Schedule the first sessions of a base that has just got rows with pending messages; the sweeper does the rest."""
-    pending = cursors.sessions_behind(db, base.id, cursors.write_generation(base), limit=SESSIONS_SCHEDULED_AT_ONCE)
+    pending = cursors.sessions_due(db, base.id, cursors.write_generation(base), limit=SESSIONS_SCHEDULED_AT_ONCE)
     return [job for row in pending if (job := schedule_next(db, services, base, [row], now))]
 
 

@@ -91,7 +91,7 @@ _ROWS_OF_SESSION = (
 _LOCK_ROWS, _LOCK_FREE_ROWS = (
     _ROWS_OF_SESSION.with_for_update(key_share=True, of=core(Progress), skip_locked=skip) for skip in (False, True)
 )
-_BEHIND = (
+_DUE = (
     sa.select(*_ROW_COLUMNS)
     .where(
         _COLUMNS.memory_base_id == sa.bindparam("base_id"),
@@ -173,12 +173,8 @@ def _new_rows(
         last = sa.func.coalesce(each.where(MESSAGE_OF_SESSION).correlate(Session).scalar_subquery(), 0)
         start = sa.case((last > start, last), else_=start)
     wanted = (Session.flow_id == base.flow_id, Session.session_id.in_(session_ids))
-    found = (
-        sa.select(Session.flow_id, Session.session_id, Session.last_seq, start.label("start"))
-        .where(*wanted)
-        .subquery()
-        .c
-    )
+    of_session = sa.select(Session.flow_id, Session.session_id, Session.last_seq, start.label("start"))
+    found = of_session.where(*wanted).subquery().c
     zero = sa.literal(0)
     values: dict[str, Any] = {
         "id": new_id(db),
@@ -277,9 +273,9 @@ def _copy(
     return insert(db, Progress).from_select(list(values), rows)
 
 
-def sessions_behind(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[ProgressRow]:
-    """Rows of a generation with pending messages."""
-    return records.fetch_all(db, ProgressRow, _BEHIND, {"base_id": base_id, "generation": generation, "at_most": limit})
+def sessions_due(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[ProgressRow]:
+    """Rows of a generation whose sessions are due."""
+    return records.fetch_all(db, ProgressRow, _DUE, {"base_id": base_id, "generation": generation, "at_most": limit})
 
 
 def lock_rows(
@@ -305,12 +301,8 @@ def try_lock_rows(
     """Lock the session's rows in these generations, the serving and the building one; without `wait` False if another
     transaction holds one of them."""
     locked = lock_rows(db, [base_id], session_id, skip_locked=not wait)
-    count = sa.select(sa.func.count()).where(
-        Progress.memory_base_id == base_id,
-        Progress.session_id == session_id,
-        Progress.generation.in_(generations),
-    )
-    return len(locked) == db.scalar(count)
+    mine = (Progress.memory_base_id == base_id, Progress.session_id == session_id, Progress.generation.in_(generations))
+    return len(locked) == db.scalar(sa.select(sa.func.count()).where(*mine))
 
 
 def request_audit(db: OrmSession, progress_id: UUID, now: datetime) -> bool:
@@ -439,21 +431,15 @@ def expired_leases(db: OrmSession, now: datetime, *, limit: int) -> list[UUID]:
 
 def leases_of(db: OrmSession, owner_prefix: str) -> list[tuple[UUID, str]]:
     """Leased rows with an owner of this prefix."""
-    rows = db.execute(
-        sa.select(Progress.id, Progress.lease_owner).where(
-            Progress.lease_until.is_not(None), Progress.lease_owner.startswith(owner_prefix, autoescape=True)
-        )
-    )
+    held = (Progress.lease_until.is_not(None), Progress.lease_owner.startswith(owner_prefix, autoescape=True))
+    rows = db.execute(sa.select(Progress.id, Progress.lease_owner).where(*held))
     return [(progress_id, owner or "") for progress_id, owner in rows]
 
 
 def leased_until(db: OrmSession, base_id: UUID) -> datetime | None:
     """The latest lease on any session of the base; None without one."""
-    return db.scalar(
-        sa.select(sa.func.max(Progress.lease_until)).where(
-            Progress.memory_base_id == base_id, Progress.lease_until.is_not(None)
-        )
-    )
+    held = (Progress.memory_base_id == base_id, Progress.lease_until.is_not(None))
+    return db.scalar(sa.select(sa.func.max(Progress.lease_until)).where(*held))
 
 
 def sessions_with_pending_work(db: OrmSession, now: datetime, *, limit: int) -> list[tuple[UUID, str]]:
@@ -481,15 +467,11 @@ def sessions_with_pending_work(db: OrmSession, now: datetime, *, limit: int) -> 
 
 
 def _has_active_job() -> sa.Exists:
-    return (
-        sa.exists()
-        .where(
-            IngestionJob.memory_base_id == Progress.memory_base_id,
-            IngestionJob.session_id == Progress.session_id,
-            IS_ACTIVE,
-        )
-        .correlate(Progress)
+    of_row = (
+        IngestionJob.memory_base_id == Progress.memory_base_id,
+        IngestionJob.session_id == Progress.session_id,
     )
+    return sa.exists().where(*of_row, IS_ACTIVE).correlate(Progress)
 
 
 def sessions_to_flush(db: OrmSession, base: SharedBase, *, after: str, limit: int) -> list[SessionToFlush]:
@@ -544,13 +526,9 @@ def recheck_idle_sessions(db: OrmSession, base: SharedBase, now: datetime, sessi
 
 def build_is_complete(db: OrmSession, base_id: UUID, generation: int) -> bool:
     """Whether every session of the build has reached what the old generation covered, and no repair is pending."""
-    behind = sa.select(sa.literal(1)).where(
-        Progress.memory_base_id == base_id, Progress.generation == generation, Progress.cursor_seq < Progress.build_seq
-    )
-    edited = sa.select(sa.literal(1)).where(
-        Progress.memory_base_id == base_id, Progress.generation == generation, Progress.dirty > Progress.repaired
-    )
-    return db.scalar(behind.limit(1)) is None and db.scalar(edited.limit(1)) is None
+    row = sa.select(sa.literal(1)).where(Progress.memory_base_id == base_id, Progress.generation == generation)
+    left = (Progress.cursor_seq < Progress.build_seq, Progress.dirty > Progress.repaired)
+    return all(db.scalar(row.where(each).limit(1)) is None for each in left)
 
 
 def build_progress(db: OrmSession, base_id: UUID, generation: int) -> tuple[int, int, int, int]:
@@ -565,12 +543,8 @@ def build_progress(db: OrmSession, base_id: UUID, generation: int) -> tuple[int,
 
 def chunks_of_generation(db: OrmSession, base_id: UUID, generation: int) -> int:
     """How many chunks the generation's collection must hold."""
-    total = db.scalar(
-        sa.select(sa.func.sum(Progress.total_chunks)).where(
-            Progress.memory_base_id == base_id, Progress.generation == generation
-        )
-    )
-    return int(total or 0)
+    mine = (Progress.memory_base_id == base_id, Progress.generation == generation)
+    return int(db.scalar(sa.select(sa.func.sum(Progress.total_chunks)).where(*mine)) or 0)
 
 
 def delete_progress_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> None:

@@ -44,6 +44,16 @@ def end_users_page(
     return fetch_page(db, sa.select(people), sa.select(columns.end_user_id), keyset, request, with_total=True)
 
 
+def has_session(db: OrmSession, user_id: UUID, end_user_id: str) -> bool:
+    """Whether a session of the user belongs to this person."""
+    found = sa.select(Session.id).where(
+        Session.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id))),
+        Session.deleted_at.is_(None),
+        Session.end_user_id == end_user_id,
+    )
+    return db.execute(found.limit(1)).first() is not None
+
+
 def messages_of(db: OrmSession, user_id: UUID, end_user_ids: Collection[str], flow_id: UUID | None) -> dict[str, int]:
     """Number of messages in the sessions of each of these persons."""
     in_flow = [] if flow_id is None else [Session.flow_id == flow_id]
@@ -187,13 +197,3 @@ def _seen(
         each(Session, Session.last_captured_at, Session.deleted_at.is_(None), session_is),
         each(Chat, Chat.updated_at, chat_is),
     )
-
-
-def has_session(db: OrmSession, user_id: UUID, end_user_id: str) -> bool:
-    """Whether a session of the user belongs to this person."""
-    found = sa.select(Session.id).where(
-        Session.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id))),
-        Session.deleted_at.is_(None),
-        Session.end_user_id == end_user_id,
-    )
-    return db.execute(found.limit(1)).first() is not None

@@ -52,12 +52,29 @@ def has_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
 
 
 def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
-    return db.scalar(
-        sa.select(Flow)
-        .where(Flow.id == flow_id)
-        .with_for_update(key_share=True)
-        .execution_options(populate_existing=True)
+    found = sa.select(Flow).where(Flow.id == flow_id).with_for_update(key_share=True)
+    return db.scalar(found.execution_options(populate_existing=True))
+
+
+def flows_page(db: OrmSession, user_id: UUID, request: PageRequest, *, only: Collection[UUID] | None = None) -> Found:
+    conditions = own_flow(user_id) if only is None else own_flow(user_id) & Flow.id.in_(only)
+    return fetch_page(db, sa.select(Flow).where(conditions), sa.select(Flow.id).where(conditions), _FLOWS, request)
+
+
+def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:
+    """The user's flows among these ids; at most a page of ids."""
+    return db.scalars(sa.select(Flow).where(own_flow(user_id), Flow.id.in_(ids))).all()
+
+
+def flows_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> list[tuple[UUID, str]]:
+    """(id, name) of the flows whose name contains the text, or whose external id it is."""
+    statement = (
+        sa.select(Flow.id, Flow.name)
+        .where(own_flow(user_id), Flow.name.icontains(text, autoescape=True) | (Flow.external_id == text))
+        .order_by(Flow.name, Flow.id)
+        .limit(limit)
     )
+    return [(id_, name) for id_, name in db.execute(statement)]
 
 
 def begin_flow_deletion(db: OrmSession, flow_id: UUID, now: datetime) -> None:
@@ -100,24 +117,3 @@ def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
 def delete_flow(db: OrmSession, flow_id: UUID) -> None:
     """Delete the flow, and what a capture that started before the deletion has stored since."""
     db.execute(sa.delete(Flow).where(Flow.id == flow_id))
-
-
-def flows_page(db: OrmSession, user_id: UUID, request: PageRequest, *, only: Collection[UUID] | None = None) -> Found:
-    conditions = own_flow(user_id) if only is None else own_flow(user_id) & Flow.id.in_(only)
-    return fetch_page(db, sa.select(Flow).where(conditions), sa.select(Flow.id).where(conditions), _FLOWS, request)
-
-
-def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:
-    """The user's flows among these ids; at most a page of ids."""
-    return db.scalars(sa.select(Flow).where(own_flow(user_id), Flow.id.in_(ids))).all()
-
-
-def flows_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> list[tuple[UUID, str]]:
-    """(id, name) of the flows whose name contains the text, or whose external id it is."""
-    statement = (
-        sa.select(Flow.id, Flow.name)
-        .where(own_flow(user_id), Flow.name.icontains(text, autoescape=True) | (Flow.external_id == text))
-        .order_by(Flow.name, Flow.id)
-        .limit(limit)
-    )
-    return [(id_, name) for id_, name in db.execute(statement)]

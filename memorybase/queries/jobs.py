@@ -25,6 +25,7 @@ from memorybase.models import (
     MemoryBase,
     Session,
 )
+from memorybase.queries.joins import own_base
 
 Job = IngestionJob
 
@@ -116,14 +117,8 @@ def is_active_in_session(base_id: UUID) -> sa.ColumnElement[bool]:
 
 
 def active_jobs_of_base(db: OrmSession, base_id: UUID) -> list[Job]:
-    return list(
-        db.scalars(
-            sa.select(Job)
-            .where(Job.memory_base_id == base_id, IS_ACTIVE)
-            .order_by(Job.id)
-            .execution_options(populate_existing=True)
-        )
-    )
+    found = sa.select(Job).where(Job.memory_base_id == base_id, IS_ACTIVE).order_by(Job.id)
+    return list(db.scalars(found.execution_options(populate_existing=True)))
 
 
 def is_queued(db: OrmSession, job_id: UUID) -> bool:
@@ -143,15 +138,12 @@ def last_done(db: OrmSession, now: datetime) -> datetime | None:
 
 
 def fetch_owned_job(db: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:
-    return db.scalar(
-        sa.select(Job)
-        .join(MemoryBase, MemoryBase.id == Job.memory_base_id)
-        .where(Job.id == job_id, MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
-    )
+    own = sa.select(Job).join(MemoryBase, MemoryBase.id == Job.memory_base_id).where(own_base(user_id))
+    return db.scalar(own.where(Job.id == job_id))
 
 
 def lock_row(db: OrmSession, job_id: UUID) -> JobRow | None:
-    """The same as `lock_job`, as a record."""
+    """The job, locked, as a record."""
     return records.fetch_one(db, JobRow, _ROW_FOR_UPDATE, {"id": job_id})
 
 
@@ -179,12 +171,8 @@ def lock_job(db: OrmSession, job_id: UUID) -> Job | None:
 
 
 def running_job_of_session(db: OrmSession, progress_id: UUID) -> Job | None:
-    return db.scalar(
-        sa.select(Job)
-        .where(Job.progress_id == progress_id, Job.state == JobState.RUNNING)
-        .with_for_update(key_share=True)
-        .execution_options(populate_existing=True)
-    )
+    running = sa.select(Job).where(Job.progress_id == progress_id, Job.state == JobState.RUNNING)
+    return db.scalar(running.with_for_update(key_share=True).execution_options(populate_existing=True))
 
 
 def update_claimed(db: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:

@@ -50,6 +50,24 @@ _BASES: dict[MemoryBaseOrder, Keyset] = {
 }
 
 
+class ConditionName(StrEnum):
+    """The condition of a memory base, the worst first.
+
+    lost: vectors are missing. failed: has dead letters. unreachable: the vector store fails. building: a regenerate
+    runs. working: ingests, or is being prepared. waiting: has pending messages. paused: somebody has paused it, or
+    auto_capture is off. ok: everything is searchable.
+    """
+
+    LOST = "lost"
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"
+    BUILDING = "building"
+    WORKING = "working"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    OK = "ok"
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryBaseQuery:
     """Which memory bases, and their order. `text` is part of the name of the memory base or of its flow."""
@@ -95,6 +113,18 @@ def bases_page(
 
 def fetch_base_view(db: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int) -> AnyRow | None:
     return db.execute(_bases(db, count_to).where(Base.id == base_id, own_base(user_id))).one_or_none()
+
+
+def bases_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> list[tuple[UUID, str, UUID]]:
+    """(id, name, flow) of the memory bases whose name contains the text, without those that are deleted soon."""
+    statement = (
+        sa.select(Base.id, Base.name, Base.flow_id)
+        .where(own_base(user_id), Base.name.icontains(text, autoescape=True))
+        .where(Base.id.not_in(sa.select(PlannedBaseDeletion.memory_base_id)))
+        .order_by(Base.name, Base.id)
+        .limit(limit)
+    )
+    return [(id_, name, flow_id) for id_, name, flow_id in db.execute(statement)]
 
 
 def base_views_of_flows(
@@ -257,33 +287,3 @@ def _seconds(db: OrmSession, start: Instant, end: sa.SQLColumnExpression[datetim
     if db.get_bind().dialect.name == "sqlite":
         return (sa.func.julianday(end) - sa.func.julianday(start)) * 86_400.0
     return sa.cast(sa.extract("epoch", end) - sa.extract("epoch", start), sa.Float())
-
-
-class ConditionName(StrEnum):
-    """The condition of a memory base, the worst first.
-
-    lost: vectors are missing. failed: has dead letters. unreachable: the vector store fails. building: a regenerate
-    runs. working: ingests, or is being prepared. waiting: has pending messages. paused: somebody has paused it, or
-    auto_capture is off. ok: everything is searchable.
-    """
-
-    LOST = "lost"
-    FAILED = "failed"
-    UNREACHABLE = "unreachable"
-    BUILDING = "building"
-    WORKING = "working"
-    WAITING = "waiting"
-    PAUSED = "paused"
-    OK = "ok"
-
-
-def bases_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> list[tuple[UUID, str, UUID]]:
-    """(id, name, flow) of the memory bases whose name contains the text, without those that are deleted soon."""
-    statement = (
-        sa.select(Base.id, Base.name, Base.flow_id)
-        .where(own_base(user_id), Base.name.icontains(text, autoescape=True))
-        .where(Base.id.not_in(sa.select(PlannedBaseDeletion.memory_base_id)))
-        .order_by(Base.name, Base.id)
-        .limit(limit)
-    )
-    return [(id_, name, flow_id) for id_, name, flow_id in db.execute(statement)]

@@ -35,7 +35,7 @@ from memorybase.models import (
     UtcDateTime,
 )
 from memorybase.queries import cursors, jobs
-from memorybase.queries.joins import SERVES
+from memorybase.queries.joins import SERVES, own_base
 from memorybase.queries.store_health import is_in
 from memorybase.settings import VectorStoreName
 
@@ -191,11 +191,7 @@ def _advisory_lock(which: sa.ColumnElement[bool], exclusive: bool) -> sa.Select[
 
 def fetch_base(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase | None:
     """The user's memory base, unless it is being deleted."""
-    return db.scalar(
-        sa.select(MemoryBase).where(
-            MemoryBase.id == base_id, MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None)
-        )
-    )
+    return db.scalar(sa.select(MemoryBase).where(MemoryBase.id == base_id, own_base(user_id)))
 
 
 def base_of_name(db: OrmSession, user_id: UUID, name: str) -> UUID | None:

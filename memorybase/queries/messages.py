@@ -66,6 +66,30 @@ class MessageSize(NamedTuple):
     text_bytes: int
 
 
+MessageState = Literal["muted", "pinned", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageQuery:
+    """Which messages: those that match every field that is not None. `since` and `until` are inclusive. `failed`: no
+    job could embed it in this version (a dead letter of the memory base)."""
+
+    flow_id: UUID | None = None
+    memory_base_id: UUID | None = None
+    session_id: str | None = None
+    run_id: CallerId | UUID | None = None
+    end_user_id: str | None = None
+    role: str | None = None
+    is_output: bool | None = None
+    ingested: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    state: MessageState | None = None
+    find: str | None = None  # words, by the keyword index
+    find_keys: tuple[tuple[int, ...], ...] | None = None  # of each of its terms in the flow's index
+    order: Literal["asc", "desc"] = "asc"
+
+
 def count_within(sizes: Sequence[MessageSize], max_bytes: int) -> int:
     """How many of the first messages fit within these bytes together; at least one if there is one."""
     totals = accumulate(size.text_bytes for size in sizes)
@@ -107,17 +131,8 @@ def present(
 
 def dialogue_after(db: OrmSession, flow_id: UUID, session_id: str, seq: int, *, limit: int) -> Sequence[Message]:
     """The session's next user and assistant messages, in order."""
-    return db.scalars(
-        sa.select(Message)
-        .where(
-            Message.flow_id == flow_id,
-            Message.session_id == session_id,
-            Message.is_dialogue == sa.true(),
-            Message.seq > seq,
-        )
-        .order_by(Message.seq)
-        .limit(limit)
-    ).all()
+    mine = (Message.flow_id == flow_id, Message.session_id == session_id, Message.is_dialogue == sa.true())
+    return db.scalars(sa.select(Message).where(*mine, Message.seq > seq).order_by(Message.seq).limit(limit)).all()
 
 
 def message_by_id(db: OrmSession, message_id: UUID) -> Message | None:
@@ -135,9 +150,8 @@ def rename_parents(db: OrmSession, session: AnySession, new_ids: Mapping[UUID, U
     in_session = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
     found: set[UUID | None] = set()
     for some in batches.pages(new_ids):
-        found.update(
-            db.scalars(sa.select(Message.parent_message_id).where(*in_session, Message.parent_message_id.in_(some)))
-        )
+        named = sa.select(Message.parent_message_id).where(*in_session, Message.parent_message_id.in_(some))
+        found.update(db.scalars(named))
     for old_id in found:
         if old_id is not None:
             replies = sa.update(Message).where(*in_session, Message.parent_message_id == old_id)
@@ -148,13 +162,8 @@ def ids_in_session(db: OrmSession, flow_id: UUID, session_id: str, ids: Iterable
     """The ids among these that are messages of the session."""
     found: set[UUID] = set()
     for some in batches.pages(ids):
-        found.update(
-            db.scalars(
-                sa.select(Message.id).where(
-                    Message.flow_id == flow_id, Message.session_id == session_id, Message.id.in_(some)
-                )
-            )
-        )
+        mine = (Message.flow_id == flow_id, Message.session_id == session_id, Message.id.in_(some))
+        found.update(db.scalars(sa.select(Message.id).where(*mine)))
     return found
 
 
@@ -162,11 +171,8 @@ def edited_since(db: OrmSession, ids: Iterable[UUID], moment: datetime, now: dat
     """The messages among these that were edited after that time, and not in the future: the clock was stepped back."""
     found: set[UUID] = set()
     for some in batches.pages(ids):
-        found.update(
-            db.scalars(
-                sa.select(Message.id).where(Message.id.in_(some), Message.edited_at > moment, Message.edited_at <= now)
-            )
-        )
+        edited = (Message.id.in_(some), Message.edited_at > moment, Message.edited_at <= now)
+        found.update(db.scalars(sa.select(Message.id).where(*edited)))
     return found
 
 
@@ -208,24 +214,11 @@ def _count_counted(capture: Capture) -> sa.Select[int]:
 
 
 def sizes_after(
-    db: OrmSession,
-    *,
-    flow_id: UUID,
-    session_id: str,
-    capture: Capture,
-    after_seq: int,
-    to_seq: int,
-    at_most: int,
+    db: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, after_seq: int, to_seq: int, at_most: int
 ) -> list[MessageSize]:
     """Seq and size of the next counted messages, in order."""
-    parameters = {
-        "flow_id": flow_id,
-        "session_id": session_id,
-        "after_seq": after_seq,
-        "to_seq": to_seq,
-        "at_most": at_most,
-    }
-    return records.fetch_all(db, MessageSize, _sizes_after(capture), parameters)
+    parameters = {"flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "to_seq": to_seq}
+    return records.fetch_all(db, MessageSize, _sizes_after(capture), {**parameters, "at_most": at_most})
 
 
 @lru_cache
@@ -277,19 +270,9 @@ def messages_after(
     db: OrmSession, flow_id: UUID, session_id: str, *, after_seq: int, to_seq: int, limit: int
 ) -> list[Message]:
     """The oldest messages of (after_seq, to_seq], in order."""
-    return list(
-        db.scalars(
-            sa.select(Message)
-            .where(
-                Message.flow_id == flow_id,
-                Message.session_id == session_id,
-                Message.seq > after_seq,
-                Message.seq <= to_seq,
-            )
-            .order_by(Message.seq)
-            .limit(limit)
-        )
-    )
+    mine = (Message.flow_id == flow_id, Message.session_id == session_id)
+    some = sa.select(Message).where(*mine, Message.seq > after_seq, Message.seq <= to_seq)
+    return list(db.scalars(some.order_by(Message.seq).limit(limit)))
 
 
 def ids_of_run(db: OrmSession, run_id: UUID) -> list[UUID]:
@@ -298,16 +281,12 @@ def ids_of_run(db: OrmSession, run_id: UUID) -> list[UUID]:
 
 def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
     """Raise the version of every dialogue message of a session: every store writes them again."""
-    db.execute(
-        sa.update(Message)
-        .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.is_dialogue == sa.true())
-        .values(version=Message.version + 1)
-    )
+    mine = (Message.flow_id == flow_id, Message.session_id == session_id, Message.is_dialogue == sa.true())
+    db.execute(sa.update(Message).where(*mine).values(version=Message.version + 1))
     # Their texts are the same: what was derived from them still holds.
-    of_session = sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id)
     db.execute(
         sa.update(FactSource)
-        .where(FactSource.message_id.in_(of_session.where(Message.is_dialogue == sa.true())))
+        .where(FactSource.message_id.in_(sa.select(Message.id).where(*mine)))
         .values(version=FactSource.version + 1)
         .execution_options(synchronize_session=False)
     )
@@ -325,30 +304,6 @@ def messages_of_ids(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> lis
         for some in batches.pages(ids)
         for row in db.execute(message_rows().where(Message.flow_id == flow_id, Message.id.in_(some)))
     ]
-
-
-MessageState = Literal["muted", "pinned", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class MessageQuery:
-    """Which messages: those that match every field that is not None. `since` and `until` are inclusive. `failed`: no
-    job could embed it in this version (a dead letter of the memory base)."""
-
-    flow_id: UUID | None = None
-    memory_base_id: UUID | None = None
-    session_id: str | None = None
-    run_id: CallerId | UUID | None = None
-    end_user_id: str | None = None
-    role: str | None = None
-    is_output: bool | None = None
-    ingested: bool | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    state: MessageState | None = None
-    find: str | None = None  # words, by the keyword index
-    find_keys: tuple[tuple[int, ...], ...] | None = None  # of each of its terms in the flow's index
-    order: Literal["asc", "desc"] = "asc"
 
 
 def messages_page(

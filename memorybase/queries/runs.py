@@ -25,6 +25,52 @@ from memorybase.queries.text_filter import TextFilter
 _RUNS = Keyset("runs", (Run.created_at, Run.id), descending=True)
 
 
+class KnownRun(NamedTuple):
+    """What a repeated capture needs to know of a stored run."""
+
+    id: UUID
+    flow_id: UUID
+    session_id: str
+    fingerprint: bytes | None
+
+
+_COLUMNS = core(Run).c
+_KNOWN_RUNS = sa.select(*records.columns(Run, KnownRun)).where(_COLUMNS.id.in_(bindparam("ids", expanding=True)))
+_SET_FINGERPRINT = sa.update(core(Run)).where(_COLUMNS.id == bindparam("run_id"))
+
+
+def fetch_run(db: OrmSession, run_id: UUID) -> Run | None:
+    return lookup.get(db, Run, run_id)
+
+
+def fetch_run_of_user(db: OrmSession, user_id: UUID, run_id: UUID) -> Run | None:
+    """The run, if its flow is the user's and not being deleted."""
+    in_flow = sa.and_(Flow.id == Run.flow_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    return db.scalar(sa.select(Run).join(Flow, in_flow).where(Run.id == run_id))
+
+
+def known_runs(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, KnownRun]:
+    """The stored runs among these ids, of any flow."""
+    return {run.id: run for run in records.fetch_all(db, KnownRun, _KNOWN_RUNS, {"ids": list(ids)})}
+
+
+def set_run_fingerprint(db: OrmSession, run_id: UUID, fingerprint: bytes) -> None:
+    records.execute(db, _SET_FINGERPRINT, {"run_id": run_id, "fingerprint": fingerprint})
+
+
+def add_run(db: OrmSession, values: dict[str, Any]) -> bool:
+    """Insert a run; False if it exists."""
+    return insert_if_absent(db, Run, values, "id")
+
+
+def rename_run(db: OrmSession, session: AnySession, old_id: UUID, run_id: UUID) -> None:
+    """A run got another id than the one under which its node executions and memory uses were stored before."""
+    in_session = (NodeExecution.flow_id == session.flow_id, NodeExecution.session_id == session.session_id)
+    db.execute(sa.update(NodeExecution).where(*in_session, NodeExecution.run_id == old_id).values(run_id=run_id))
+    in_flow = (MemoryUse.flow_id == session.flow_id, MemoryUse.run_id == old_id)
+    db.execute(sa.update(MemoryUse).where(*in_flow).values(run_id=run_id))
+
+
 @dataclass(frozen=True, slots=True)
 class RunFilter:
     """Which runs: those that match every field that is not None. `since` and `until`, of the first capture, are
@@ -133,52 +179,6 @@ def question_and_answer(db: OrmSession, run_id: UUID) -> tuple[Any, Any]:
     question = of_run.where(Message.role == "user").order_by(Message.seq).limit(1)
     answer = of_run.where(Message.role == "assistant").order_by(Message.seq.desc()).limit(1)
     return db.scalar(question), db.scalar(answer)
-
-
-class KnownRun(NamedTuple):
-    """What a repeated capture needs to know of a stored run."""
-
-    id: UUID
-    flow_id: UUID
-    session_id: str
-    fingerprint: bytes | None
-
-
-_COLUMNS = core(Run).c
-_KNOWN_RUNS = sa.select(*records.columns(Run, KnownRun)).where(_COLUMNS.id.in_(bindparam("ids", expanding=True)))
-_SET_FINGERPRINT = sa.update(core(Run)).where(_COLUMNS.id == bindparam("run_id"))
-
-
-def fetch_run(db: OrmSession, run_id: UUID) -> Run | None:
-    return lookup.get(db, Run, run_id)
-
-
-def fetch_run_of_user(db: OrmSession, user_id: UUID, run_id: UUID) -> Run | None:
-    """The run, if its flow is the user's and not being deleted."""
-    in_flow = sa.and_(Flow.id == Run.flow_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
-    return db.scalar(sa.select(Run).join(Flow, in_flow).where(Run.id == run_id))
-
-
-def known_runs(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, KnownRun]:
-    """The stored runs among these ids, of any flow."""
-    return {run.id: run for run in records.fetch_all(db, KnownRun, _KNOWN_RUNS, {"ids": list(ids)})}
-
-
-def set_run_fingerprint(db: OrmSession, run_id: UUID, fingerprint: bytes) -> None:
-    records.execute(db, _SET_FINGERPRINT, {"run_id": run_id, "fingerprint": fingerprint})
-
-
-def add_run(db: OrmSession, values: dict[str, Any]) -> bool:
-    """Insert a run; False if it exists."""
-    return insert_if_absent(db, Run, values, "id")
-
-
-def rename_run(db: OrmSession, session: AnySession, old_id: UUID, run_id: UUID) -> None:
-    """A run got another id than the one under which its node executions and memory uses were stored before."""
-    in_session = (NodeExecution.flow_id == session.flow_id, NodeExecution.session_id == session.session_id)
-    db.execute(sa.update(NodeExecution).where(*in_session, NodeExecution.run_id == old_id).values(run_id=run_id))
-    in_flow = (MemoryUse.flow_id == session.flow_id, MemoryUse.run_id == old_id)
-    db.execute(sa.update(MemoryUse).where(*in_flow).values(run_id=run_id))
 
 
 def runs_written_at(db: OrmSession, user_id: UUID, run_ids: Collection[UUID]) -> dict[UUID, datetime]:

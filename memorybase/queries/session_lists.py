@@ -110,6 +110,17 @@ def flows_with_session(db: OrmSession, user_id: UUID, session_id: str) -> list[U
     return list(db.scalars(statement))
 
 
+def sessions_of_id(db: OrmSession, user_id: UUID, session_id: str, *, limit: int) -> list[tuple[UUID, str]]:
+    """(flow, id) of the sessions with this id, without those that are deleted soon."""
+    found = sa.select(Session.flow_id, Session.session_id).where(
+        Session.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id))),
+        Session.deleted_at.is_(None),
+        Session.session_id == session_id,
+        Session.id.not_in(sa.select(PlannedDeletion.session_uuid)),
+    )
+    return [(flow_id, name) for flow_id, name in db.execute(found.order_by(Session.flow_id).limit(limit))]
+
+
 def titles(db: OrmSession, user_id: UUID, keys: Collection[tuple[UUID, str]]) -> Sequence[AnyRow]:
     """Session, question and written_at of each of these (flow, session id) that exists."""
     by_flow: dict[UUID, list[str]] = {}
@@ -153,14 +164,3 @@ def _first_question() -> sa.ScalarSelect[Any]:
         .correlate(Session)
         .scalar_subquery()
     )
-
-
-def sessions_of_id(db: OrmSession, user_id: UUID, session_id: str, *, limit: int) -> list[tuple[UUID, str]]:
-    """(flow, id) of the sessions with this id, without those that are deleted soon."""
-    found = sa.select(Session.flow_id, Session.session_id).where(
-        Session.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id))),
-        Session.deleted_at.is_(None),
-        Session.session_id == session_id,
-        Session.id.not_in(sa.select(PlannedDeletion.session_uuid)),
-    )
-    return [(flow_id, name) for flow_id, name in db.execute(found.order_by(Session.flow_id).limit(limit))]

@@ -105,22 +105,22 @@ def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | No
 
 def lock_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> list[str]:
     """Lock these sessions in the order in which Python sorts them; those that are not deleted."""
-    order = Session.session_id.collate("C" if db.get_bind().dialect.name == "postgresql" else "BINARY")
-    return list(
-        db.scalars(
-            sa.select(Session.session_id)
-            .where(Session.flow_id == flow_id, Session.session_id.in_(session_ids), Session.deleted_at.is_(None))
-            .order_by(order)
-            .with_for_update(key_share=True)
-        )
-    )
+    mine = (Session.flow_id == flow_id, Session.session_id.in_(session_ids), Session.deleted_at.is_(None))
+    found = sa.select(Session.session_id).where(*mine).order_by(_in_order_of_python(db))
+    return list(db.scalars(found.with_for_update(key_share=True)))
 
 
 def lock_ids(db: OrmSession, ids: Sequence[UUID]) -> dict[UUID, str]:
-    """The same by `sessions.id`: their ids as callers know them."""
-    order = Session.session_id.collate("C" if db.get_bind().dialect.name == "postgresql" else "BINARY")
+    """Lock the sessions with these `sessions.id` in the order in which Python sorts the ids that callers know; those
+    ids of the ones that are not deleted."""
     found = sa.select(Session.id, Session.session_id).where(Session.id.in_(ids), Session.deleted_at.is_(None))
-    return {row[0]: row[1] for row in db.execute(found.order_by(order).with_for_update(key_share=True))}
+    return {
+        row[0]: row[1] for row in db.execute(found.order_by(_in_order_of_python(db)).with_for_update(key_share=True))
+    }
+
+
+def _in_order_of_python(db: OrmSession) -> sa.ColumnElement[str]:
+    return Session.session_id.collate("C" if db.get_bind().dialect.name == "postgresql" else "BINARY")
 
 
 def with_counted(db: OrmSession, flow_id: UUID, session_ids: Sequence[str], capture: Capture) -> list[str]:

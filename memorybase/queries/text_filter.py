@@ -109,6 +109,12 @@ def read_filter(
     return TextFilter(text, keys, rarest if len(rarest) <= RARE else None, sessions if len(sessions) <= RARE else None)
 
 
+def flows_to_filter(db: OrmSession, user_id: UUID) -> Sequence[UUID]:
+    """The user's newest flows, whose messages are looked through for the words."""
+    own = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    return db.scalars(own.order_by(Flow.created_at.desc(), Flow.id).limit(MAX_FLOWS)).all()
+
+
 def _sessions(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str) -> Sequence[UUID]:
     """Those with the text in their id, title or end user, at most one more than RARE."""
     own = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id)
@@ -116,12 +122,6 @@ def _sessions(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str) ->
     if flow_id is not None:
         own = own.where(Session.flow_id == flow_id)
     return db.scalars(own.limit(RARE + 1)).all()
-
-
-def flows_to_filter(db: OrmSession, user_id: UUID) -> Sequence[UUID]:
-    """The user's newest flows, whose messages are looked through for the words."""
-    own = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
-    return db.scalars(own.order_by(Flow.created_at.desc(), Flow.id).limit(MAX_FLOWS)).all()
 
 
 def _positions(db: OrmSession, keys: Sequence[int]) -> list[int]:

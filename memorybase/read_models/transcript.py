@@ -23,6 +23,8 @@ GROUP = 200  # messages read at once
 MOST_SEARCHED = 50_000  # messages of one session
 MOST_FOUND = 1_000
 
+Jump = tuple[int, int | None]  # a seq and the seq that it follows; None: it begins a thread
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -151,9 +153,6 @@ def _cut(ranges: Sequence[Range], *, first: int = 0, last: int | None = None) ->
     """The parts of the ranges from `first` to `last`."""
     cut = [(max(low, first), high if last is None else min(high, last)) for low, high in ranges]
     return [(low, high) for low, high in cut if low <= high]
-
-
-Jump = tuple[int, int | None]  # a seq and the seq that it follows; None: it begins a thread
 
 
 def thread_ranges(jumps: Sequence[Jump], newest: int, *, through: int | None = None) -> list[Range]:
