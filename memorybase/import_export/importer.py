@@ -26,7 +26,7 @@ from memorybase.ingestion.capture import CapturedMessage, CaptureRequest
 from memorybase.messages import NewMessage
 from memorybase.models import NAME_LENGTH
 from memorybase.queries import sessions as session_queries
-from memorybase.queries.ownership import check_flow, require
+from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import flows as session_flows
 
@@ -337,8 +337,10 @@ def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
     ref = item.ref
     with services.database.transaction() as db:
         check_flow(db, user_id, ref.flow_id)
-        session_queries.open_session(db, flow_id=ref.flow_id, session_id=ref.session_id, end_user_id=ref.end_user_id)
-        session = require(session_queries.lock_session(db, ref.flow_id, ref.session_id), "session", ref.session_id)
+        session = session_queries.open_session(
+            db, flow_id=ref.flow_id, session_id=ref.session_id, end_user_id=ref.end_user_id
+        )
         idempotency.bind_end_user(session, ref.end_user_id)
-        if not session.meta:
-            session.meta = item.metadata
+        session_queries.save(db, session)
+        if not session_queries.metadata_of(db, session):
+            session_queries.update(db, session, metadata=item.metadata)

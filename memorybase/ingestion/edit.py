@@ -24,7 +24,7 @@ from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.messages import KnownMessage
-from memorybase.queries.sessions import AnySession
+from memorybase.queries.sessions import OpenSession
 from memorybase.services import Services
 from memorybase.standing import index as standing
 
@@ -33,7 +33,7 @@ def update_changed(
     db: OrmSession,
     services: Services,
     bases: Sequence[SharedBase],
-    session: AnySession,
+    session: OpenSession,
     messages: Mapping[UUID, NewMessage],
     known: Mapping[UUID, KnownMessage],
     now: datetime,
@@ -60,7 +60,7 @@ def apply_edit(
     db: OrmSession,
     services: Services,
     bases: Sequence[SharedBase],
-    session: AnySession,
+    session: OpenSession,
     message: Message,
     changes: Mapping[str, Any],
     now: datetime,

@@ -22,10 +22,10 @@ from memorybase.queries import caller_ids, deleted_messages, runs
 from memorybase.queries import messages as message_queries
 from memorybase.queries.deleted_messages import Deleted
 from memorybase.queries.messages import KnownMessage
-from memorybase.queries.sessions import AnySession, OpenSession
+from memorybase.queries.sessions import OpenSession
 
 
-def bind_end_user(session: AnySession, end_user_id: str | None) -> None:
+def bind_end_user(session: OpenSession, end_user_id: str | None) -> None:
     """Bind the session to its end user at its first capture. Raises SessionConflict for another end user later."""
     if session.deleted_at is not None:  # deleted; this capture starts it again
         session.end_user_id = end_user_id

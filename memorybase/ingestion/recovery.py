@@ -84,7 +84,8 @@ def _flush_session(services: Services, base_id: UUID, progress_id: UUID) -> bool
             return False
         now = clock.now(db)
         # In the future if it was captured before the clock was stepped back.
-        session.last_captured_at = min(session.last_captured_at, now)
+        if session.last_captured_at > now:
+            sessions.update(db, session, last_captured_at=now)
         due = session.last_captured_at + timedelta(seconds=base.idle_after)
         is_off = base.idle_after == 0 or not base.auto_capture or base.deleting_at is not None
         is_early = not is_off and due > now

@@ -17,12 +17,13 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines, tracing
 from memorybase.database import engine
 from memorybase.ingestion import fair_order
-from memorybase.models import Capture, JobKind, JobState, Priority, Session
+from memorybase.models import Capture, JobKind, JobState, Priority
 from memorybase.queries import cursors, distillations, jobs, memory_bases
 from memorybase.queries import messages as message_queries
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.sessions import OpenSession
 from memorybase.services import JobMessage, Services
 from memorybase.settings import Settings
 
@@ -227,7 +228,7 @@ def mark_edited(
     return scheduled
 
 
-def has_pending(db: OrmSession, base: SharedBase, session: Session, locked: Sequence[ProgressRow]) -> bool:
+def has_pending(db: OrmSession, base: SharedBase, session: OpenSession, locked: Sequence[ProgressRow]) -> bool:
     """Whether messages of the session are pending; `locked`: its rows."""
     progress = write_row(base, locked)
     generation = memory_bases.projection(db, base, cursors.write_generation(base))
@@ -246,7 +247,7 @@ def schedule_all_pending(
     db: OrmSession,
     services: Services,
     base: SharedBase,
-    session: Session,
+    session: OpenSession,
     locked: Sequence[ProgressRow],
     now: datetime,
 ) -> JobRow | None:
@@ -264,7 +265,7 @@ def schedule_all_pending(
     return schedule_next(db, services, base, locked, now)
 
 
-def _insert_row(db: OrmSession, base: SharedBase, session: Session) -> list[ProgressRow]:
+def _insert_row(db: OrmSession, base: SharedBase, session: OpenSession) -> list[ProgressRow]:
     """All rows of the session, locked, after that of the write generation was inserted."""
     cursors.ensure_rows(db, base, [session.session_id])
     return cursors.lock_rows(db, [base.id], session.session_id)

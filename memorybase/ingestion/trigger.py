@@ -18,7 +18,7 @@ from memorybase.ingestion import scheduler
 from memorybase.queries import cursors, jobs, memory_bases, messages
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import SharedBase
-from memorybase.queries.sessions import AnySession
+from memorybase.queries.sessions import OpenSession
 from memorybase.services import Services
 
 
@@ -33,7 +33,7 @@ class IngestionState:
 
 
 def trigger(
-    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: AnySession, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: OpenSession, now: datetime
 ) -> list[IngestionState]:
     """For every memory base with auto_capture: move the target if its threshold is reached, else set when the session
     is idle. Schedules a job for each that has pending work."""
@@ -52,7 +52,7 @@ def _trigger_base(
     services: Services,
     base: SharedBase,
     locked: Sequence[ProgressRow],
-    session: AnySession,
+    session: OpenSession,
     now: datetime,
 ) -> IngestionState:
     progress = scheduler.write_row(base, locked)

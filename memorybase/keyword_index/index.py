@@ -19,7 +19,7 @@ from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message
 from memorybase.queries import messages as message_queries
 from memorybase.queries import sessions
-from memorybase.queries.sessions import AnySession
+from memorybase.queries.sessions import OpenSession
 from memorybase.services import Services
 
 REINDEX_PAGE = 100  # messages in one transaction, about 50 ms, while captures into the session wait
@@ -51,7 +51,7 @@ def columns(document: Document) -> dict[str, int]:
 
 
 def add(
-    db: OrmSession, session: AnySession, rows: Sequence[Mapping[str, Any]], documents: Mapping[UUID, Document]
+    db: OrmSession, session: OpenSession, rows: Sequence[Mapping[str, Any]], documents: Mapping[UUID, Document]
 ) -> None:
     """Index newly inserted messages, given as rows."""
     new_postings: list[tuple[int, int, int]] = []
@@ -69,19 +69,26 @@ def add(
     postings.add_languages(db, session.flow_id, spoken)
 
 
-def replace(db: OrmSession, services: Services, session: AnySession, message: Message) -> Document:
+def replace(db: OrmSession, services: Services, session: OpenSession, message: Message) -> Document:
     """Replace a message's old content in the index; returns what is indexed now."""
-    remove(db, session, message)
+    _remove(db, session, message)
     document = analyze(services, message.role, message.content)
     for name, value in columns(document).items():
         setattr(message, name, value)
     postings.add(db, _postings(session.flow_id, message.position, document))
     postings.add_languages(db, session.flow_id, _new_languages(session, [document]))
     _count(session, document)
+    sessions.save(db, session)
     return document
 
 
-def remove(db: OrmSession, session: AnySession, message: Message) -> None:
+def remove(db: OrmSession, session: OpenSession, message: Message) -> None:
+    """Take a message out of the index."""
+    _remove(db, session, message)
+    sessions.save(db, session)
+
+
+def _remove(db: OrmSession, session: OpenSession, message: Message) -> None:
     postings.remove(db, message.position)
     session.documents -= bool(message.terms)
     session.terms -= message.terms
@@ -125,7 +132,7 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
                 last = message.seq
             is_done = len(messages) < REINDEX_PAGE
             if is_done:
-                session.keyword_language = labels.of(_label(services), spoken - {""})
+                sessions.update(db, session, keyword_language=labels.of(_label(services), spoken - {""}))
         yield len(messages)
 
 
@@ -133,12 +140,12 @@ def _label(services: Services) -> str:
     return analyzer.analyzer(services.settings.keyword_language).label
 
 
-def _new_languages(session: AnySession, documents: Iterable[Document]) -> set[str]:
+def _new_languages(session: OpenSession, documents: Iterable[Document]) -> set[str]:
     """Languages of these documents that the session's label does not tell."""
     return {each.spoken for each in documents if each.spoken} - labels.spoken(session.keyword_language)
 
 
-def _count(session: AnySession, document: Document) -> None:
+def _count(session: OpenSession, document: Document) -> None:
     """Add a document to the session's counts, and record how it is indexed."""
     if document.counts:
         known = session.keyword_language if session.documents else document.label

@@ -173,8 +173,12 @@ def _new_rows(
         last = sa.func.coalesce(each.where(MESSAGE_OF_SESSION).correlate(Session).scalar_subquery(), 0)
         start = sa.case((last > start, last), else_=start)
     wanted = (Session.flow_id == base.flow_id, Session.session_id.in_(session_ids))
-    of_session = sa.select(Session.flow_id, Session.session_id, Session.last_seq, start.label("start"))
-    found = of_session.where(*wanted).subquery().c
+    found = (
+        sa.select(Session.flow_id, Session.session_id, Session.last_seq, start.label("start"))
+        .where(*wanted)
+        .subquery()
+        .c
+    )
     zero = sa.literal(0)
     values: dict[str, Any] = {
         "id": new_id(db),

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, Message, MessageChange
-from memorybase.queries.sessions import AnySession
+from memorybase.queries.sessions import OpenSession
 
 ChangeKind = Literal["edit", "mute", "unmute", "pin", "unpin", "delete", "restore"]
 _NEWEST_FIRST = Keyset("message-changes", (MessageChange.number, MessageChange.id), descending=True)
@@ -34,7 +34,7 @@ NOBODY = Attribution()
 
 def record(
     db: OrmSession,
-    session: AnySession,
+    session: OpenSession,
     message: Message,
     kind: ChangeKind,
     attribution: Attribution,

@@ -90,9 +90,9 @@ def share_bases(db: OrmSession, user_id: UUID, flow_id: UUID) -> list[SharedBase
     return bases
 
 
-def require_session(db: OrmSession, flow_id: UUID, session_id: str, *, lock: bool = False) -> Session:
+def require_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session:
     """A session that is not deleted; raises NotFound. The flow must have been checked."""
-    session = (sessions.lock_session if lock else sessions.fetch_session)(db, flow_id, session_id)
+    session = sessions.fetch_session(db, flow_id, session_id)
     if session is None or session.deleted_at is not None:
         raise not_found("session", session_id)
     return session

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
@@ -27,7 +28,7 @@ from memorybase.queries.pending import is_counted
 
 @dataclass(slots=True)
 class OpenSession:
-    """A session that a capture has locked. `save` writes what the capture changed."""
+    """A session that this transaction has locked. `save` writes what captures change, `update` other columns."""
 
     id: UUID
     flow_id: UUID
@@ -40,9 +41,7 @@ class OpenSession:
     keyword_language: str | None
     last_captured_at: datetime
     deleted_at: datetime | None
-
-
-AnySession = Session | OpenSession
+    expires_at: datetime | None
 
 
 # Statements of every capture and job are built once, on tables: database/records.py says why.
@@ -51,12 +50,6 @@ _THIS_SESSION = sa.and_(_SESSIONS.flow_id == bindparam("flow_id"), _SESSIONS.ses
 _OPEN = sa.select(*records.columns(Session, OpenSession)).where(_THIS_SESSION).with_for_update(key_share=True)
 _SAVED = ("end_user_id", "last_seq", "documents", "terms", "keyword_language", "last_captured_at", "deleted_at")
 _SAVE = sa.update(core(Session)).where(_SESSIONS.id == bindparam("row_id"))
-_SESSION_FOR_UPDATE = (
-    sa.select(Session)
-    .where(Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id"))
-    .with_for_update(key_share=True)
-    .execution_options(populate_existing=True)
-)
 _SESSION_FOR_SHARE = (
     sa.select(Session.id)
     .where(Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id"))
@@ -67,7 +60,7 @@ _END_USER = sa.select(_SESSIONS.end_user_id).where(_THIS_SESSION)
 
 def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> OpenSession:
     """Insert the session if it is new, and lock it: until the commit only this transaction assigns its seqs."""
-    opened = lock_open_session(db, flow_id, session_id)
+    opened = lock_session(db, flow_id, session_id)
     if opened is not None:
         if opened.deleted_at is not None and has_rows(db, opened):
             raise errors.DatabaseUnavailable("The session is being deleted. Repeat the call in a few seconds")
@@ -84,13 +77,13 @@ def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id:
         "metadata": {},
     }
     insert_if_absent(db, Session, new, "flow_id", "session_id")
-    opened = lock_open_session(db, flow_id, session_id)
+    opened = lock_session(db, flow_id, session_id)
     if opened is None:  # deleted between insert and lock
         raise errors.ConstraintViolated("The session was deleted between insert and lock")
     return opened
 
 
-def lock_open_session(db: OrmSession, flow_id: UUID, session_id: str) -> OpenSession | None:
+def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> OpenSession | None:
     return records.fetch_one(db, OpenSession, _OPEN, {"flow_id": flow_id, "session_id": session_id})
 
 
@@ -99,8 +92,11 @@ def save(db: OrmSession, session: OpenSession) -> None:
     records.execute(db, _SAVE, {"row_id": session.id, **{name: getattr(session, name) for name in _SAVED}})
 
 
-def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
-    return db.scalar(_SESSION_FOR_UPDATE, {"flow_id": flow_id, "session_id": session_id})
+def update(db: OrmSession, session: OpenSession, **changes: Any) -> None:
+    """Write these columns of a locked session."""
+    records.execute(db, _SAVE, {"row_id": session.id, **changes})
+    for name in changes.keys() & OpenSession.__annotations__:
+        setattr(session, name, changes[name])
 
 
 def lock_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> list[str]:
@@ -157,13 +153,19 @@ def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | N
     return db.scalar(sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id))
 
 
-def rows_of_user(db: OrmSession, user_id: UUID, flow_id: UUID, session_ids: Collection[str]) -> list[Session]:
-    """The sessions among these of a flow of the user, without deleted ones."""
+def rows_of_user(db: OrmSession, user_id: UUID, flow_id: UUID, session_ids: Collection[str]) -> list[OpenSession]:
+    """The sessions among these of a flow of the user, without deleted ones; none is locked."""
     mine = (Flow.user_id == user_id, Flow.deleting_at.is_(None), Session.flow_id == flow_id)
-    found: list[Session] = []
+    found: list[OpenSession] = []
     for some in batches.pages(session_ids):
-        statement = sa.select(Session).join(Flow, Flow.id == Session.flow_id)
-        found += db.scalars(statement.where(*mine, Session.session_id.in_(some), Session.deleted_at.is_(None)))
+        statement = sa.select(*records.columns(Session, OpenSession)).join(Flow, Flow.id == Session.flow_id)
+        rows = db.execute(statement.where(*mine, Session.session_id.in_(some), Session.deleted_at.is_(None)))
+        found += [OpenSession(*row) for row in rows]
+    return found
+
+
+def metadata_of(db: OrmSession, session: OpenSession) -> dict[str, Any]:
+    found: dict[str, Any] = db.scalars(sa.select(Session.meta).where(Session.id == session.id)).one()
     return found
 
 
@@ -172,7 +174,7 @@ def end_user_of(db: OrmSession, flow_id: UUID, session_id: str) -> str | None:
     return found
 
 
-def has_rows(db: OrmSession, session: AnySession) -> bool:
+def has_rows(db: OrmSession, session: OpenSession) -> bool:
     """Whether a session that is marked as deleted still has messages or runs, which are deleted last."""
     which = sa.and_(Session.flow_id == session.flow_id, Session.session_id == session.session_id)
     return db.scalar(sa.select(Session.id).where(which, rows_are_left())) is not None
@@ -187,11 +189,11 @@ def rows_are_left() -> sa.ColumnElement[bool]:
     return sa.or_(*of_session)
 
 
-def delete_session(db: OrmSession, session: Session) -> None:
+def delete_session(db: OrmSession, session: OpenSession) -> None:
     db.execute(sa.delete(Session).where(Session.id == session.id))
 
 
-def rename_session(db: OrmSession, session: Session, new_session_id: str) -> None:
+def rename_session(db: OrmSession, session: OpenSession, new_session_id: str) -> None:
     """Rename it; foreign keys rename its messages, runs and progress rows, but not its memory uses."""
     db.execute(sa.update(Session).where(Session.id == session.id).values(session_id=new_session_id))
 

@@ -16,10 +16,11 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import messages
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
-from memorybase.models import MemoryBase, Session
+from memorybase.models import MemoryBase
 from memorybase.queries import cursors, dead_letters, distillations, jobs, memory_bases, retention, sessions
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.sessions import OpenSession
 from memorybase.retention import passes, receipts
 from memorybase.retention.receipts import Subject
 from memorybase.services import Services
@@ -94,7 +95,7 @@ def _start_after(
     db: OrmSession,
     services: Services,
     base: SharedBase,
-    session: Session,
+    session: OpenSession,
     progress: ProgressRow,
     start: int,
     now: datetime,

@@ -18,7 +18,7 @@ from memorybase import errors
 from memorybase.conversation.chat_memory import message_log
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
-from memorybase.models import Flow, Session
+from memorybase.models import Flow
 from memorybase.queries import (
     chats,
     cursors,
@@ -34,6 +34,7 @@ from memorybase.queries import (
 )
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.retention import Expiry
+from memorybase.queries.sessions import OpenSession
 from memorybase.retention import receipts
 from memorybase.retention.receipts import COUNTED, Subject
 from memorybase.services import Services
@@ -177,8 +178,7 @@ def expire_session(services: Services, flow_id: UUID, session_id: str) -> Delete
             erased, _ = erasure.begin(db, services, bases, session, now)  # a later step of the pass finishes it
             deleted = Deleted({name: getattr(erased, name) for name in COUNTED})
         if deleted.is_complete and session.expires_at is not None and session.expires_at <= now:
-            session.expires_at = None
-            db.flush()
+            sessions.update(db, session, expires_at=None)
         subject = Subject(expiry.rule, flow.user_id, flow_id, flow.retain_days if expiry.rule == "flow" else None)
         receipts.add(db, subject, expiry.before, deleted.counts, now)
         return deleted
@@ -188,7 +188,7 @@ def _expire_part(
     db: OrmSession,
     services: Services,
     bases: list[SharedBase],
-    session: Session,
+    session: OpenSession,
     expiry: Expiry,
     now: datetime,
 ) -> Deleted:

@@ -17,7 +17,7 @@ from memorybase.conversation.node_object_memory import erasure as node_objects
 from memorybase.database import clock
 from memorybase.ingestion import edit, scheduler
 from memorybase.keyword_index import index
-from memorybase.models import Message, Session
+from memorybase.models import Message
 from memorybase.queries import (
     cursors,
     deleted_messages,
@@ -36,7 +36,8 @@ from memorybase.queries import (
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.message_changes import NOBODY, Attribution, ChangeKind
-from memorybase.queries.ownership import not_found, require_session, share_bases
+from memorybase.queries.ownership import not_found, share_bases
+from memorybase.queries.sessions import OpenSession
 from memorybase.quotas import people
 from memorybase.services import Services
 from memorybase.sessions import erasure, relinking
@@ -172,7 +173,7 @@ def delete_message(
 
 
 def remove_message(
-    db: OrmSession, session: Session, message: Message, now: datetime
+    db: OrmSession, session: OpenSession, message: Message, now: datetime
 ) -> tuple[relinking.Bypass, list[Any]]:
     """Delete a message everywhere but in the stores, with all that quotes it, and lead threads around it.
 
@@ -189,7 +190,7 @@ def remove_message(
     return bypass, relinking.relink(db, bypass)
 
 
-def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[SharedBase], Session, Message]:
+def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[SharedBase], OpenSession, Message]:
     """The message, with its session locked. Common lock order: memory bases, session."""
     found = messages.fetch_message(db, user_id, message_id)
     if found is not None:
@@ -222,9 +223,9 @@ def update_session(
                 sessions.lock_session(db, flow_id, name)
         bases, session = _locked_session(db, user_id, flow_id, session_id)
         if metadata is not None:
-            session.meta = metadata
+            sessions.update(db, session, metadata=metadata)
         if expiry is not None:
-            session.expires_at = expiry.moment(clock.now(db))
+            sessions.update(db, session, expires_at=expiry.moment(clock.now(db)))
         if new_session_id is None or new_session_id == session_id:
             return
         if (other := sessions.fetch_session(db, flow_id, new_session_id)) is not None:
@@ -343,9 +344,14 @@ def _erase_uses(services: Services, user_id: UUID, end_user_id: str) -> int:
             return deleted
 
 
-def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[SharedBase], Session]:
+def _locked_session(
+    db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str
+) -> tuple[list[SharedBase], OpenSession]:
     bases = share_bases(db, user_id, flow_id)
-    return bases, require_session(db, flow_id, session_id, lock=True)
+    session = sessions.lock_session(db, flow_id, session_id)
+    if session is None or session.deleted_at is not None:
+        raise not_found("session", session_id)
+    return bases, session
 
 
 def _ids(scheduled: Sequence[JobRow]) -> list[UUID]:

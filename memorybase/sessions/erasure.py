@@ -16,7 +16,6 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.keyword_index import queries as postings
-from memorybase.models import Session
 from memorybase.queries import (
     cursors,
     deleted_messages,
@@ -31,6 +30,7 @@ from memorybase.queries import erasure as rows
 from memorybase.queries import standing_statements as standing
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.sessions import OpenSession
 from memorybase.services import Services
 
 PAGE = 500  # rows in one transaction, about 0.1 s on SQLite, where all other writers wait for it
@@ -69,7 +69,7 @@ class Erasure:
 
 
 def begin(
-    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: Session, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: OpenSession, now: datetime
 ) -> tuple[Erasure, bool]:
     """Mark a session as deleted and delete its first page; what is being deleted, and whether nothing is left.
 
@@ -79,10 +79,8 @@ def begin(
     progress = cursors.lock_rows(db, [base.id for base in bases], session.session_id)
     erasure = _counted(db, session, pending_repairs=len(progress))
     # The row stays, with its seq counter, until no store holds anything of the session.
-    session.deleted_at = now
-    session.expires_at = None  # a capture may begin the session again before the row is gone
-    session.meta = {}
-    db.flush()
+    # Without expiry: a capture may begin the session again before the row is gone.
+    sessions.update(db, session, deleted_at=now, expires_at=None, metadata={})
     scheduled = _continue(db, services, bases, session, now)
     if scheduled is not None:
         erasure.job_ids.extend(job.id for job in scheduled)
@@ -107,7 +105,7 @@ def finish(services: Services, flow_id: UUID, session_id: str, *, pages: int | N
     return None
 
 
-def _counted(db: OrmSession, session: Session, *, pending_repairs: int) -> Erasure:
+def _counted(db: OrmSession, session: OpenSession, *, pending_repairs: int) -> Erasure:
     flow_id, session_id = session.flow_id, session.session_id
     executions, contexts = node_executions.count_of_session(db, flow_id, session_id)
     messages, runs = rows.count_of_session(db, flow_id, session_id)
@@ -127,7 +125,7 @@ def _counted(db: OrmSession, session: Session, *, pending_repairs: int) -> Erasu
 
 
 def _continue(
-    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: Session, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: OpenSession, now: datetime
 ) -> list[JobRow] | None:
     """Delete a page: the repairs that are scheduled once nothing is left, or None."""
     cursors.lock_rows(db, [base.id for base in bases], session.session_id)  # in the common order
@@ -140,7 +138,7 @@ def _continue(
     return scheduler.mark_edited(db, services, bases, session.session_id, None, now)
 
 
-def _delete_page(db: OrmSession, session: Session) -> int:
+def _delete_page(db: OrmSession, session: OpenSession) -> int:
     """Delete up to PAGE rows of the session; how many."""
     deleted = rows.delete_rows_about(db, session, limit=PAGE)
     if deleted >= PAGE:
@@ -152,7 +150,7 @@ def _delete_page(db: OrmSession, session: Session) -> int:
     return deleted
 
 
-def _delete_messages(db: OrmSession, session: Session, *, limit: int) -> int:
+def _delete_messages(db: OrmSession, session: OpenSession, *, limit: int) -> int:
     """Delete the oldest messages of the session with their entries in the keyword index; how many."""
     found = rows.oldest_messages(db, session, limit=limit)
     if found:

@@ -16,7 +16,7 @@ from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.ingestion import scheduler, trigger
 from memorybase.keyword_index import index
-from memorybase.models import Flow, RestorableMessage, Session
+from memorybase.models import Flow, RestorableMessage
 from memorybase.queries import (
     deleted_messages,
     holds,
@@ -31,6 +31,7 @@ from memorybase.queries import (
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.ownership import not_found, resolve_flow
+from memorybase.queries.sessions import OpenSession
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
@@ -124,6 +125,7 @@ def restore_message(
         deleted_messages.delete(db, session.flow_id, [message_id])
         db.flush()
         found = standing.find(services, row["role"], row["content"])
+        sessions.save(db, session)
         standing.add(db, session, [row], {message_id: (found, kept.message.get("standing", ()))})
         relinking.restore(db, session, kept)
         db.delete(kept)
@@ -139,7 +141,7 @@ def restore_message(
         return list(dict.fromkeys(jobs))
 
 
-def _has_expired(db: OrmSession, session: Session, kept: RestorableMessage, now: datetime) -> bool:
+def _has_expired(db: OrmSession, session: OpenSession, kept: RestorableMessage, now: datetime) -> bool:
     """Whether a retention rule would delete the restored message."""
     flow = db.get_one(Flow, session.flow_id)
     expiry = retention.expiry_of(flow, session, now)
@@ -174,7 +176,7 @@ def delete_expired(services: Services) -> int:
 
 def _locked(
     db: OrmSession, services: Services, user_id: UUID, message_id: UUID
-) -> tuple[list[SharedBase], Session, RestorableMessage]:
+) -> tuple[list[SharedBase], OpenSession, RestorableMessage]:
     """The deleted message, with its session locked. Common lock order: memory bases, session."""
     since = _restorable_since(db, services)
     kept = restorable_messages.fetch(db, user_id, message_id, None, since)
@@ -190,7 +192,7 @@ def _locked(
 
 
 def _row(
-    db: OrmSession, services: Services, session: Session, kept: RestorableMessage, now: datetime
+    db: OrmSession, services: Services, session: OpenSession, kept: RestorableMessage, now: datetime
 ) -> dict[str, Any]:
     """The message's row, with a version that no store has ever held."""
     row = restorable_messages.from_json(kept.message)
