@@ -426,16 +426,16 @@ def test_a_capture_during_the_removal_of_its_session_creates_it_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = world.new_base(threshold=1)
-    lock_open_session = sessions.lock_open_session
+    lock_session = sessions.lock_session
     looked_for: list[bool] = []
 
     def gone_when_looked_for(db: Any, flow_id: UUID, session_id: str) -> Any:
-        found = lock_open_session(db, flow_id, session_id)
+        found = lock_session(db, flow_id, session_id)
         looked_for.append(found is not None)
         # What another transaction's delete, between our insert and our look, would leave us with.
         return found if len(looked_for) > 2 else None
 
-    monkeypatch.setattr(sessions, "lock_open_session", gone_when_looked_for)
+    monkeypatch.setattr(sessions, "lock_session", gone_when_looked_for)
     assert world.say("s", "hello").messages[0].seq == 1
     assert looked_for == [False, True, False, True]
     world.settle()
