@@ -14,6 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.paging import AnySelect
 from memorybase.database.upsert import rows_affected
 from memorybase.models import IS_BEHIND, Capture, Flow, Generation, MemoryBase, Message, Session, SessionProgress
 from memorybase.queries.joins import serving_progress
@@ -91,7 +92,7 @@ def mark_passed(db: OrmSession, found: Sequence[SessionBehind]) -> int:
 class PendingWalk(NamedTuple):
     """A statement over memory bases and their sessions that are behind, with the cursor and the target of each."""
 
-    statement: sa.Select[*tuple[Any, ...]]
+    statement: AnySelect
     cursor: sa.ColumnElement[int]
     target: sa.ColumnElement[int]
     is_sqlite: bool
@@ -118,11 +119,11 @@ class PendingWalk(NamedTuple):
 class Messages(NamedTuple):
     """The statement with the messages, and their columns."""
 
-    statement: sa.Select[*tuple[Any, ...]]
+    statement: AnySelect
     columns: tuple[sa.SQLColumnExpression[Any], ...]
 
 
-def walk_behind(db: OrmSession, statement: sa.Select[*tuple[Any, ...]]) -> PendingWalk:
+def walk_behind(db: OrmSession, statement: AnySelect) -> PendingWalk:
     """Join the progress of each session that is behind to a statement over memory bases and sessions, in this order."""
     is_sqlite = db.get_bind().dialect.name == "sqlite"
     cursor_seq: sa.SQLColumnExpression[int]
