@@ -129,7 +129,7 @@ def lock_takeable(db: OrmSession, action: JobAction, ids: Collection[UUID], now:
 
 
 def _joined(statement: AnySelect, user_id: UUID, wanted: JobFilter) -> AnySelect:
-    conditions: list[sa.ColumnElement[bool]] = [MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None)]
+    conditions: list[sa.ColumnElement[bool]] = [own_base(user_id)]
     if wanted.ids is not None:
         conditions.append(Job.id.in_(wanted.ids))
     if wanted.memory_base_id is not None:

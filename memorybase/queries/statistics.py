@@ -32,7 +32,7 @@ from memorybase.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES
+from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES, own_base
 from memorybase.queries.pending import SESSION_IS_DUE, is_due, is_pending
 
 Progress = SessionProgress
@@ -131,7 +131,7 @@ def ingested_since(db: OrmSession, user_id: UUID, since: datetime) -> tuple[int,
             MemoryBase,
             sa.and_(MemoryBase.id == LedgerEntry.memory_base_id, MemoryBase.serving == LedgerEntry.generation),
         )
-        .where(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None), LedgerEntry.ingested_at >= since)
+        .where(own_base(user_id), LedgerEntry.ingested_at >= since)
         .order_by(LedgerEntry.ingested_at.desc())
         .limit(COUNT_TO)
         .subquery()
