@@ -33,10 +33,14 @@ SESSION_IS_DUE: sa.ColumnElement[bool] = Progress.target_seq > Progress.cursor_s
 
 
 def is_counted(capture: Capture | sa.SQLColumnExpression[Any], message: Any = Message) -> sa.ColumnElement[bool]:
-    """Whether a message counts: for one capture, or for that of each row. `message`: an alias, or a table's columns."""
-    if isinstance(capture, Capture):
-        return (message.is_output if capture == Capture.OUTPUTS else message.is_dialogue) == sa.true()
-    return sa.case((capture == Capture.OUTPUTS, message.is_output), else_=message.is_dialogue) == sa.true()
+    """Whether a message counts: for one capture, by its index, or for the column of each row. `message`: an alias, or a
+    table's columns."""
+    counts: sa.SQLColumnExpression[bool]
+    if isinstance(capture, str):  # also of a row, where it is no Capture
+        counts = message.is_output if capture == Capture.OUTPUTS else message.is_dialogue
+    else:
+        counts = sa.case((capture == Capture.OUTPUTS, message.is_output), else_=message.is_dialogue)
+    return counts == sa.true()
 
 
 def is_pending(
