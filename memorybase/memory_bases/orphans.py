@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from memorybase.database import clock
-from memorybase.queries import collection_owners
+from memorybase.queries import memory_bases
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
@@ -54,10 +54,10 @@ def find_orphans_in(
         now = clock.now(db)
         for collection in listed:
             owner = collection_names.owner(collection.ref.name)
-            if owner is None or collection_owners.is_needed(db, collection.ref.name):
+            if owner is None or memory_bases.is_collection_needed(db, collection.ref.name):
                 continue
             created_at = _timestamp(collection.metadata.get("created_at"))
-            ours = collection_owners.is_known(
+            ours = memory_bases.is_owner_known(
                 db,
                 base_id=owner.memory_base_id,
                 knowledge_base_id=owner.knowledge_base_id,
@@ -76,7 +76,7 @@ def drop_orphans(services: Services, orphans: Sequence[Orphan]) -> list[Orphan]:
         if not (orphan.ours and orphan.old):
             continue
         with services.database.reading() as db:
-            needed = collection_owners.is_needed(db, orphan.ref.name)
+            needed = memory_bases.is_collection_needed(db, orphan.ref.name)
         if not needed:
             services.vectors.delete_collection(orphan.ref.name)
             log.info("orphan_deleted", collection=orphan.ref.name)

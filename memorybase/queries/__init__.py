@@ -12,8 +12,7 @@ memory_bases, cursors                  memory bases, generations, the progress o
 memory_base_lists, base_sessions       lists of memory bases; of the sessions of one
 preparations, planned_deletions        what is still to be done for each session; what is deleted soon
 jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion; job_lists: lists and actions of operators
-collection_owners, store_health        which collections SQL knows; do the vector stores work?
-embedding_usage                        what embedding endpoints were asked for
+store_health, embedding_usage          do the vector stores work? what embedding endpoints were asked for
 message_changes, restorable_messages   curation of single messages
 deleted_messages, erasure              what a deletion leaves; the rows of a session that is deleted
 holds, retention                       what is kept from deletion; what has expired, and the receipts

@@ -14,6 +14,7 @@ from memorybase.database import batches
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import insert
 from memorybase.models import Chat, ChatMemory, ChatRecord, Flow
+from memorybase.queries.joins import own_flow
 
 _MEMORIES = Keyset("chat-memories", (ChatMemory.created_at, ChatMemory.id))
 _CHATS = Keyset("chats", (Chat.created_at, Chat.id))
@@ -40,7 +41,7 @@ def fetch_memory(db: OrmSession, user_id: UUID, flow_id: UUID, node_id: str) -> 
     return db.scalar(
         sa.select(ChatMemory)
         .join(Flow, Flow.id == ChatMemory.flow_id)
-        .where(ChatMemory.flow_id == flow_id, ChatMemory.node_id == node_id, *_not_deleting(user_id))
+        .where(ChatMemory.flow_id == flow_id, ChatMemory.node_id == node_id, own_flow(user_id))
     )
 
 
@@ -316,7 +317,7 @@ def chats_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, limit:
     statement = (
         sa.select(Chat.chat_memory_id, Chat.chat_id)
         .join(Flow, Flow.id == Chat.flow_id)
-        .where(Chat.end_user_id == end_user_id, *_not_deleting(user_id))
+        .where(Chat.end_user_id == end_user_id, own_flow(user_id))
         .order_by(Chat.id)
         .limit(limit)
     )
@@ -329,7 +330,3 @@ def memories_after(db: OrmSession, flow_id: UUID, after: UUID | None, *, limit: 
     if after is not None:
         statement = statement.where(ChatMemory.id > after)
     return list(db.scalars(statement.order_by(ChatMemory.id).limit(limit)))
-
-
-def _not_deleting(user_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
-    return (Flow.user_id == user_id, Flow.deleting_at.is_(None))

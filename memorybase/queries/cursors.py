@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import records
 from memorybase.database.batches import pages
+from memorybase.database.paging import AnySelect
 from memorybase.database.upsert import core, insert, new_id, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
@@ -173,12 +174,8 @@ def _new_rows(
         last = sa.func.coalesce(each.where(MESSAGE_OF_SESSION).correlate(Session).scalar_subquery(), 0)
         start = sa.case((last > start, last), else_=start)
     wanted = (Session.flow_id == base.flow_id, Session.session_id.in_(session_ids))
-    found = (
-        sa.select(Session.flow_id, Session.session_id, Session.last_seq, start.label("start"))
-        .where(*wanted)
-        .subquery()
-        .c
-    )
+    rows: AnySelect = sa.select(Session.flow_id, Session.session_id, Session.last_seq, start.label("start"))
+    found = rows.where(*wanted).subquery().c
     zero = sa.literal(0)
     values: dict[str, Any] = {
         "id": new_id(db),

@@ -186,7 +186,7 @@ def matching(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter) -> list[sa
     return conditions
 
 
-def joined(statement: sa.Select[*tuple[Any, ...]]) -> sa.Select[*tuple[Any, ...]]:
+def joined(statement: AnySelect) -> AnySelect:
     """The statement on dead letters with their memory base, their session and their message, if it still exists."""
     return (
         statement.select_from(DeadLetter)

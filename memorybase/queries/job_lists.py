@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -128,8 +128,8 @@ def lock_takeable(db: OrmSession, action: JobAction, ids: Collection[UUID], now:
     )
 
 
-def _joined(statement: sa.Select[*tuple[Any, ...]], user_id: UUID, wanted: JobFilter) -> sa.Select[*tuple[Any, ...]]:
-    conditions: list[sa.ColumnElement[bool]] = [MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None)]
+def _joined(statement: AnySelect, user_id: UUID, wanted: JobFilter) -> AnySelect:
+    conditions: list[sa.ColumnElement[bool]] = [own_base(user_id)]
     if wanted.ids is not None:
         conditions.append(Job.id.in_(wanted.ids))
     if wanted.memory_base_id is not None:

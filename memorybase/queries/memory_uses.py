@@ -17,6 +17,7 @@ from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Flow, MemoryUse, MemoryUseMessage, Message, Run, Session
 from memorybase.queries import holds
+from memorybase.queries.joins import own_flow
 
 DELETED = "[deleted]"
 LATEST_CAPTURE = timedelta(days=1)  # a use of a session is deleted if its run is not captured by then
@@ -133,7 +134,7 @@ def count_outside_sessions(db: OrmSession, user_id: UUID, end_user_id: str) -> i
 
 
 def _of_end_user(user_id: UUID, end_user_id: str) -> tuple[sa.ColumnElement[bool], ...]:
-    flows = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    flows = sa.select(Flow.id).where(own_flow(user_id))
     return MemoryUse.end_user_id == end_user_id, MemoryUse.flow_id.in_(flows)
 
 

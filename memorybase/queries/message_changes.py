@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, Message, MessageChange
+from memorybase.queries.joins import own_flow
 from memorybase.queries.sessions import OpenSession
 
 ChangeKind = Literal["edit", "mute", "unmute", "pin", "unpin", "delete", "restore"]
@@ -83,7 +84,7 @@ def of_batch(
     found = (
         sa.select(MessageChange)
         .join(Flow, Flow.id == MessageChange.flow_id)
-        .where(MessageChange.batch_id == batch_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+        .where(MessageChange.batch_id == batch_id, own_flow(user_id))
     )
     if after is not None:
         found = found.where(MessageChange.id > after)

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches, json_text
 from memorybase.models import Flow, NodeExecution
+from memorybase.queries.joins import own_flow
 
 SUCCEEDED = "succeeded"
 READ_PAGE = 100  # executions: each may hold a whole context
@@ -37,7 +38,7 @@ def fetch(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution | 
     return db.scalar(
         sa.select(NodeExecution)
         .join(Flow, Flow.id == NodeExecution.flow_id)
-        .where(NodeExecution.id == execution_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+        .where(NodeExecution.id == execution_id, own_flow(user_id))
     )
 
 

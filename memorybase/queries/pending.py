@@ -14,6 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.paging import AnySelect
 from memorybase.database.upsert import rows_affected
 from memorybase.models import IS_BEHIND, Capture, Flow, Generation, MemoryBase, Message, Session, SessionProgress
 from memorybase.queries.joins import serving_progress
@@ -32,11 +33,14 @@ SESSION_IS_DUE: sa.ColumnElement[bool] = Progress.target_seq > Progress.cursor_s
 
 
 def is_counted(capture: Capture | sa.SQLColumnExpression[Any], message: Any = Message) -> sa.ColumnElement[bool]:
-    """Whether a message counts: for one capture, or for that of each row. `message`: an alias, or a table's columns."""
-    if isinstance(capture, Capture):
-        taken: sa.ColumnElement[bool] = message.is_output if capture == Capture.OUTPUTS else message.is_dialogue
-        return taken == sa.true()
-    return sa.case((capture == Capture.OUTPUTS, message.is_output), else_=message.is_dialogue) == sa.true()
+    """Whether a message counts: for one capture, by its index, or for the column of each row. `message`: an alias, or a
+    table's columns."""
+    counts: sa.SQLColumnExpression[bool]
+    if isinstance(capture, str):  # also of a row, where it is no Capture
+        counts = message.is_output if capture == Capture.OUTPUTS else message.is_dialogue
+    else:
+        counts = sa.case((capture == Capture.OUTPUTS, message.is_output), else_=message.is_dialogue)
+    return counts == sa.true()
 
 
 def is_pending(
@@ -92,7 +96,7 @@ def mark_passed(db: OrmSession, found: Sequence[SessionBehind]) -> int:
 class PendingWalk(NamedTuple):
     """A statement over memory bases and their sessions that are behind, with the cursor and the target of each."""
 
-    statement: sa.Select[*tuple[Any, ...]]
+    statement: AnySelect
     cursor: sa.ColumnElement[int]
     target: sa.ColumnElement[int]
     is_sqlite: bool
@@ -119,11 +123,11 @@ class PendingWalk(NamedTuple):
 class Messages(NamedTuple):
     """The statement with the messages, and their columns."""
 
-    statement: sa.Select[*tuple[Any, ...]]
+    statement: AnySelect
     columns: tuple[sa.SQLColumnExpression[Any], ...]
 
 
-def walk_behind(db: OrmSession, statement: sa.Select[*tuple[Any, ...]]) -> PendingWalk:
+def walk_behind(db: OrmSession, statement: AnySelect) -> PendingWalk:
     """Join the progress of each session that is behind to a statement over memory bases and sessions, in this order."""
     is_sqlite = db.get_bind().dialect.name == "sqlite"
     cursor_seq: sa.SQLColumnExpression[int]

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import MemoryBase, PlannedBaseDeletion, PlannedDeletion, Session
+from memorybase.queries.joins import own_base
 
 
 class Planned(NamedTuple):
@@ -88,7 +89,7 @@ def add_bases(db: OrmSession, base_ids: Sequence[UUID], batch_id: UUID, user_id:
 
 def withdraw_bases(db: OrmSession, user_id: UUID, batch_id: UUID) -> int:
     """Keep the memory bases of a batch that are not deleted; how many."""
-    kept = sa.select(MemoryBase.id).where(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
+    kept = sa.select(MemoryBase.id).where(own_base(user_id))
     mine = (PlannedBaseDeletion.batch_id == batch_id,)
     return rows_affected(db, sa.delete(PlannedBaseDeletion).where(*mine, PlannedBaseDeletion.memory_base_id.in_(kept)))
 

@@ -5,10 +5,11 @@ The tests are those of plans: `tests/integration/database/test_query_plans.py` a
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 
+from memorybase.database.paging import AnySelect
 from memorybase.models import IS_ACTIVE, IngestionJob
 
 Value = TypeVar("Value")
@@ -26,7 +27,7 @@ def not_by_index(column: sa.SQLColumnExpression[Value]) -> sa.ColumnElement[Valu
     return sa.func.coalesce(column, column)
 
 
-def for_each_row(found: sa.Select[*tuple[Any, ...]]) -> sa.FromClause:
+def for_each_row(found: AnySelect) -> sa.FromClause:
     """The rows of a SELECT that is run for each row before it, for PostgreSQL.
 
     A planner does not know how few sessions are behind, and would begin with the messages or the progress of all. It

@@ -15,6 +15,7 @@ from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import insert
 from memorybase.models import Flow, Message, MessageChange, RestorableMessage, Session, UtcDateTime
 from memorybase.queries import holds
+from memorybase.queries.joins import own_flow
 from memorybase.queries.sessions import OpenSession
 
 Kept = RestorableMessage
@@ -104,7 +105,7 @@ def page(
 
 def _own(user_id: UUID, since: datetime) -> sa.Select[Any]:
     owned = sa.select(Kept).join(Flow, Flow.id == Kept.flow_id)
-    return owned.where(Flow.user_id == user_id, Flow.deleting_at.is_(None), Kept.deleted_at > since)
+    return owned.where(own_flow(user_id), Kept.deleted_at > since)
 
 
 def session_of(db: OrmSession, kept: Kept) -> Session | None:

@@ -45,7 +45,7 @@ def fetch_run(db: OrmSession, run_id: UUID) -> Run | None:
 
 def fetch_run_of_user(db: OrmSession, user_id: UUID, run_id: UUID) -> Run | None:
     """The run, if its flow is the user's and not being deleted."""
-    in_flow = sa.and_(Flow.id == Run.flow_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    in_flow = sa.and_(Flow.id == Run.flow_id, own_flow(user_id))
     return db.scalar(sa.select(Run).join(Flow, in_flow).where(Run.id == run_id))
 
 

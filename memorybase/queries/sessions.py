@@ -22,7 +22,7 @@ from memorybase.models import (
     Run,
     Session,
 )
-from memorybase.queries.joins import MESSAGE_OF_SESSION
+from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow
 from memorybase.queries.pending import is_counted
 
 
@@ -155,7 +155,7 @@ def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | N
 
 def rows_of_user(db: OrmSession, user_id: UUID, flow_id: UUID, session_ids: Collection[str]) -> list[OpenSession]:
     """The sessions among these of a flow of the user, without deleted ones; none is locked."""
-    mine = (Flow.user_id == user_id, Flow.deleting_at.is_(None), Session.flow_id == flow_id)
+    mine = (own_flow(user_id), Session.flow_id == flow_id)
     found: list[OpenSession] = []
     for some in batches.pages(session_ids):
         statement = sa.select(*records.columns(Session, OpenSession)).join(Flow, Flow.id == Session.flow_id)
@@ -204,8 +204,7 @@ def sessions_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, lim
         sa.select(Session.flow_id, Session.session_id)
         .join(Flow, Flow.id == Session.flow_id)
         .where(
-            Flow.user_id == user_id,
-            Flow.deleting_at.is_(None),
+            own_flow(user_id),
             Session.end_user_id == end_user_id,
             Session.deleted_at.is_(None),
         )

@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.paging import AnySelect
 from memorybase.models import (
     IS_ACTIVE,
     IS_PENDING,
@@ -31,7 +32,7 @@ from memorybase.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES
+from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES, own_base
 from memorybase.queries.pending import SESSION_IS_DUE, is_due, is_pending
 
 Progress = SessionProgress
@@ -103,14 +104,10 @@ class Heartbeats(NamedTuple):
 
 def due(db: OrmSession) -> Due:
     """How much is due, and when the oldest message of it was captured."""
-    rows = _due_sessions().limit(COUNT_TO).subquery()
-    sessions = db.scalar(sa.select(sa.func.count()).select_from(rows)) or 0
+    sessions = _bounded_count(db, _due_sessions())
     if not sessions:
         return Due(0, 0, None)
-    messages = db.scalar(
-        sa.select(sa.func.count()).select_from(_due_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
-    )
-    return Due(sessions, messages or 0, oldest_due(db))
+    return Due(sessions, _count_messages(db, _due_sessions(), COUNT_TO), oldest_due(db))
 
 
 def oldest_due(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
@@ -123,9 +120,7 @@ def oldest_due(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
 
 def due_messages(db: OrmSession, user_id: UUID, *, at_most: int) -> int:
     """The user's due messages."""
-    of_user = _due_sessions().where(MemoryBase.user_id == user_id)
-    found = _due_messages(sa.literal(1).label("one"), of=of_user).limit(at_most).subquery()
-    return db.scalar(sa.select(sa.func.count()).select_from(found)) or 0
+    return _count_messages(db, _due_sessions().where(MemoryBase.user_id == user_id), at_most)
 
 
 def ingested_since(db: OrmSession, user_id: UUID, since: datetime) -> tuple[int, datetime | None]:
@@ -136,7 +131,7 @@ def ingested_since(db: OrmSession, user_id: UUID, since: datetime) -> tuple[int,
             MemoryBase,
             sa.and_(MemoryBase.id == LedgerEntry.memory_base_id, MemoryBase.serving == LedgerEntry.generation),
         )
-        .where(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None), LedgerEntry.ingested_at >= since)
+        .where(own_base(user_id), LedgerEntry.ingested_at >= since)
         .order_by(LedgerEntry.ingested_at.desc())
         .limit(COUNT_TO)
         .subquery()
@@ -150,7 +145,7 @@ def oldest_below_threshold(db: OrmSession) -> datetime | None:
     return _oldest(db, _written_sessions().where(Progress.idle_due_at.is_not(None)).order_by(Progress.idle_due_at))
 
 
-def _oldest(db: OrmSession, rows: sa.Select[*tuple[Any, ...]]) -> datetime | None:
+def _oldest(db: OrmSession, rows: AnySelect) -> datetime | None:
     sessions = rows.limit(MAX_SESSIONS).subquery()
     first = (
         sa.select(Message.captured_at)
@@ -265,11 +260,11 @@ def count_rows(db: OrmSession) -> dict[str, int]:
     return dict(db.execute(sa.select(*counts)).mappings().one())
 
 
-def _due_sessions() -> sa.Select[*tuple[Any, ...]]:
+def _due_sessions() -> AnySelect:
     return _written_sessions().where(SESSION_IS_DUE)
 
 
-def _written_sessions() -> sa.Select[*tuple[Any, ...]]:
+def _written_sessions() -> AnySelect:
     """Progress in the generations that ingestion writes to."""
     is_written = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
     return (
@@ -287,19 +282,21 @@ def _written_sessions() -> sa.Select[*tuple[Any, ...]]:
     )
 
 
-def _due_messages(*columns: sa.ColumnElement[Any], of: sa.Select[*tuple[Any, ...]] | None = None) -> sa.Select[Any]:
-    rows = (_due_sessions() if of is None else of).limit(COUNT_TO).subquery()
-    beyond = sa.and_(
+def _count_messages(db: OrmSession, sessions: AnySelect, at_most: int) -> int:
+    """The due messages of these sessions."""
+    rows = sessions.limit(COUNT_TO).subquery()
+    due = sa.and_(
         Message.flow_id == rows.c.flow_id,
         Message.session_id == rows.c.session_id,
         is_due(rows.c.capture, rows.c.cursor_seq, rows.c.target_seq),
     )
-    return sa.select(*columns).select_from(rows).join(Message, beyond)
+    found = sa.select(sa.literal(1).label("one")).select_from(rows).join(Message, due)
+    return _bounded_count(db, found, at_most)
 
 
 def _count_if(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     return sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
 
 
-def _bounded_count(db: OrmSession, statement: sa.Select[Any]) -> int:
-    return db.scalar(sa.select(sa.func.count()).select_from(statement.limit(COUNT_TO).subquery())) or 0
+def _bounded_count(db: OrmSession, statement: AnySelect, at_most: int = COUNT_TO) -> int:
+    return db.scalar(sa.select(sa.func.count()).select_from(statement.limit(at_most).subquery())) or 0

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import is_among, pages
 from memorybase.models import Flow, Message, Posting, Run, Session
-from memorybase.queries.joins import MESSAGE_OF_SESSION
+from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow
 
 NAMES = (Session.session_id, Session.end_user_id, Session.meta["title"].as_string())
 
@@ -111,7 +111,7 @@ def read_filter(
 
 def flows_to_filter(db: OrmSession, user_id: UUID) -> Sequence[UUID]:
     """The user's newest flows, whose messages are looked through for the words."""
-    own = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    own = sa.select(Flow.id).where(own_flow(user_id))
     return db.scalars(own.order_by(Flow.created_at.desc(), Flow.id).limit(MAX_FLOWS)).all()
 
 

@@ -63,6 +63,13 @@ def test_each_form_of_what_counts_is_pending_and_is_due_finds_the_same_messages(
     assert {name: found() for name, found in forms.items()} == dict.fromkeys(forms, expected)
 
 
+def test_one_capture_is_a_plain_condition_which_its_index_answers() -> None:
+    """Also as rows have it, a plain text: a CASE would read the whole session."""
+    found = {str(is_counted(capture)) for capture in ("outputs", Capture.OUTPUTS)}
+
+    assert found == {"messages.is_output = true"}
+
+
 def test_a_session_is_due_while_its_target_is_beyond_its_cursor(world: World) -> None:
     base_id = world.new_base(threshold=2)
 
