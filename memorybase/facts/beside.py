@@ -9,7 +9,7 @@ from memorybase.facts import queries
 from memorybase.facts.recall import CANDIDATES, MAX_FACTS, FactHit, FactQuery, recall
 from memorybase.ids import CallerId
 from memorybase.queries import caller_ids
-from memorybase.search import queries as search_queries
+from memorybase.queries import search as search_queries
 from memorybase.search.request import SearchRequest
 from memorybase.search.several import MAX_MEMORY_BASES
 from memorybase.services import Services

@@ -16,9 +16,9 @@ from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
-from memorybase.keyword_index import queries as postings
 from memorybase.models import Flow, MemoryBase, Message, Session
 from memorybase.queries import caller_ids, sessions
+from memorybase.queries import keyword_index as postings
 from memorybase.queries.ownership import require, require_flow, require_memory_base, resolve_flow
 from memorybase.read_models import session_queries as queries
 from memorybase.read_models.search_states import RANKED, SearchState

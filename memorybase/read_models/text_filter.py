@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import is_among, pages
 from memorybase.keyword_index.analyzer import analyzer, term_keys
-from memorybase.keyword_index.queries import languages_of
 from memorybase.models import Flow, Message, Posting, Run, Session
+from memorybase.queries.keyword_index import languages_of
 
 NAMES = (Session.session_id, Session.end_user_id, Session.meta["title"].as_string())
 _OF_SESSION = sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)

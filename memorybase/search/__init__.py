@@ -25,7 +25,6 @@
     query_vectors        vectors of the latest queries
     snippets, passages   the passage of a hit that matched
     packing              passages that fit a token budget
-    queries              the statements
 
 Callers use `search.search` and `request.SearchRequest`.
 """

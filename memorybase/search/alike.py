@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from memorybase.messages import message_text
-from memorybase.search import queries
+from memorybase.queries import search as search_queries
 from memorybase.search.stored_candidates import Candidate
 from memorybase.services import Services
 
@@ -31,7 +31,7 @@ def fold(services: Services, candidates: Sequence[Candidate], top_k: int) -> lis
     if not ids:
         return list(compared[:top_k])
     with services.database.reading(on_replica=True) as db:
-        contents = queries.fetch_contents(db, compared[0].target.flow_id, ids)
+        contents = search_queries.fetch_contents(db, compared[0].target.flow_id, ids)
     best: dict[str | UUID, Candidate] = {}
     for candidate in compared:
         # Without a text that is like no other: or it was deleted since its verification.

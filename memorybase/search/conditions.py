@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from memorybase import errors
 from memorybase.messages import MAX_EPOCH_SECONDS, read_time
-from memorybase.search.queries import Facts
+from memorybase.queries.search import Facts
 
 MAX_CONDITIONS = 20
 SHOWN_CHARS = 100  # of a value in an error

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from memorybase.keyword_index.analyzer import Analyzer, analyzer
 from memorybase.messages import message_text
-from memorybase.search import queries
+from memorybase.queries import search as search_queries
 from memorybase.search.alike import normalized
 from memorybase.search.stored_candidates import Candidate
 from memorybase.services import Services
@@ -67,7 +67,7 @@ class _Words:
     def __init__(self, services: Services, query: str, ordered: Sequence[Candidate], numbers: set[int]) -> None:
         ids = {number: ordered[number].message_id for number in numbers}
         with services.database.reading(on_replica=True) as db:
-            contents = queries.fetch_contents(db, ordered[0].target.flow_id, list(ids.values()))
+            contents = search_queries.fetch_contents(db, ordered[0].target.flow_id, list(ids.values()))
         self._analyzer: Analyzer = analyzer(services.settings.keyword_language).of(query)
         self._texts = {
             number: message_text(contents[id_])[:MAX_CHARS] for number, id_ in ids.items() if id_ in contents

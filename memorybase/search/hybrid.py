@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.keyword_index import queries as postings
+from memorybase.queries import keyword_index as postings
+from memorybase.queries import search as search_queries
 from memorybase.queries import token_vectors
+from memorybase.queries.search import Facts, Target
 from memorybase.queries.token_vectors import TokensAt
-from memorybase.search import keyword_search, late_interaction, pins, queries, scoring, signals
+from memorybase.search import keyword_search, late_interaction, pins, scoring, signals
 from memorybase.search.keyword_search import Floats, QueryTerms
-from memorybase.search.queries import Facts, Target
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest, passes
 from memorybase.search.stored_candidates import Candidate, collection_of, marking_mismatch
@@ -52,7 +53,7 @@ def find_keyword_candidates(
     terms = keyword_search.find_terms(db, flow_id, question.asked, within)
     tried = POSITIONS_PER_CANDIDATE * _candidate_limit(request) if request.conditions is None else CONDITION_POSITIONS
     positions = terms.best_positions(tried).tolist()
-    pinned = queries.pinned_positions(
+    pinned = search_queries.pinned_positions(
         db, flow_id, session_id=request.session_id, end_user_id=request.end_user_id, at_most=pins.PINNED_CANDIDATES
     )
     return terms, {
@@ -75,7 +76,7 @@ def _eligible_at(db: OrmSession, target: Target, positions: Sequence[int], reque
     eligible: list[Facts] = []
     for start in range(0, len(positions), POSITIONS_READ):
         page = positions[start : start + POSITIONS_READ]
-        facts = queries.facts_at(db, target, page, metadata=request.filters_metadata)
+        facts = search_queries.facts_at(db, target, page, metadata=request.filters_metadata)
         eligible += [facts[position] for position in page if position in facts and _eligible(facts[position], request)]
         if len(eligible) >= _candidate_limit(request):
             break
@@ -150,7 +151,7 @@ def score(
     target = pairs[0][0].target
     with services.database.reading(on_replica=True) as db:
         terms.complete(db, np.array([message.position for message in facts], dtype=np.int64))
-        turns = queries.turns_at(db, target.flow_id, signals.positions_around(facts))
+        turns = search_queries.turns_at(db, target.flow_id, signals.positions_around(facts))
         dense = np.array([scoring.DENSE_UNKNOWN if found.score < 0 else found.score for found, _ in pairs])
         described = signals.Candidates(facts, turns, dense)
         stored = _tokens_at(db, target, late_interaction.positions_needed(described)) if tokens else {}

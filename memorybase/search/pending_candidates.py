@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from memorybase import errors
 from memorybase.embedding.chunking import chunker_for
 from memorybase.messages import message_text
-from memorybase.search.queries import PendingMessage, Target
+from memorybase.queries.search import PendingMessage, Target
 from memorybase.search.request import SearchRequest, passes
 from memorybase.search.stored_candidates import Candidate
 from memorybase.services import Services

@@ -11,9 +11,9 @@ from uuid import UUID
 from memorybase import errors
 from memorybase.ids import CallerId
 from memorybase.messages import ROLES
+from memorybase.queries.search import Facts
 from memorybase.search.conditions import Condition, Conditions, moment
 from memorybase.search.parts import PartWeights, check_part_weights
-from memorybase.search.queries import Facts
 from memorybase.validation import check_text
 from memorybase.vectors.search import check_bound, check_query, has_metadata
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from memorybase.messages import message_text
-from memorybase.search import pins, queries
+from memorybase.queries import search as search_queries
+from memorybase.search import pins
 from memorybase.search.request import SearchRequest
 from memorybase.search.stored_candidates import Candidate
 from memorybase.services import Services
@@ -50,6 +51,6 @@ def _texts(services: Services, chosen: Sequence[Candidate]) -> dict[UUID, str]:
     """The text of each message to score: the chunk that its vector found, else its beginning."""
     without_text = [candidate.message_id for candidate in chosen if not candidate.text]
     with services.database.reading(on_replica=True) as db:
-        messages = queries.fetch_messages(db, chosen[0].target.flow_id, without_text) if without_text else {}
+        messages = search_queries.fetch_messages(db, chosen[0].target.flow_id, without_text) if without_text else {}
     beginnings = {id_: message_text(message.content)[:CHARS] for id_, message in messages.items()}
     return beginnings | {candidate.message_id: candidate.text for candidate in chosen if candidate.text}

@@ -17,17 +17,18 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import tracing
 from memorybase.database.replica import moment
 from memorybase.ids import CallerId
-from memorybase.keyword_index import queries as postings
 from memorybase.models import Message
 from memorybase.queries import caller_ids
+from memorybase.queries import keyword_index as postings
+from memorybase.queries import search as search_queries
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
+from memorybase.queries.search import Neighbour, Target
 from memorybase.quotas.charges import charge_search
 from memorybase.search import (
     alike,
     echoes,
     hybrid,
     pins,
-    queries,
     query_parser,
     reranking,
     spread,
@@ -35,7 +36,6 @@ from memorybase.search import (
 )
 from memorybase.search.corrections import hits as corrections
 from memorybase.search.corrections.hits import CorrectionOf
-from memorybase.search.queries import Neighbour, Target
 from memorybase.search.query_parser import Question, possible_names
 from memorybase.search.request import SearchRequest, check, narrowed
 from memorybase.search.snippets import Snippet, snippets_of
@@ -202,7 +202,9 @@ def _parse(db: OrmSession, services: Services, request: SearchRequest, flow_id: 
 def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:
     if request.flow_id is not None:
         check_flow(db, user_id, request.flow_id)
-    targets = queries.serving_targets(db, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id)
+    targets = search_queries.serving_targets(
+        db, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id
+    )
     if request.memory_base_id is not None and not targets:
         raise not_found("memory base", request.memory_base_id)
     if not request.memory_base_ids:
@@ -239,7 +241,7 @@ def turns_around(
     follows its question."""
     with services.database.reading(on_replica=True) as db:
         positions = [(hit.session_id, hit.seq) for hit in hits]
-        turns = queries.neighbours(db, flow_id, positions, count=request.neighbors)
+        turns = search_queries.neighbours(db, flow_id, positions, count=request.neighbors)
     around = _turns_by_message(turns, request)
     return [
         (hit, sorted(itertools.chain(*around(hit)), key=lambda turn: (abs(turn["seq"] - hit.seq), -turn["seq"])))
@@ -256,10 +258,10 @@ def _hits(services: Services, request: SearchRequest, chosen: Sequence[Candidate
     for candidate in chosen:
         by_target.setdefault(candidate.target, []).append(candidate.message_id)
     with services.database.reading(on_replica=True) as db:
-        messages = queries.fetch_messages(db, flow_id, [candidate.message_id for candidate in chosen])
-        held = {target: queries.held_of(db, target, ids) for target, ids in by_target.items()}
+        messages = search_queries.fetch_messages(db, flow_id, [candidate.message_id for candidate in chosen])
+        held = {target: search_queries.held_of(db, target, ids) for target, ids in by_target.items()}
         positions = [(m.session_id, m.seq) for m in messages.values()] if request.neighbors else []
-        turns = queries.neighbours(db, flow_id, positions, count=request.neighbors)
+        turns = search_queries.neighbours(db, flow_id, positions, count=request.neighbors)
     around = _turns_by_message(turns, request)
     # Leave out messages that were edited or deleted since their verification.
     versions = {message.id: message.version for message in messages.values()}

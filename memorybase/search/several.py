@@ -9,9 +9,10 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.messages import message_text
+from memorybase.queries import search as search_queries
 from memorybase.queries.ownership import not_found
 from memorybase.quotas.charges import charge_search
-from memorybase.search import pins, queries
+from memorybase.search import pins
 from memorybase.search.alike import normalized
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import Hit, SearchAnswer, search_uncharged
@@ -74,7 +75,7 @@ def _by_flow(services: Services, user_id: UUID, memory_base_ids: Sequence[UUID] 
             limit=MAX_MEMORY_BASES,
         )
     with services.database.reading(on_replica=True) as db:
-        found = queries.flows_of_bases(db, user_id, wanted, limit=MAX_MEMORY_BASES + 1)
+        found = search_queries.flows_of_bases(db, user_id, wanted, limit=MAX_MEMORY_BASES + 1)
     if len(found) > MAX_MEMORY_BASES:
         raise errors.InvalidRequest(
             f"A search takes at most {MAX_MEMORY_BASES} memory bases, and there are more. Name memory_base_ids or a "

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.keyword_index.analyzer import Traits, name_words
+from memorybase.queries.search import Facts, Turn
 from memorybase.search.keyword_search import STEP_WEIGHTS, Floats, Positions, QueryTerms
-from memorybase.search.queries import Facts, Turn
 from memorybase.search.query_parser import Question
 
 SHORT = 40  # terms; people's turns are below it, and most of a user's requests

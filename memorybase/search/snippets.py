@@ -9,8 +9,8 @@ from uuid import UUID
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
 from memorybase.models import Message
+from memorybase.queries.search import Held, Target
 from memorybase.search.passages import Reader, Span, rarities
-from memorybase.search.queries import Held, Target
 from memorybase.search.request import SearchRequest
 from memorybase.search.stored_candidates import Candidate, collection_of
 from memorybase.services import Services

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.queries import memory_bases
-from memorybase.search import queries
-from memorybase.search.queries import Facts, Target
+from memorybase.queries import search as search_queries
+from memorybase.queries.search import Facts, Target
 from memorybase.search.request import SearchRequest, passes
 from memorybase.search.scoring import Weights
 from memorybase.services import Services
@@ -129,7 +129,7 @@ def _attempts(
 
 def _session_ids(services: Services, target: Target, request: SearchRequest) -> list[str | None] | None:
     with services.database.reading(on_replica=True) as db:
-        found = queries.session_ids_of(
+        found = search_queries.session_ids_of(
             db,
             target.flow_id,
             session_id=request.session_id,
@@ -144,7 +144,7 @@ def _few_chunks(services: Services, target: Target, request: SearchRequest) -> l
     if not _is_of_sessions(request) or indexes.finds_sessions(services.vectors, collection_of(target)):
         return None
     with services.database.reading(on_replica=True) as db:
-        held = queries.held_in_sessions(
+        held = search_queries.held_in_sessions(
             db, target, session_id=request.session_id, end_user_id=request.end_user_id, at_most=COMPARED_CHUNKS
         )
     if held is None or sum(each.chunks for each in held.values()) > COMPARED_CHUNKS:
@@ -219,7 +219,7 @@ def _verified(
 def _verify_batch(
     db: OrmSession, target: Target, messages: Sequence[Sequence[Candidate]], request: SearchRequest
 ) -> list[Candidate]:
-    facts_of = queries.fetch_facts(
+    facts_of = search_queries.fetch_facts(
         db, target, {chunks[0].message_id for chunks in messages}, metadata=request.filters_metadata
     )
     verified: list[Candidate] = []

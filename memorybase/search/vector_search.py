@@ -14,9 +14,10 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, tracing
 from memorybase.embedding import QueryTokens
 from memorybase.embedding.compatibility import check_searchable
-from memorybase.search import queries, signals
+from memorybase.queries import search as search_queries
+from memorybase.queries.search import PendingMessage, Target
+from memorybase.search import signals
 from memorybase.search.pending_candidates import nearest_pending
-from memorybase.search.queries import PendingMessage, Target
 from memorybase.search.query_parser import Question
 from memorybase.search.query_vectors import LatestByOwner
 from memorybase.search.request import SearchRequest
@@ -83,11 +84,11 @@ def read_pending(
     """
     if not request.include_pending:
         return {}
-    scope = queries.PendingScope(
+    scope = search_queries.PendingScope(
         request.session_id, request.end_user_id, request.filters_metadata, PENDING_MESSAGES, PENDING_SESSIONS
     )
     return {
-        target: queries.pending_messages(db, target, scope) + queries.edited_messages(db, target, scope)
+        target: search_queries.pending_messages(db, target, scope) + search_queries.edited_messages(db, target, scope)
         for target in targets
     }
 

@@ -18,7 +18,6 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import clock
 from memorybase.database.batches import delete_page
 from memorybase.ingestion import scheduler
-from memorybase.keyword_index import queries as postings
 from memorybase.models import Distillation, Fact, MessageChange, NodeExecution, RestorableMessage, Run, Session
 from memorybase.queries import (
     cursors,
@@ -31,6 +30,7 @@ from memorybase.queries import (
     sessions,
     summaries,
 )
+from memorybase.queries import keyword_index as postings
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase
 from memorybase.services import Services

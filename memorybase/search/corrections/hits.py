@@ -13,11 +13,11 @@ from memorybase import errors, tracing
 from memorybase.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
+from memorybase.queries.search import Target
 from memorybase.search.corrections import pairs
 from memorybase.search.corrections.likeness import Likeness
 from memorybase.search.corrections.pairs import COMPARED, Correction, Said, Sought
 from memorybase.search.corrections.values import Kind
-from memorybase.search.queries import Target
 from memorybase.search.request import SearchRequest
 from memorybase.search.stored_candidates import Candidate
 from memorybase.services import Services
