@@ -15,8 +15,8 @@ from memorybase.facts.beside import beside
 from memorybase.facts.recall import FactHit
 from memorybase.search import search
 from memorybase.search.nothing_found import why_nothing
-from memorybase.search.parts import PartWeights
 from memorybase.search.request import SearchRequest
+from memorybase.search.scoring import PartWeights
 from memorybase.search.several import search_several
 from memorybase.services import Services
 

@@ -57,12 +57,12 @@ from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import caller_ids, memory_bases, sessions
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
-from memorybase.search import bands, search
 from memorybase.search import request as search_request
+from memorybase.search import scoring, search
 from memorybase.search.nothing_found import why_nothing
 from memorybase.search.packing import Memory, Packer
-from memorybase.search.parts import PartWeights
 from memorybase.search.request import Mode, SearchRequest
+from memorybase.search.scoring import PartWeights
 from memorybase.search.search import Hit
 from memorybase.services import Services
 from memorybase.standing import queries as standing_queries
@@ -90,7 +90,7 @@ class RecallOptions:
 
     share      of the budget, reserved for memories; 0 recalls nothing
     top_k      messages at most; None: as many as fit, and the turns around them
-    min_score  of a message; None: only what is not weak (bands.min_score_of), 0: whatever fits into the budget
+    min_score  of a message; None: only what is not weak (scoring.min_score_of), 0: whatever fits into the budget
     scope      where to search if there is no end user; None: the flow if it has none at all, else the session
     facts      add what a model derived from messages, in up to half of the share
 
@@ -475,7 +475,7 @@ def _recall(services: Services, user_id: UUID, place: _Place, history: Draft) ->
 
 def _fitting(found: Sequence[Hit], mode: Mode, min_score: float | None) -> list[Hit]:
     """The hits that may be recalled. By default one must fit; then further ones may answer a part of the question."""
-    least = bands.min_score_of(mode, min_score)
+    least = scoring.min_score_of(mode, min_score)
     if min_score is None and any(hit.score >= least for hit in found):
         least *= FURTHER_HITS
     return [hit for hit in found if hit.score >= least]

@@ -14,7 +14,7 @@ from memorybase.queries import search as search_queries
 from memorybase.queries import token_vectors
 from memorybase.queries.search import Facts, Target
 from memorybase.queries.token_vectors import TokensAt
-from memorybase.search import keyword_search, late_interaction, pins, scoring, signals
+from memorybase.search import keyword_search, pins, scoring, signals
 from memorybase.search.keyword_search import Floats, QueryTerms
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest, passes
@@ -154,14 +154,14 @@ def score(
         turns = search_queries.turns_at(db, target.flow_id, signals.positions_around(facts))
         dense = np.array([scoring.DENSE_UNKNOWN if found.score < 0 else found.score for found, _ in pairs])
         described = signals.Candidates(facts, turns, dense)
-        stored = _tokens_at(db, target, late_interaction.positions_needed(described)) if tokens else {}
+        stored = _tokens_at(db, target, signals.positions_needed(described)) if tokens else {}
     covered = terms.coverage(described.positions)
     columns = signals.columns(question, terms, described, covered)
     weights = scoring.WITHOUT_TOKENS
     if tokens is not None:
         weights = scoring.WITH_TOKENS
-        rarity = late_interaction.weights_of(question, request.query, tokens, terms)
-        columns |= late_interaction.columns(described, stored, tokens, rarity)
+        rarity = signals.token_weights(question, request.query, tokens, terms)
+        columns |= signals.token_columns(described, stored, tokens, rarity)
     half_life = request.half_life_days
     if not request.default_weights:
         weights = scoring.weights_of(target.search_weights, weights.name)

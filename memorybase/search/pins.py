@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memorybase.search import bands
 from memorybase.search.request import SearchRequest
+from memorybase.search.scoring import min_score_of
 from memorybase.search.stored_candidates import Candidate
 
 PINNED_CANDIDATES = 64  # pinned messages, the last captured first, that a search scores whatever else it finds
@@ -13,7 +13,7 @@ PINNED_CANDIDATES = 64  # pinned messages, the last captured first, that a searc
 
 def leads(request: SearchRequest, score: float, *, pinned: bool) -> bool:
     """Whether a message comes before all that are not pinned."""
-    return pinned and score >= max(bands.min_score_of(request.mode), request.min_score or 0)
+    return pinned and score >= max(min_score_of(request.mode), request.min_score or 0)
 
 
 def ordered(request: SearchRequest, candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -34,8 +34,8 @@ from memorybase.search import (
     spread,
     vector_search,
 )
-from memorybase.search.corrections import hits as corrections
-from memorybase.search.corrections.hits import CorrectionOf
+from memorybase.search.corrections import marking as corrections
+from memorybase.search.corrections.marking import CorrectionOf
 from memorybase.search.query_parser import Question, possible_names
 from memorybase.search.request import SearchRequest, check, narrowed
 from memorybase.search.snippets import Snippet, snippets_of

@@ -29,7 +29,7 @@ from memorybase.read_models.memory_base_queries import MemoryBaseQuery
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.read_models.session_queries import SessionFilter
 from memorybase.search import search, several, weights
-from memorybase.search.parts import PartWeights
+from memorybase.search.scoring import PartWeights
 from memorybase.search.search import SearchAnswer
 from memorybase.services import Services
 

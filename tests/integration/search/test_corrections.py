@@ -14,7 +14,7 @@ from memorybase.conversation import View, context
 from memorybase.conversation.context import ContextRequest, RecallOptions
 from memorybase.search import search as answer
 from memorybase.search import spread
-from memorybase.search.corrections import hits as corrected_hits
+from memorybase.search.corrections import marking as corrected_hits
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import Hit
 from memorybase.sessions import edits

@@ -21,9 +21,8 @@ from memorybase.memory_bases import regenerate
 from memorybase.models import Posting, Speaker
 from memorybase.search import hybrid, keyword_search
 from memorybase.search import search as answer
-from memorybase.search.bands import MIN_SCORE
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import SIGNALS
+from memorybase.search.scoring import MIN_SCORE, SIGNALS
 from memorybase.search.search import Hit
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits

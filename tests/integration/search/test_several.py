@@ -11,7 +11,7 @@ from harness.rows import each_row
 
 from memorybase import errors
 from memorybase.search import several
-from memorybase.search.parts import PARTS
+from memorybase.search.scoring import PARTS
 
 Json = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
-from memorybase.search.bands import BANDS, FAIR, GOOD, STRONG, WEAK, Band, band_of
+from memorybase.search.scoring import BANDS, FAIR, GOOD, STRONG, WEAK, Band, band_of
 
 
 @each_row(

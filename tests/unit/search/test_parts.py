@@ -6,9 +6,17 @@ import pytest
 from harness.rows import each_row
 
 from memorybase.search.alike import normalized
-from memorybase.search.parts import KIND, PARTS, SIGNALS_OF, PartWeights, part_of, shares_by_part
 from memorybase.search.query_vectors import LatestByOwner
-from memorybase.search.scoring import SIGNALS, WITH_TOKENS
+from memorybase.search.scoring import (
+    KIND,
+    PARTS,
+    SIGNALS,
+    SIGNALS_OF,
+    WITH_TOKENS,
+    PartWeights,
+    part_of,
+    shares_by_part,
+)
 
 
 def test_every_signal_belongs_to_one_part() -> None:
