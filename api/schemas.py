@@ -35,7 +35,7 @@ from memorybase.ingestion.trigger import IngestionState
 from memorybase.messages import MAX_MESSAGES, not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH
 from memorybase.queries.retention import MAX_RETAIN_DAYS
-from memorybase.search import request, scoring, several, weights
+from memorybase.search import request, scoring, weights
 from memorybase.sessions.curation import MAX_IDS, MAX_REASON, Action
 from memorybase.sessions.edits import NewExpiry
 from memorybase.validation import Sent
@@ -280,10 +280,10 @@ class FlowSearchBody(SearchBody):
     flow_id: Identifier | None = None
     memory_base_ids: list[SentUuid] = Field(
         default_factory=list,
-        max_length=several.MAX_MEMORY_BASES,
+        max_length=request.MAX_MEMORY_BASES,
         description="Memory bases of one flow or of several.",
     )
-    all: bool = Field(default=False, description=f"Search every memory base, at most {several.MAX_MEMORY_BASES}.")
+    all: bool = Field(default=False, description=f"Search every memory base, at most {request.MAX_MEMORY_BASES}.")
 
 
 Weight = Annotated[float, Field(ge=-weights.MAX_WEIGHT, le=weights.MAX_WEIGHT, allow_inf_nan=False)]

@@ -20,8 +20,8 @@ from api.dify_schemas import (
 from memorybase.messages import message_text
 from memorybase.search import search
 from memorybase.search.corrections import marking
+from memorybase.search.hits import Hit
 from memorybase.search.request import Conditions, Knowledge, SearchRequest, checked_condition, find_knowledge
-from memorybase.search.search import Hit
 from memorybase.vectors.search import MAX_TOP_K, check_bound
 
 CONTENT_CHARS = 2_000  # of a message that is answered as a whole: about as much as a chunk of Dify's

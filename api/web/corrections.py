@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from memorybase.search.corrections import marking
-from memorybase.search.search import Hit
+from memorybase.search.hits import Hit
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,11 +59,11 @@ from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
 from memorybase.search import request as search_request
 from memorybase.search import scoring, search
-from memorybase.search.nothing_found import why_nothing
-from memorybase.search.packing import Memory, Packer
+from memorybase.search.hits import Hit, turns_around
 from memorybase.search.request import Mode, SearchRequest
 from memorybase.search.scoring import PartWeights
-from memorybase.search.search import Hit
+from memorybase.search.search import why_nothing
+from memorybase.search.token_budget import Memory, Packer
 from memorybase.services import Services
 from memorybase.standing import queries as standing_queries
 from memorybase.standing import statements
@@ -466,7 +466,7 @@ def _recall(services: Services, user_id: UUID, place: _Place, history: Draft) ->
     text_analyzer = analyzer(services.settings.keyword_language).of(request.query or "")
     around = None
     if request.recall.top_k is None and not request.recall.min_score:
-        around = partial(search.turns_around, services, request.flow_id, hits, query)
+        around = partial(turns_around, services, request.flow_id, hits, query)
     packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
     facts = _facts(services, place) if request.recall.facts else ()
     warnings = () if found else tuple(why_nothing(services, replace(query, session_id=None)))

@@ -10,8 +10,7 @@ from memorybase.facts.recall import CANDIDATES, MAX_FACTS, FactHit, FactQuery, r
 from memorybase.ids import CallerId
 from memorybase.queries import caller_ids
 from memorybase.queries import search as search_queries
-from memorybase.search.request import SearchRequest
-from memorybase.search.several import MAX_MEMORY_BASES
+from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest
 from memorybase.services import Services
 from memorybase.vectors.search import has_metadata
 

@@ -122,6 +122,23 @@ class PendingScope(NamedTuple):
     session_limit: int
 
 
+class FoundMessage(NamedTuple):
+    """A message as a hit shows it. `chunks`: as in `Facts`."""
+
+    id: UUID
+    session_id: str
+    run_id: UUID
+    seq: int
+    role: str
+    sender_name: str | None
+    content: Any
+    timestamp: datetime
+    version: int
+    metadata: dict[str, Any]
+    pinned: bool
+    chunks: int | None
+
+
 class Neighbour(NamedTuple):
     """A turn near a hit."""
 
@@ -171,9 +188,9 @@ def facts_at(db: OrmSession, target: Target, positions: Collection[int], *, meta
     return {facts.position: facts for facts in (Facts(*row) for row in rows) if facts.in_flow}
 
 
-def held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
+def _held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
     """The serving generation's entries for these messages; the latest version wins, as everywhere."""
-    rows = db.execute(_held_of(), _of(target) | {"ids": ids})
+    rows = db.execute(_entries_of(), _of(target) | {"ids": ids})
     return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
 
 
@@ -210,7 +227,7 @@ def held_in_sessions(
         Message.flow_id == target.flow_id, Message.session_id.in_(session_ids), counted(target.capture)
     )
     ids = list(db.scalars(of_sessions.limit(at_most + 1)))
-    return held_of(db, target, ids) if len(ids) <= at_most else None
+    return _held_of(db, target, ids) if len(ids) <= at_most else None
 
 
 def pinned_positions(
@@ -351,10 +368,10 @@ def _dirty_sessions(db: OrmSession, target: Target, limit: int) -> list[UUID]:
     return [progress_id for progress_id, base_id, generation in rows if (base_id, generation) == target_key]
 
 
-def fetch_messages(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Message]:
-    """The messages that exist in this flow and are not muted."""
-    messages = db.scalars(_messages(), {"ids": ids})
-    return {message.id: message for message in messages if message.flow_id == flow_id}
+def fetch_found(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, FoundMessage]:
+    """The messages that exist in the target's flow and are not muted."""
+    rows = db.execute(_found(), _of(target) | {"ids": ids})
+    return {row[1]: FoundMessage(*row[1:]) for row in rows if row[0]}
 
 
 def fetch_contents(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Any]:
@@ -440,7 +457,7 @@ def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, 
 
 
 @lru_cache
-def _held_of() -> sa.Select[UUID, int, int]:
+def _entries_of() -> sa.Select[UUID, int, int]:
     return (
         sa.select(LedgerEntry.message_id, LedgerEntry.version, LedgerEntry.chunks)
         .where(
@@ -468,8 +485,22 @@ def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
 
 
 @lru_cache
-def _messages() -> sa.Select[Message]:
-    return sa.select(Message).where(Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false())
+def _found() -> sa.Select[Any]:
+    return sa.select(
+        Message.flow_id == _FLOW,
+        Message.id,
+        Message.session_id,
+        Message.run_id,
+        Message.seq,
+        Message.role,
+        Message.sender_name,
+        Message.content,
+        Message.timestamp,
+        Message.version,
+        Message.meta,
+        Message.pinned,
+        _chunks_held(),
+    ).where(Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false())
 
 
 @lru_cache

@@ -40,6 +40,7 @@ MODES: tuple[Mode, ...] = ("hybrid", "dense", "keyword")
 MAX_NEIGHBORS = 20
 MAX_EXCLUDED = 1_000
 MAX_HALF_LIFE_DAYS = 36_500
+MAX_MEMORY_BASES = 50  # in one search: each is a query of the store
 
 # Times that conditions narrow a search to: a little wider, because seconds as a float are rounded.
 _ROUNDING = timedelta(milliseconds=1)

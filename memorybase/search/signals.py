@@ -41,12 +41,13 @@ PRECEDING_STEPS = (-2, -1)  # the question that a candidate answers is often amo
 class Candidates:
     """The candidates of a search and the turns around them, as arrays in one order."""
 
-    def __init__(self, facts: Sequence[Facts], turns: Mapping[int, Turn], dense: Floats) -> None:
+    def __init__(self, facts: Sequence[Facts], turns: Mapping[int, Turn], dense: Floats, terms: QueryTerms) -> None:
         self.facts = facts
         self.dense = dense
         self.positions: Positions = np.array([message.position for message in facts], dtype=np.int64)
         self.lengths: Floats = np.array([message.terms for message in facts], dtype=np.float64)
         self.traits: NDArray[np.int64] = np.array([message.traits for message in facts], dtype=np.int64)
+        self.covered = terms.coverage(self.positions)  # the share of the question's words in each
         self._turns = turns  # by position
         self._neighbors: dict[int, list[Turn | None]] = {}
 
@@ -89,13 +90,13 @@ def positions_around(facts: Sequence[Facts]) -> set[int]:
     return {message.position + step for message in facts for step in STEP_WEIGHTS if message.seq + step > 0}
 
 
-def columns(question: Question, terms: QueryTerms, candidates: Candidates, covered: Floats) -> dict[str, Floats]:
-    """Every signal, with one value for each candidate. `covered`: the share of the question's words in each."""
+def columns(question: Question, terms: QueryTerms, candidates: Candidates) -> dict[str, Floats]:
+    """Every signal but those of tokens, with one value for each candidate."""
     facts, lengths, traits, dense = candidates.facts, candidates.lengths, candidates.traits, candidates.dense
     neighbor_weights = {step: candidates.neighbor_weight(step) for step in STEP_WEIGHTS if step}
     excess = long(lengths)
-    coverage = covered**3
-    repeats = _repeats(question, terms, covered, candidates)
+    coverage = candidates.covered**3
+    repeats = _repeats(question, terms, candidates)
     unasked = np.zeros(len(facts))
     lateness = _lateness(facts) if question.asks_first or question.asks_latest else unasked
     return {
@@ -133,14 +134,14 @@ def long(lengths: Floats) -> Floats:
     return values
 
 
-def _repeats(question: Question, terms: QueryTerms, covered: Floats, candidates: Candidates) -> Floats:
+def _repeats(question: Question, terms: QueryTerms, candidates: Candidates) -> Floats:
     """1 for a message that only asks the question again, perhaps in other words."""
     own_terms = candidates.lengths - terms.occurrences(candidates.positions) - len(question.names)
     asks = _has_trait(candidates.traits, Traits.ENDS_IN_QUESTION)
     # What has a value of the kind that the question asks for is no repetition: "Does the plan allow 40 connections?"
     for wanted, trait in ((question.asks_number, Traits.TELLS_NUMBER), (question.asks_time, Traits.TELLS_TIME)):
         asks *= 1 - wanted * _has_trait(candidates.traits, trait)
-    is_question = (covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))
+    is_question = (candidates.covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))
     is_same = question.is_question & (candidates.dense >= SAME_TEXT) & (own_terms <= 0)
     values: Floats = np.maximum(asks * is_question, is_same)
     return values

@@ -16,12 +16,12 @@ from memorybase.embedding.probe import PAIRS
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
 from memorybase.queries.search import Target
+from memorybase.search.candidates import Candidate
 from memorybase.search.corrections import pairs
 from memorybase.search.corrections.pairs import COMPARED, Correction, Said, Sought
 from memorybase.search.corrections.values import Kind
-from memorybase.search.query_vectors import LatestByOwner
 from memorybase.search.request import SearchRequest
-from memorybase.search.stored_candidates import Candidate
+from memorybase.search.vector_search import LatestByOwner
 from memorybase.services import Services
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from memorybase.memory_bases import consistency, deletion, reconcile, regenerate
 from memorybase.models import TokenVectors
 from memorybase.search import search as answer
 from memorybase.search import signals
+from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import Hit
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 

@@ -22,8 +22,8 @@ from api.web.rendering import address, render
 from memorybase import errors
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.search.corrections.marking import CorrectionOf
+from memorybase.search.hits import Hit
 from memorybase.search.scoring import GOOD, WEAK, PartWeights
-from memorybase.search.search import Hit
 
 ENGLISH = analyzer("english")
 ASKED = Asked(

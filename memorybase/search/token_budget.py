@@ -20,8 +20,8 @@ from uuid import UUID
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
 from memorybase.search.corrections import marking
+from memorybase.search.hits import Hit
 from memorybase.search.passages import Passage, Reader, Span, best_passage, rarities
-from memorybase.search.search import Hit
 
 PASSAGE_CHARS = 400  # about a hundred tokens
 # Messages further down answer less often, so shorter passages of more of them bring more; lost sentences matter
