@@ -7,7 +7,8 @@ passed_sessions                      sessions without pending messages
 collection_owners                    which collections of the vector store SQL knows
 store_health                         do the vector stores work?
 jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion
-search, keyword_index                what a search reads: facts of candidates, postings
+search                               what a search reads: facts of candidates, found messages
+keyword_index, keyword_partitions    postings, speakers, languages
 embedding_usage                      what embedding endpoints were asked for
 distillations                        how far sessions are distilled, and the facts that changes outdate
 ownership                            the row that a user owns, or NotFound

@@ -1,4 +1,7 @@
-"""The statements of a search: its targets, pending messages, and facts that verify candidates."""
+"""The statements of a search: its targets, pending messages, and facts that verify candidates.
+
+They run on the connection: through the session, hundreds of rows of columns cost several times as much.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import is_among
+from memorybase.database.engine import connection
 from memorybase.models import (
     IS_PINNED,
     Capture,
@@ -157,7 +161,7 @@ def serving_targets(
 ) -> list[Target]:
     """The serving generation of one memory base or of all of a flow, except those being deleted."""
     statement = _targets(of_flow=memory_base_id is None)
-    rows = db.execute(statement, {"user": user_id, "wanted": memory_base_id or flow_id})
+    rows = connection(db).execute(statement, {"user": user_id, "wanted": memory_base_id or flow_id})
     return [Target(*row) for row in rows]
 
 
@@ -169,19 +173,19 @@ def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID] | N
     )
     if base_ids is not None:
         statement = statement.where(MemoryBase.id.in_(base_ids))
-    rows = db.execute(statement.order_by(MemoryBase.created_at, MemoryBase.id).limit(limit))
+    rows = connection(db).execute(statement.order_by(MemoryBase.created_at, MemoryBase.id).limit(limit))
     return {row.id: row.flow_id for row in rows}
 
 
 def fetch_facts(db: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Facts]:
     """The facts of the messages that exist. By primary key alone: the caller filters."""
-    rows = db.execute(_facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
+    rows = connection(db).execute(_facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
     return {row[0]: Facts(*row) for row in rows}
 
 
 def facts_at(db: OrmSession, target: Target, positions: Collection[int], *, metadata: bool) -> dict[int, Facts]:
     """By position, the facts of the messages that the memory base holds or will hold."""
-    rows = db.execute(
+    rows = connection(db).execute(
         _facts_by_position(target.capture, metadata=metadata), _of(target) | {"positions": list(positions)}
     )
     # With this condition in SQL, SQLite would read the whole flow instead of these positions.
@@ -190,13 +194,13 @@ def facts_at(db: OrmSession, target: Target, positions: Collection[int], *, meta
 
 def _held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
     """The serving generation's entries for these messages; the latest version wins, as everywhere."""
-    rows = db.execute(_entries_of(), _of(target) | {"ids": ids})
+    rows = connection(db).execute(_entries_of(), _of(target) | {"ids": ids})
     return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
 
 
 def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[int, Turn]:
     """The flow's messages at these positions."""
-    rows = db.execute(_turns_at(), {"flow": flow_id, "positions": list(positions)})
+    rows = connection(db).execute(_turns_at(), {"flow": flow_id, "positions": list(positions)})
     return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
 
 
@@ -207,7 +211,7 @@ def session_ids_of(
     if end_user_id is None:
         return [session_id]
     of_user = sa.select(Session.session_id).where(Session.flow_id == flow_id, *_session_scope(session_id, end_user_id))
-    found = db.scalars(of_user.limit(at_most + 1)).all()
+    found = connection(db).scalars(of_user.limit(at_most + 1)).all()
     return found if len(found) <= at_most else None
 
 
@@ -226,7 +230,7 @@ def held_in_sessions(
     of_sessions = sa.select(Message.id).where(
         Message.flow_id == target.flow_id, Message.session_id.in_(session_ids), counted(target.capture)
     )
-    ids = list(db.scalars(of_sessions.limit(at_most + 1)))
+    ids = list(connection(db).scalars(of_sessions.limit(at_most + 1)))
     return _held_of(db, target, ids) if len(ids) <= at_most else None
 
 
@@ -239,7 +243,7 @@ def pinned_positions(
         pinned = pinned.join(
             Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
         ).where(*_session_scope(session_id, end_user_id))
-    return list(db.scalars(pinned.order_by(Message.captured_at.desc()).limit(at_most)))
+    return list(connection(db).scalars(pinned.order_by(Message.captured_at.desc()).limit(at_most)))
 
 
 def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> list[PendingMessage]:
@@ -257,7 +261,7 @@ def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> lis
         metadata=metadata,
     )
     parameters = {"session": session_id, "end_user": end_user_id, "at_most": limit, "sessions": session_limit}
-    rows = db.execute(statement, _of(target) | parameters)
+    rows = connection(db).execute(statement, _of(target) | parameters)
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
 
 
@@ -341,7 +345,7 @@ def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list
     dirty = _dirty_sessions(db, target, scope.session_limit)
     if not dirty:
         return []
-    rows = db.execute(
+    rows = connection(db).execute(
         _facts(metadata=scope.metadata)
         .add_columns(Message.content)
         .join(Progress, sa.and_(Progress.flow_id == Message.flow_id, Progress.session_id == Message.session_id))
@@ -363,20 +367,20 @@ def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list
 
 def _dirty_sessions(db: OrmSession, target: Target, limit: int) -> list[UUID]:
     # With the memory base in the condition, SQLite reads all its rows instead of the small index of dirty ones.
-    rows = db.execute(_DIRTY, {"at_most": limit})
+    rows = connection(db).execute(_DIRTY, {"at_most": limit})
     target_key = (target.memory_base_id, target.generation)
     return [progress_id for progress_id, base_id, generation in rows if (base_id, generation) == target_key]
 
 
 def fetch_found(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, FoundMessage]:
     """The messages that exist in the target's flow and are not muted."""
-    rows = db.execute(_found(), _of(target) | {"ids": ids})
+    rows = connection(db).execute(_found(), _of(target) | {"ids": ids})
     return {row[1]: FoundMessage(*row[1:]) for row in rows if row[0]}
 
 
 def fetch_contents(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Any]:
     """What these messages of the flow say, without those that are muted; cheaper than whole messages."""
-    rows = db.execute(_contents(), {"ids": ids})
+    rows = connection(db).execute(_contents(), {"ids": ids})
     return {id_: content for id_, of_flow, content in rows if of_flow == flow_id}
 
 
@@ -390,7 +394,7 @@ def neighbours(db: OrmSession, flow_id: UUID, positions: Collection[tuple[str, i
             for session_id, seq in ordered[start : start + NEIGHBOUR_BATCH]
             for beyond, order in ((Message.seq < seq, Message.seq.desc()), (Message.seq > seq, Message.seq.asc()))
         ]
-        for row in db.execute(sa.union_all(*sides)):
+        for row in connection(db).execute(sa.union_all(*sides)):
             found[row.id] = Neighbour(*row)
     return sorted(found.values(), key=lambda turn: (turn.session_id, turn.seq))
 
