@@ -65,10 +65,10 @@ class Candidate(NamedTuple):
         return chunk_ids.chunk_id(self.target.memory_base_id, self.message_id, self.version, self.chunk)
 
     @property
-    def order(self) -> tuple[float, float, str, bool, str]:
+    def order(self) -> tuple[float, float, int, bool, int]:
         """Best first. A stored chunk sorts before the same pending one."""
         sent = self.facts.timestamp.timestamp() if self.facts else 0.0
-        return (-self.score, -sent, str(self.message_id), self.source == "pending", str(self.target.memory_base_id))
+        return (-self.score, -sent, self.message_id.int, self.source == "pending", self.target.memory_base_id.int)
 
 
 def find_by_keywords(

@@ -87,13 +87,23 @@ def read_rows(db: OrmSession, request: SearchRequest, chosen: Sequence[Candidate
     for target, ids in by_target.items():
         messages |= search_queries.fetch_found(db, target, ids)
     positions = [(m.session_id, m.seq) for m in messages.values()] if request.neighbors else []
-    return Rows(messages, search_queries.neighbours(db, chosen[0].target.flow_id, positions, count=request.neighbors))
+    return Rows(messages, _neighbors(db, chosen[0].target.flow_id, positions, request))
+
+
+def _neighbors(
+    db: OrmSession, flow_id: UUID, positions: Sequence[tuple[str, int]], request: SearchRequest
+) -> list[Neighbour]:
+    turns = search_queries.neighbours(db, flow_id, positions, count=request.neighbors)
+    return [turn for turn in turns if turn.id not in request.exclude_message_ids]
 
 
 def hits_of(services: Services, request: SearchRequest, chosen: Sequence[Candidate], rows: Rows) -> list[Hit]:
     """The hits of these candidates, without messages that were edited or deleted since their verification."""
-    versions = {message.id: message.version for message in rows.messages.values()}
-    current = [candidate for candidate in chosen if versions.get(candidate.message_id) == candidate.version]
+    current = [
+        candidate
+        for candidate in chosen
+        if (message := rows.messages.get(candidate.message_id)) is not None and message.version == candidate.version
+    ]
     snippets = _snippets(services, request, current, rows.messages)
     around = _turns_by_message(rows.turns, request)
     return [
@@ -165,8 +175,7 @@ def _turns_by_message(
     """A function that returns a message's nearest turns before and after it, in conversation order."""
     by_session: dict[str, list[Neighbour]] = {}
     for turn in turns:
-        if turn.id not in request.exclude_message_ids:
-            by_session.setdefault(turn.session_id, []).append(turn)
+        by_session.setdefault(turn.session_id, []).append(turn)
 
     def around(message: FoundMessage | Hit) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         session = by_session.get(message.session_id, [])
@@ -195,8 +204,7 @@ def turns_around(
     """The `request.neighbors` turns before and after each hit, nearest first; on ties the later turn, because an answer
     follows its question."""
     with services.database.reading(on_replica=True) as db:
-        positions = [(hit.session_id, hit.seq) for hit in hits]
-        turns = search_queries.neighbours(db, flow_id, positions, count=request.neighbors)
+        turns = _neighbors(db, flow_id, [(hit.session_id, hit.seq) for hit in hits], request)
     around = _turns_by_message(turns, request)
     return [
         (hit, sorted(itertools.chain(*around(hit)), key=lambda turn: (abs(turn["seq"] - hit.seq), -turn["seq"])))

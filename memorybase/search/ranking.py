@@ -154,7 +154,7 @@ def leads(request: SearchRequest, score: float, *, pinned: bool) -> bool:
 def _distinct(request: SearchRequest, candidates: Iterable[Candidate], enough: int | None) -> list[Candidate]:
     """The best candidate of each message: relevant pinned messages first, then the others."""
 
-    def key(candidate: Candidate) -> tuple[bool, tuple[float, float, str, bool, str]]:
+    def key(candidate: Candidate) -> tuple[bool, tuple[float, float, int, bool, int]]:
         pinned = candidate.facts is not None and candidate.facts.pinned
         return not leads(request, candidate.score, pinned=pinned), candidate.order
 

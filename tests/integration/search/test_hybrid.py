@@ -357,8 +357,12 @@ class TestTransactions:
                 fold_alike=True,
                 exclude_message_ids=[excluded],
             )
-            assert len(answer.search(world.services, world.user_id, request).results) == 3
+            hits = answer.search(world.services, world.user_id, request).results
             assert len(begun) == most, mode
+            assert len(hits) == 3
+            around = [turn["content"] for hit in hits for turn in (*hit.before, *hit.after)]
+            assert around
+            assert asked["content"] not in around
 
     def test_none_is_open_while_the_model_or_the_store_works(
         self, world: World, monkeypatch: pytest.MonkeyPatch
