@@ -217,7 +217,7 @@ def _occurrences(
     found = dict.fromkeys(terms, NOWHERE)
     if not terms:
         return found
-    for term, text in engine.connection(db).execute(statement, {"terms": terms, **parameters}):
+    for term, text in engine.connection(db).execute(statement, {"terms": terms, **parameters}).all():
         positions, times = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 2).T
         order = np.argsort(positions)  # an aggregate has no guaranteed order
         found[term] = Occurrences(positions[order], times[order].astype(np.float64))

@@ -58,7 +58,7 @@ _AT = sa.select(TokenVectors.position, TokenVectors.version, TokenVectors.vector
 
 def at_positions(db: OrmSession, *, base_id: UUID, generation: int, positions: Collection[int]) -> dict[int, TokensAt]:
     """A generation's token vectors at these positions, in one statement."""
-    rows = connection(db).execute(_AT, {"base": base_id, "generation": generation, "positions": list(positions)})
+    rows = connection(db).execute(_AT, {"base": base_id, "generation": generation, "positions": list(positions)}).all()
     return {position: TokensAt(version, vectors) for position, version, vectors in rows}
 
 
