@@ -125,7 +125,11 @@ def _eligible(facts: Facts, request: SearchRequest) -> bool:
 def verified(db: OrmSession, target: Target, hits: Sequence[VectorHit], request: SearchRequest) -> list[Candidate]:
     """Of the nearest messages, top_k or more, that exist in this version and flow and pass the filters, the best chunk
     that the ledger knows."""
-    messages = [chunks for chunks in _chunks_of_messages(target, hits) if chunks[0].score >= (request.min_score or 0)]
+    messages = [
+        (message, chunks)
+        for message, chunks in _chunks_of_messages(target, hits).items()
+        if chunks[0][0] >= (request.min_score or 0)
+    ]
     batch_size = max(VERIFY_BATCH, 2 * request.top_k)
     found: list[Candidate] = []
     for start in range(0, len(messages), batch_size):
@@ -135,35 +139,37 @@ def verified(db: OrmSession, target: Target, hits: Sequence[VectorHit], request:
     return found
 
 
-def _chunks_of_messages(target: Target, hits: Sequence[VectorHit]) -> list[list[Candidate]]:
-    """The chunks of each version of each message, best first like the hits."""
-    chunks: dict[tuple[UUID, int], list[Candidate]] = {}
+_Version = tuple[UUID, int]  # of a message
+_Chunks = list[tuple[float, int]]  # score and index of each, best first
+
+
+def _chunks_of_messages(target: Target, hits: Sequence[VectorHit]) -> dict[_Version, _Chunks]:
+    """The chunks of each version of each message, in the order of the hits."""
+    chunks: dict[_Version, _Chunks] = {}
     for hit in hits:
         chunk = chunk_ids.parse_chunk_id(hit.id)
-        if chunk is None or chunk.base_id != target.memory_base_id:
-            continue
-        score = round(hit.score, SCORE_DIGITS)
-        candidate = Candidate(target, chunk.message_id, chunk.version, score, None, chunk.index, "store")
-        chunks.setdefault((chunk.message_id, chunk.version), []).append(candidate)
-    return list(chunks.values())
+        if chunk is not None and chunk.base_id == target.memory_base_id:
+            scored = (round(hit.score, SCORE_DIGITS), chunk.index)
+            chunks.setdefault((chunk.message_id, chunk.version), []).append(scored)
+    return chunks
 
 
 def _verify_batch(
-    db: OrmSession, target: Target, messages: Sequence[Sequence[Candidate]], request: SearchRequest
+    db: OrmSession, target: Target, messages: Sequence[tuple[_Version, _Chunks]], request: SearchRequest
 ) -> list[Candidate]:
-    ids = {chunks[0].message_id for chunks in messages}
+    ids = {message_id for (message_id, _), _ in messages}
     facts_of = search_queries.fetch_facts(db, target, ids, metadata=request.filters_metadata)
     found: list[Candidate] = []
-    for chunks in messages:
-        facts = facts_of.get(chunks[0].message_id)
-        if facts is None or facts.version != chunks[0].version or not facts.in_flow:
+    for (message_id, version), chunks in messages:
+        facts = facts_of.get(message_id)
+        if facts is None or facts.version != version or not facts.in_flow:
             continue
         # The ledger alone says that a chunk is of this text: after a backup of SQL was restored, the store may hold
         # chunks of the same message and version with another text. What a worker has written and not yet recorded is
         # pending, and found as such.
-        best = next((candidate for candidate in chunks if candidate.chunk < (facts.chunks or 0)), None)
-        if best is not None and best.score >= (request.min_score or 0) and passes(facts, request):
-            found.append(best._replace(facts=facts))
+        score, index = next((each for each in chunks if each[1] < (facts.chunks or 0)), (-1.0, 0))
+        if score >= (request.min_score or 0) and passes(facts, request):
+            found.append(Candidate(target, message_id, version, score, None, index, "store", facts))
     return found
 
 

@@ -50,6 +50,7 @@ class Candidates:
         self.covered = terms.coverage(self.positions)  # the share of the question's words in each
         self._turns = turns  # by position
         self._neighbors: dict[int, list[Turn | None]] = {}
+        self._neighbor_weights: dict[int, Floats] = {}
 
     def neighbors(self, step: int) -> list[Turn | None]:
         """For each candidate the turn this many positions away, if it is in the same session."""
@@ -79,10 +80,12 @@ class Candidates:
 
     def neighbor_weight(self, step: int) -> Floats:
         """How much the turn this many positions away counts for each candidate; 0 where there is none."""
-        turns = self.neighbors(step)
-        lengths = np.array([turn.terms if turn else 0 for turn in turns], dtype=np.float64)
-        weight: Floats = shortness(self.lengths) * shortness(lengths) * np.array([turn is not None for turn in turns])
-        return weight
+        if step not in self._neighbor_weights:
+            turns = self.neighbors(step)
+            lengths = np.array([turn.terms if turn else 0 for turn in turns], dtype=np.float64)
+            is_there = np.array([turn is not None for turn in turns])
+            self._neighbor_weights[step] = shortness(self.lengths) * shortness(lengths) * is_there
+        return self._neighbor_weights[step]
 
 
 def positions_around(facts: Sequence[Facts]) -> set[int]:
