@@ -157,9 +157,7 @@ class Neighbour(NamedTuple):
     timestamp: datetime
 
 
-def _rows(
-    db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None
-) -> Sequence[sa.Row[Any]]:
+def _rows(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Any]:
     # All at once: row by row takes twice as long.
     return connection(db).execute(statement, parameters).all()
 

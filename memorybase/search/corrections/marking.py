@@ -26,7 +26,7 @@ from memorybase.services import Services
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder
-    from memorybase.search.search import Hit
+    from memorybase.search.hits import Hit
 
 log = structlog.get_logger()
 
