@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from api.schemas import QUERY_BOUND, Stored
-from memorybase.search.conditions import MAX_CONDITIONS, OPERATORS
+from memorybase.search.request import MAX_CONDITIONS, OPERATORS
 from memorybase.validation import Sent
 from memorybase.vectors.search import MAX_TOP_K
 

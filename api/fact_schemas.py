@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Stored, Until
 from memorybase.caveats import Caveat
 from memorybase.facts.recall import FactHit
-from memorybase.search.search import Hit
+from memorybase.search.hits import Hit
 
 MAX_FACTS_FOUND = 50
 

@@ -26,7 +26,7 @@ from memorybase.auth.api_keys import Principal
 from memorybase.auth.limits import KeyLimits
 from memorybase.ids import CallerId, IdKind
 from memorybase.queries.ownership import not_found
-from memorybase.search.knowledge import find_knowledge
+from memorybase.search.request import find_knowledge
 from memorybase.services import Services
 
 Where = Literal["path", "query", "body"]

@@ -35,7 +35,7 @@ from memorybase.ingestion.trigger import IngestionState
 from memorybase.messages import MAX_MESSAGES, not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH
 from memorybase.queries.retention import MAX_RETAIN_DAYS
-from memorybase.search import parts, request, several, weights
+from memorybase.search import request, scoring, weights
 from memorybase.sessions.curation import MAX_IDS, MAX_REASON, Action
 from memorybase.sessions.edits import NewExpiry
 from memorybase.validation import Sent
@@ -221,7 +221,7 @@ class SessionChanges(Body):
         return NewExpiry(self.expires_at, self.expire_in_days)
 
 
-Factor = Annotated[float, Field(ge=0, le=parts.MAX_FACTOR, allow_inf_nan=False)]
+Factor = Annotated[float, Field(ge=0, le=scoring.MAX_FACTOR, allow_inf_nan=False)]
 HalfLife = Annotated[float, Field(ge=0, le=request.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)]
 _HALF_LIFE = (
     "After this many days a message has lost a quarter of its score, in the end half; 0: age does not count. "
@@ -280,10 +280,10 @@ class FlowSearchBody(SearchBody):
     flow_id: Identifier | None = None
     memory_base_ids: list[SentUuid] = Field(
         default_factory=list,
-        max_length=several.MAX_MEMORY_BASES,
+        max_length=request.MAX_MEMORY_BASES,
         description="Memory bases of one flow or of several.",
     )
-    all: bool = Field(default=False, description=f"Search every memory base, at most {several.MAX_MEMORY_BASES}.")
+    all: bool = Field(default=False, description=f"Search every memory base, at most {request.MAX_MEMORY_BASES}.")
 
 
 Weight = Annotated[float, Field(ge=-weights.MAX_WEIGHT, le=weights.MAX_WEIGHT, allow_inf_nan=False)]

@@ -19,11 +19,9 @@ from api.dify_schemas import (
 )
 from memorybase.messages import message_text
 from memorybase.search import search
-from memorybase.search.conditions import Conditions, checked_condition
-from memorybase.search.corrections import texts
-from memorybase.search.knowledge import Knowledge, find_knowledge
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import Hit
+from memorybase.search.corrections import marking
+from memorybase.search.hits import Hit
+from memorybase.search.request import Conditions, Knowledge, SearchRequest, checked_condition, find_knowledge
 from memorybase.vectors.search import MAX_TOP_K, check_bound
 
 CONTENT_CHARS = 2_000  # of a message that is answered as a whole: about as much as a chunk of Dify's
@@ -74,7 +72,7 @@ def _conditions(sent: MetadataCondition | None) -> Conditions | None:
 def _record(hit: Hit, knowledge: Knowledge) -> RetrievalRecord:
     text = message_text(hit.content)
     is_excerpt = len(text) > CONTENT_CHARS
-    note = texts.for_model(hit.corrected_by)
+    note = marking.text_for_model(hit.corrected_by)
     return RetrievalRecord(
         content=(hit.snippet if is_excerpt else text) + (f" ({note})" if note else ""),
         score=hit.score,

@@ -14,10 +14,9 @@ from memorybase.caveats import Caveat
 from memorybase.facts.beside import beside
 from memorybase.facts.recall import FactHit
 from memorybase.search import search
-from memorybase.search.nothing_found import why_nothing
-from memorybase.search.parts import PartWeights
 from memorybase.search.request import SearchRequest
-from memorybase.search.several import search_several
+from memorybase.search.scoring import PartWeights
+from memorybase.search.search import search_several, why_nothing
 from memorybase.services import Services
 
 router = keyed_router("search")

@@ -155,11 +155,11 @@ def _passage(hit: models.Hit) -> str:
 
 def _corrections(hit: models.Hit) -> list[str]:
     """A line about each message that the hit corrects, or that corrects it."""
-    from memorybase.search.corrections import texts
+    from memorybase.search.corrections import marking
 
     lines = []
     if hit.corrects is not None:
-        lines.append(texts.of_later(hit.corrects))
+        lines.append(marking.text_of_later(hit.corrects))
     if hit.corrected_by is not None:
-        lines.append(texts.of_earlier(hit.corrected_by))
+        lines.append(marking.text_of_earlier(hit.corrected_by))
     return [f"[dim]{escape(line)}[/dim]" for line in lines]

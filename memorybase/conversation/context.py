@@ -57,13 +57,13 @@ from memorybase.queries import caller_ids, memory_bases, messages, sessions, sta
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
-from memorybase.search import bands, search
 from memorybase.search import request as search_request
-from memorybase.search.nothing_found import why_nothing
-from memorybase.search.packing import Memory, Packer
-from memorybase.search.parts import PartWeights
+from memorybase.search import scoring, search
+from memorybase.search.hits import Hit, turns_around
 from memorybase.search.request import Mode, SearchRequest
-from memorybase.search.search import Hit
+from memorybase.search.scoring import PartWeights
+from memorybase.search.search import why_nothing
+from memorybase.search.token_budget import Memory, Packer
 from memorybase.services import Services
 from memorybase.standing import statements
 from memorybase.telemetry import get_logger
@@ -89,7 +89,7 @@ class RecallOptions:
 
     share      of the budget, reserved for memories; 0 recalls nothing
     top_k      messages at most; None: as many as fit, and the turns around them
-    min_score  of a message; None: only what is not weak (bands.min_score_of), 0: whatever fits into the budget
+    min_score  of a message; None: only what is not weak (scoring.min_score_of), 0: whatever fits into the budget
     scope      where to search if there is no end user; None: the flow if it has none at all, else the session
     facts      add what a model derived from messages, in up to half of the share
 
@@ -465,7 +465,7 @@ def _recall(services: Services, user_id: UUID, place: _Place, history: Draft) ->
     text_analyzer = analyzer(services.settings.keyword_language).of(request.query or "")
     around = None
     if request.recall.top_k is None and not request.recall.min_score:
-        around = partial(search.turns_around, services, request.flow_id, hits, query)
+        around = partial(turns_around, services, request.flow_id, hits, query)
     packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
     facts = _facts(services, place) if request.recall.facts else ()
     warnings = () if found else tuple(why_nothing(services, replace(query, session_id=None)))
@@ -474,7 +474,7 @@ def _recall(services: Services, user_id: UUID, place: _Place, history: Draft) ->
 
 def _fitting(found: Sequence[Hit], mode: Mode, min_score: float | None) -> list[Hit]:
     """The hits that may be recalled. By default one must fit; then further ones may answer a part of the question."""
-    least = bands.min_score_of(mode, min_score)
+    least = scoring.min_score_of(mode, min_score)
     if min_score is None and any(hit.score >= least for hit in found):
         least *= FURTHER_HITS
     return [hit for hit in found if hit.score >= least]

@@ -8,9 +8,8 @@ from uuid import UUID
 from memorybase.facts.recall import CANDIDATES, MAX_FACTS, FactHit, FactQuery, recall
 from memorybase.ids import CallerId
 from memorybase.queries import caller_ids, facts
-from memorybase.search import queries as search_queries
-from memorybase.search.request import SearchRequest
-from memorybase.search.several import MAX_MEMORY_BASES
+from memorybase.queries import search as search_queries
+from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest
 from memorybase.services import Services
 from memorybase.vectors.search import has_metadata
 

@@ -5,8 +5,9 @@
     languages/ what is known of each language, and which one a text is in
     labels     how a session is indexed
     index      add, replace, remove and reindex messages
-    queries    postings, speakers and the counts for scores
     partitions divide the postings of a large PostgreSQL database
+
+Its statements are in `queries/keyword_index.py`.
 
 It always matches the messages in SQL, for every memory base of a flow, so no query waits for a rebuild.
 """

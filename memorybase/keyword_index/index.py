@@ -12,13 +12,13 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.keyword_index import analyzer, labels
-from memorybase.keyword_index import queries as postings
 from memorybase.keyword_index.analyzer import Document
-from memorybase.keyword_index.queries import Waiting
 from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message
+from memorybase.queries import keyword_index as postings
 from memorybase.queries import messages as message_queries
 from memorybase.queries import sessions
+from memorybase.queries.keyword_index import Waiting
 from memorybase.queries.sessions import OpenSession
 from memorybase.services import Services
 

@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database.engine import Database
+from memorybase.queries import keyword_partitions
 
 MOST = 256
 PAGE = 50_000  # rows in one transaction
@@ -23,71 +23,19 @@ LOCK_SECONDS = 1  # everybody else queues behind the lock meanwhile
 LOCK_TRIES = 30
 PAUSE_SECONDS = 0.5
 
-# What is PostgreSQL's own state for a lock that somebody else has.
-_LOCKED = "55P03"
-
-_BEGIN = (
-    "CREATE TABLE postings_copy (LIKE postings INCLUDING DEFAULTS) PARTITION BY HASH (term)",
-    "ALTER TABLE postings_copy ADD CONSTRAINT pk_postings_copy PRIMARY KEY (term, position)",
-    "CREATE INDEX ix_postings_copy_position ON postings_copy (position)",
-)
-_MIRROR = (
-    """
-    CREATE FUNCTION mirror_posting() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-        IF TG_OP <> 'INSERT' THEN
-            DELETE FROM postings_copy WHERE term = OLD.term AND position = OLD.position;
-        END IF;
-        IF TG_OP <> 'DELETE' THEN
-            INSERT INTO postings_copy (term, position, times) VALUES (NEW.term, NEW.position, NEW.times);
-        END IF;
-        RETURN NULL;
-    END $$
-    """,
-    """
-    CREATE TRIGGER mirror_posting AFTER INSERT OR UPDATE OR DELETE ON postings
-    FOR EACH ROW EXECUTE FUNCTION mirror_posting()
-    """,
-)
-# A row that is locked is being deleted: with NOWAIT the page is read again later, so that nobody waits for another.
-# One that is deleted after the page was read is deleted from the copy, by the trigger.
-_COPY_PAGE = sa.text(
-    """
-    WITH page AS MATERIALIZED (
-        SELECT term, position, times FROM postings WHERE (term, position) > (:term, :position)
-        ORDER BY term, position LIMIT :size FOR SHARE NOWAIT
-    ), copied AS (
-        INSERT INTO postings_copy (term, position, times) SELECT term, position, times FROM page ON CONFLICT DO NOTHING
-    )
-    SELECT term, position, (SELECT count(*) FROM page) FROM page ORDER BY term DESC, position DESC LIMIT 1
-    """
-)
-_SWITCH = (
-    "DROP TABLE postings",
-    "DROP FUNCTION mirror_posting",
-    "ALTER TABLE postings_copy RENAME TO postings",
-    "ALTER TABLE postings RENAME CONSTRAINT pk_postings_copy TO pk_postings",
-    "ALTER INDEX ix_postings_copy_position RENAME TO ix_postings_position",
-)
-_ABANDON = (
-    "DROP TRIGGER IF EXISTS mirror_posting ON postings",
-    "DROP FUNCTION IF EXISTS mirror_posting",
-    "DROP TABLE IF EXISTS postings_copy",
-)
-
 
 def existing(database: Database) -> int:
     """How many partitions the keyword index has; 0: it is one table. Raises InvalidRequest on SQLite."""
     if database.is_sqlite:
         raise errors.InvalidRequest("Only PostgreSQL has partitions, and this database is SQLite")
     with database.reading() as db:
-        return _partitions(db, "postings")
+        return keyword_partitions.partitions(db, "postings")
 
 
 def estimated_rows(database: Database) -> int:
     """The rows of the table by PostgreSQL's statistics."""
     with database.reading() as db:
-        return max(0, int(db.scalar(sa.text("SELECT reltuples FROM pg_class WHERE oid = 'postings'::regclass")) or 0))
+        return keyword_partitions.estimated_rows(db)
 
 
 def partition(database: Database, number: int, *, page: int = PAGE) -> Iterator[int]:
@@ -106,36 +54,28 @@ def abandon(database: Database) -> None:
     """End what was interrupted: the copy and its trigger are dropped. Raises InvalidRequest on SQLite."""
     existing(database)
     with _changing_the_table(database) as db:
-        _run(db, _ABANDON)
-
-
-def _partitions(db: OrmSession, table: str) -> int:
-    statement = sa.text("SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass(:table)")
-    return int(db.scalar(statement, {"table": table}) or 0)
+        keyword_partitions.abandon(db)
 
 
 def _steps(database: Database, number: int, page: int) -> Iterator[int]:
     _begin(database, number)
     yield from _copy(database, page)
-    with database.transaction(durable=False) as db:  # autovacuum gives the partitions statistics, but not the whole
-        _run(db, ("SET LOCAL statement_timeout = 0", "ANALYZE postings_copy"))
-    _switch(database)
+    with database.transaction(durable=False) as db:
+        keyword_partitions.analyze(db)
+    with _changing_the_table(database) as db:
+        if not keyword_partitions.partitions(db, "postings"):  # another process was faster
+            keyword_partitions.switch(db)
 
 
 def _begin(database: Database, number: int) -> None:
     with _changing_the_table(database) as db:
-        if begun := _partitions(db, "postings_copy"):
-            if begun != number:
-                raise errors.InvalidRequest(
-                    f"partitions must be {begun}, as when it was interrupted, or abandon that first (got {number})"
-                )
-            return
-        _run(db, _BEGIN)
-        for part in range(number):
-            name = f"postings_p{part}"
-            values = f"WITH (MODULUS {number}, REMAINDER {part})"
-            db.execute(sa.text(f"CREATE TABLE {name} PARTITION OF postings_copy FOR VALUES {values}"))
-        _run(db, _MIRROR)
+        begun = keyword_partitions.partitions(db, "postings_copy")
+        if not begun:
+            keyword_partitions.begin(db, number)
+        elif begun != number:
+            raise errors.InvalidRequest(
+                f"partitions must be {begun}, as when it was interrupted, or abandon that first (got {number})"
+            )
 
 
 def _copy(database: Database, most: int) -> Iterator[int]:
@@ -143,7 +83,7 @@ def _copy(database: Database, most: int) -> Iterator[int]:
     size = most
     while True:
         with database.transaction(durable=False) as db:
-            page = _page(db, {**after, "size": size})
+            page = keyword_partitions.copy_page(db, {**after, "size": size})
         if page is None:
             size = max(LEAST_PAGE, size // 2)
             time.sleep(PAUSE_SECONDS)
@@ -155,51 +95,13 @@ def _copy(database: Database, most: int) -> Iterator[int]:
         yield page[2]
 
 
-def _page(db: OrmSession, wanted: dict[str, int]) -> tuple[int, int, int] | tuple[()] | None:
-    """The last key of the page and its rows; empty after the last one, None if one of its rows is locked."""
-    try:
-        with db.begin_nested():
-            row = db.execute(_COPY_PAGE, wanted).one_or_none()
-    except sa.exc.OperationalError as exc:
-        if _is_locked(exc):
-            return None
-        raise
-    return () if row is None else (row[0], row[1], row[2])
-
-
-def _switch(database: Database) -> None:
-    with _changing_the_table(database) as db:
-        if not _partitions(db, "postings"):  # another process was faster
-            _run(db, _SWITCH)
-
-
-def _run(db: OrmSession, statements: tuple[str, ...]) -> None:
-    for statement in statements:
-        db.execute(sa.text(statement))
-
-
 @contextmanager
 def _changing_the_table(database: Database) -> Iterator[OrmSession]:
     """A transaction that nobody else reads or writes the table in."""
     with database.transaction() as db:
         for _ in range(LOCK_TRIES):
-            if _takes_lock(db):
+            if keyword_partitions.lock(db, LOCK_SECONDS):
                 yield db
                 return
             time.sleep(PAUSE_SECONDS)
         raise errors.DatabaseUnavailable("Other transactions keep the keyword index: try again later")
-
-
-def _takes_lock(db: OrmSession) -> bool:
-    try:
-        with db.begin_nested():
-            _run(db, (f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'", "LOCK TABLE postings IN ACCESS EXCLUSIVE MODE"))
-    except sa.exc.OperationalError as exc:
-        if _is_locked(exc):
-            return False
-        raise
-    return True
-
-
-def _is_locked(exc: sa.exc.OperationalError) -> bool:
-    return getattr(exc.orig, "sqlstate", None) == _LOCKED

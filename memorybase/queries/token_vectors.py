@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
 from memorybase.database.batches import is_among, pages
+from memorybase.database.engine import connection
 from memorybase.database.upsert import core, insert_into
 from memorybase.models import Generation, LedgerEntry, MemoryBase, SessionProgress, TokenVectors
 
@@ -57,7 +58,7 @@ _AT = sa.select(TokenVectors.position, TokenVectors.version, TokenVectors.vector
 
 def at_positions(db: OrmSession, *, base_id: UUID, generation: int, positions: Collection[int]) -> dict[int, TokensAt]:
     """A generation's token vectors at these positions, in one statement."""
-    rows = db.execute(_AT, {"base": base_id, "generation": generation, "positions": list(positions)})
+    rows = connection(db).execute(_AT, {"base": base_id, "generation": generation, "positions": list(positions)}).all()
     return {position: TokensAt(version, vectors) for position, version, vectors in rows}
 
 

@@ -16,11 +16,11 @@ from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
-from memorybase.keyword_index import queries as postings
 from memorybase.models import Flow, MemoryBase, Message, Session
 from memorybase.queries import caller_ids, memory_base_lists, runs, session_lists
 from memorybase.queries import end_users as end_user_queries
 from memorybase.queries import flows as flow_queries
+from memorybase.queries import keyword_index as postings
 from memorybase.queries import messages as message_queries
 from memorybase.queries.coverage import RANKED, SearchState
 from memorybase.queries.messages import MessageQuery

@@ -1,33 +1,26 @@
 """Search: a query to ranked messages. The store proposes, SQL verifies; an outage is an error, never an empty result.
 
-    search               the search, top to bottom: read it first
-    several              the same over several memory bases or all
-    request              a request and its bounds
-    conditions           comparisons with metadata, for callers that filter by more than equal values
-    knowledge            what a knowledge id of Dify names
-    query_parser         a query's terms, names and dates, and what it asks for
-    keyword_search       candidates by terms, from the keyword index
-    vector_search        candidates by vectors: stored chunks and pending messages
-    stored_candidates    stored chunks, verified in SQL: the message exists in this version and passes
-    pending_candidates   pending messages, embedded during the search
-    hybrid               the candidates of both halves, scored
-    signals              one number each for what a message and the turns around it show
-    late_interaction     how well tokens of the question match tokens of a message
-    scoring              all signals in one score
-    pins                 pinned messages come first, where they are relevant
-    bands                words for scores: strong, good, fair, weak
-    parts                the parts of a score in a user's words, and factors for them
-    weights              a memory base's own weights
-    reranking            an optional cross-encoder
-    corrections          later messages that say something else about what the query asks for
-    spread               results of questions about an order, spread over sessions
-    alike                messages with the same text
-    query_vectors        vectors of the latest queries
-    snippets, passages   the passage of a hit that matched
-    packing              passages that fit a token budget
-    queries              the statements
+In the order of the work:
 
-Callers use `search.search` and `request.SearchRequest`.
+    search           the search, top to bottom, in one flow or several: read it first
+    request          a request, its bounds and its filters
+    query_parser     a query's terms, names and dates, and what it asks for
+    keyword_search   BM25 over the terms' postings
+    vector_search    the query's vector, the store's nearest chunks, and pending messages, embedded during the search
+    candidates       what both find, verified in SQL: the message exists in this version and passes
+    signals          one number each for what a message and the turns around it show
+    scoring          all signals in one score, its parts in a user's words, and which scores are good
+    ranking          scores candidates and orders them: pins, repetitions, alike texts, an optional reranker
+    hits             the chosen messages with the passages that matched, and the turns around them
+    passages         whole sentences of a text that have a question's terms
+    corrections      later messages that say something else about what the query asks for
+
+Beside them:
+
+    token_budget     passages of hits that fit a token budget
+    weights          a memory base's own weights
+
+Callers use `search.search`, `request.SearchRequest` and `hits.Hit`. The statements are in `queries/search.py`.
 """
 
 from __future__ import annotations

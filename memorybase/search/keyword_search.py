@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.keyword_index import analyzer
-from memorybase.keyword_index import queries as postings
 from memorybase.keyword_index.analyzer import Asked
-from memorybase.keyword_index.queries import Collected, Occurrences
+from memorybase.queries import keyword_index as postings
+from memorybase.queries.keyword_index import Collected, Occurrences
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]

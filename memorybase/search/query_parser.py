@@ -8,14 +8,58 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 
 from memorybase.keyword_index import analyzer as keywords
 from memorybase.keyword_index.analyzer import Asked, Spoken
 from memorybase.keyword_index.languages import Language
+from memorybase.keyword_index.languages.definition import UNITS
+from memorybase.keyword_index.languages.definition import YEAR as YEAR_PATTERN
 from memorybase.keyword_index.scripts import normal
-from memorybase.search import foreign_dates
-from memorybase.search.periods import DAY, LEAP_YEAR, YEAR, Period, a_day, a_month
+
+DAY = timedelta(days=1)
+LEAP_YEAR = 2000
+YEAR = timedelta(days=360)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A time that a query names; `yearly`: without a year, so every year matches."""
+
+    start: datetime
+    end: datetime
+    yearly: bool = False
+
+    def nearness(self, moment: datetime) -> float:
+        """1 for a message in this period, less for soon after it: people talk about a day on the days that follow."""
+        if self.yearly:
+            if not MINYEAR + 1 < moment.year < MAXYEAR:
+                return 0.0
+            return max(self._moved(moment.year).nearness(moment), self._moved(moment.year - 1).nearness(moment))
+        if self.start - DAY <= moment < self.end + DAY:
+            return 1.0 if self.end - self.start < YEAR else 0.2  # a year is a weak hint
+        if self.end - self.start >= YEAR:
+            return 0.0
+        after = moment - self.end
+        return 0.0 if after < timedelta(0) else 0.6 if after <= 8 * DAY else 0.3 if after <= 31 * DAY else 0.0
+
+    def _moved(self, year: int) -> Period:
+        length = self.end - self.start
+        start = a_day(year, self.start.month, self.start.day) or self.start.replace(year=year, day=28)
+        return Period(start, start + length)
+
+
+def a_month(year: int, month: int, *, yearly: bool) -> Period:
+    start = datetime(year, month, 1, tzinfo=UTC)
+    return Period(start, datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC), yearly=yearly)
+
+
+def a_day(year: int, month: int, day: int) -> datetime | None:
+    try:
+        return datetime(year, month, day, tzinfo=UTC)
+    except ValueError:  # the 31st of June, the 29th of February
+        return None
+
 
 _MONTHS = (
     "january",
@@ -194,7 +238,7 @@ def _foreign(
     """A question in another language. Its help and first person are not recognized: those signals know English."""
     folded = language.folded(normal(query))
     asks = {name for name, pattern in language.questions.items() if pattern.search(folded)}
-    periods = tuple(foreign_dates.periods(folded, language, now))
+    periods = tuple(_foreign_periods(folded, language, now))
     return Question(
         asked=asked,
         names=names,
@@ -304,3 +348,72 @@ def _last(today: datetime, which: str, unit: str) -> Period | None:
         )
     start = datetime(today.year - back, 1, 1, tzinfo=UTC)
     return Period(start, start + YEAR - DAY)
+
+
+# Numbers alone: the day first, as in all of these languages; or ISO 8601.
+_NUMERIC_DAY = re.compile(rf"(?<!\d)(\d{{1,2}})[./](\d{{1,2}})[./]({YEAR_PATTERN})(?!\d)")
+_FOREIGN_ISO_DAY = re.compile(rf"(?<!\d)({YEAR_PATTERN})-(\d{{2}})-(\d{{2}})(?!\d)")
+_FOREIGN_YEAR = re.compile(rf"(?<!\d){YEAR_PATTERN}(?!\d)")
+_FOREIGN_UNIT_DAYS = dict(zip(UNITS, (1, 7, 30, 365), strict=True))
+
+
+def _foreign_periods(query: str, language: Language, now: datetime) -> Iterator[Period]:
+    """Every period of the most exact kind that the folded query names."""
+    found = (
+        [*_foreign_days(query, language)]
+        or [*_foreign_months(query, language)]
+        or [*_foreign_relative(query, language, now)]
+    )
+    yield from found or _foreign_years(query)
+
+
+def _foreign_days(query: str, language: Language) -> Iterator[Period]:
+    dates = [(year, int(month), day) for day, month, year in _NUMERIC_DAY.findall(query)]
+    dates += [(year, int(month), day) for year, month, day in _FOREIGN_ISO_DAY.findall(query)]
+    dates += [
+        (found["year"], _month_of(found, language), found["day"]) for found in _named_dates(query, language, day=True)
+    ]
+    for year, month, day in dates:
+        start = a_day(int(year or LEAP_YEAR), month, int(day))
+        if start is not None:
+            yield Period(start, start + DAY, yearly=not year)
+
+
+def _foreign_months(query: str, language: Language) -> Iterator[Period]:
+    for found in _named_dates(query, language, day=False):
+        month, year = _month_of(found, language), found["year"]
+        if 1 <= month <= len(language.months.split() or range(12)):
+            yield a_month(int(year or LEAP_YEAR), month, yearly=not year)
+
+
+def _named_dates(query: str, language: Language, *, day: bool) -> list[re.Match[str]]:
+    return [found for found in language.day_and_month.finditer(query) if bool(found["day"]) == day]
+
+
+def _month_of(found: re.Match[str], language: Language) -> int:
+    return language.month_numbers.get(found["month"]) or int(found["month"])
+
+
+def _foreign_years(query: str) -> Iterator[Period]:
+    for year in map(int, _FOREIGN_YEAR.findall(query)):
+        yield Period(datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC))
+
+
+def _foreign_relative(query: str, language: Language, now: datetime) -> Iterator[Period]:
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    monday, first = today - today.weekday() * DAY, today.replace(day=1)
+    before = first - DAY
+    last_year = datetime(today.year - 1, 1, 1, tzinfo=UTC)
+    named = {
+        "today": Period(today, today + DAY),
+        "yesterday": Period(today - DAY, today),
+        "last_week": Period(monday - 7 * DAY, monday),
+        "last_month": a_month(before.year, before.month, yearly=False),
+        "last_year": Period(last_year, last_year + YEAR - DAY),
+    }
+    yield from (period for name, period in named.items() if language.questions[name].search(query))
+    for found in language.time_ago.finditer(query):
+        unit = next(name for name in UNITS if found[name])
+        length = timedelta(days=_FOREIGN_UNIT_DAYS[unit])
+        middle = today - (language.amounts.get(found["n"]) or int(found["n"])) * length
+        yield Period(middle - length / 2, middle + length / 2)

@@ -1,4 +1,4 @@
-"""How the signals of a message become one score.
+"""How the signals of a message become one score, what its parts are called, and which scores are good.
 
 The score is the logistic function of the weighted sum of the signals, less a term for the competition among all
 candidates: about the chance that the message answers the question. `make bench-recall FIT=1` fits the weights on chats
@@ -12,11 +12,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memorybase import errors
 
 Floats = NDArray[np.float64]
 
@@ -197,3 +200,96 @@ def weights_of(stored: str | None, name: str) -> Weights:
     """The weights of this name: a memory base's own from the JSON of its row, else the default ones."""
     tuned = json.loads(stored)["sets"].get(name) if stored else None
     return Weights(name, tuned["bias"], tuned["weights"], tuned=True) if tuned else SETS[name]
+
+
+MAX_FACTOR: Final = 2.0
+
+# Signals that no part names are of the kind of a message: its length, speaker, dates, times, numbers.
+SIGNALS_OF: Mapping[str, tuple[str, ...]] = {
+    "meaning": ("dense", "two_before", "after_question"),
+    "words": ("nearby", "coverage", "keywords"),
+    "around": ("reply", "topic"),
+}
+KIND = "kind"
+PARTS = (*SIGNALS_OF, KIND)
+
+_PART_OF = {signal: part for part, signals in SIGNALS_OF.items() for signal in signals}
+
+
+def part_of(signal: str) -> str:
+    return _PART_OF.get(signal, KIND)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartWeights:
+    """A factor for each part of the score."""
+
+    meaning: float = 1.0
+    words: float = 1.0
+    around: float = 1.0
+    kind: float = 1.0
+
+    def applied(self, weights: Weights) -> Weights:
+        """The weights, each times the factor of its part."""
+        factors = asdict(self)
+        return Weights(
+            weights.name,
+            weights.bias,
+            {signal: weight * factors[part_of(signal)] for signal, weight in weights.of.items()},
+            tuned=weights.tuned,
+        )
+
+    @property
+    def changes_nothing(self) -> bool:
+        return all(factor == 1 for factor in asdict(self).values())
+
+
+def check_part_weights(weights: PartWeights) -> None:
+    """Raises InvalidRequest that names the part."""
+    for part, factor in asdict(weights).items():
+        if not (math.isfinite(factor) and 0 <= factor <= MAX_FACTOR):
+            raise errors.InvalidRequest(
+                f"weights.{part} must be a number from 0 to {MAX_FACTOR:g} (got {factor:g})",
+                field=f"weights.{part}",
+                value=str(factor),
+                limit=[0, MAX_FACTOR],
+            )
+
+
+def shares_by_part(shares: Mapping[str, float]) -> dict[str, float]:
+    """What each part adds to the sum, from what each signal adds."""
+    sums = dict.fromkeys(PARTS, 0.0)
+    for signal, share in shares.items():
+        sums[part_of(signal)] += share
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Scores from `low` up to the next band's bound."""
+
+    name: str
+    low: float
+
+
+# The default min_score of everything that recalls for a model. The clients have copies, which a test compares.
+MIN_SCORE = 0.05  # `make bench-scores`
+MIN_COSINE = 0.3  # in mode dense: unrelated sentences seldom reach it, related ones usually do
+
+STRONG = Band("strong", 0.5)
+GOOD = Band("good", 0.2)
+FAIR = Band("fair", MIN_SCORE)
+WEAK = Band("weak", 0.0)
+BANDS = (STRONG, GOOD, FAIR, WEAK)  # best first
+
+
+def min_score_of(mode: str, wanted: float | None = None) -> float:
+    """The min_score of a recall in this mode, unless the caller wants another: 0 keeps everything."""
+    if wanted is not None:
+        return wanted
+    return MIN_COSINE if mode == "dense" else MIN_SCORE
+
+
+def band_of(score: float) -> Band:
+    """The band of a fused score. Below 0 counts as weak."""
+    return next((band for band in BANDS if score >= band.low), WEAK)

@@ -1,87 +1,52 @@
-"""The search itself, top to bottom."""
+"""The search itself, top to bottom.
+
+Keyword search is one read transaction. The others are two: what the vector store is asked is read in the first, and
+nothing is held open while the model and the store answer. The second verifies the answer and reads all the rest.
+"""
 
 from __future__ import annotations
 
-import itertools
+import contextvars
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import tracing
+from memorybase import errors, tracing
+from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, Caveat
 from memorybase.database.replica import moment
 from memorybase.ids import CallerId
-from memorybase.keyword_index import queries as postings
-from memorybase.models import Message
-from memorybase.queries import caller_ids
-from memorybase.queries.ownership import check_flow, not_found, require_memory_base
+from memorybase.messages import message_text
+from memorybase.queries import caller_ids, memory_bases, sessions
+from memorybase.queries import keyword_index as postings
+from memorybase.queries import search as search_queries
+from memorybase.queries.ownership import check_flow, not_found
+from memorybase.queries.search import PendingMessage, Target
 from memorybase.quotas.charges import charge_search
-from memorybase.search import (
-    alike,
-    echoes,
-    hybrid,
-    pins,
-    queries,
-    query_parser,
-    reranking,
-    spread,
-    vector_search,
-)
-from memorybase.search.corrections import hits as corrections
-from memorybase.search.corrections.hits import CorrectionOf
-from memorybase.search.queries import Neighbour, Target
+from memorybase.search import candidates, query_parser, ranking, vector_search
+from memorybase.search.candidates import Candidate
+from memorybase.search.corrections import marking as corrections
+from memorybase.search.hits import NO_ROWS, Hit, Rows, hits_of, read_rows
+from memorybase.search.keyword_search import QueryTerms
 from memorybase.search.query_parser import Question, possible_names
-from memorybase.search.request import SearchRequest, check, narrowed
-from memorybase.search.snippets import Snippet, snippets_of
-from memorybase.search.stored_candidates import Candidate
-from memorybase.search.vector_search import Nearest
+from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest, check, narrowed
+from memorybase.search.vector_search import NearestChunks
 from memorybase.services import Services
-from memorybase.vectors.search import SCORE_DIGITS, cut_query
+from memorybase.vectors.search import cut_query
+from memorybase.vectors.store import StoredVector
 
 if TYPE_CHECKING:
-    from memorybase.embedding import QueryTokens
+    from memorybase.embedding import QueryTokens, Reranker
 
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
-
-    `alike`: how many other messages with the same text are folded into it, if the request asks for that.
-    `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are
-    the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
-    results come first if they are relevant. `corrects` and `corrected_by` name an earlier and a later message that says
-    something else about what the query asks for.
-    """
-
-    message_id: UUID
-    memory_base_id: UUID
-    session_id: str
-    run_id: UUID
-    seq: int
-    role: str
-    sender_name: str | None
-    content: Any
-    snippet: str
-    snippet_start: int
-    snippet_end: int
-    timestamp: datetime
-    score: float
-    pending: bool
-    metadata: dict[str, Any]
-    before: list[dict[str, Any]] = field(default_factory=list)
-    after: list[dict[str, Any]] = field(default_factory=list)
-    parts: dict[str, Any] | None = None
-    alike: int = 0
-    pinned: bool = False
-    corrects: CorrectionOf | None = None
-    corrected_by: CorrectionOf | None = None
-    superseded_by: UUID | None = None
+# Flows that are searched beside each other, over all searches of this process. The caller's thread only waits.
+_flows = ThreadPoolExecutor(max_workers=8, thread_name_prefix="flow-search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,87 +74,88 @@ def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) 
     request = narrowed(replace(request, query=cut_query(request.query)))
     check(request)
     with moment(), tracing.span("search", mode=request.mode):
-        request = _with_rows(services, user_id, request)
         sought = corrections.sought_by(services, request)
         wanted = corrections.widened(request) if sought else request
-        find = _dense if request.mode == "dense" else _reranked
-        chosen = _top(services, find(services, user_id, wanted), wanted)
-        results = _hits(services, wanted, chosen)
+        chosen, rows = _choose(services, user_id, wanted)
+        results = hits_of(services, wanted, chosen, rows)
         if sought and results:
             results = corrections.corrected(services, request, sought, chosen, results)
-    return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
+    return SearchAnswer(results=results, took_ms=_milliseconds_since(started))
 
 
-def _with_rows(services: Services, user_id: UUID, request: SearchRequest) -> SearchRequest:
-    """The request with the ids of rows for callers' ids of messages; those that the flow lacks are dropped."""
-    given = [each for each in request.exclude_message_ids if isinstance(each, CallerId)]
-    if not given:
-        return request
+def _milliseconds_since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1_000, 3)
+
+
+@dataclass(slots=True)
+class _Begun:
+    """What the first transaction reads."""
+
+    request: SearchRequest
+    targets: Sequence[Target]
+    question: Question
+    now: datetime
+    asked: Future[list[NearestChunks]] | None = None  # the vector store's answer to come; None in mode keyword
+    pending: Mapping[Target, list[PendingMessage]] = field(default_factory=dict)
+    terms: QueryTerms | None = None  # None in mode dense
+    by_keywords: Mapping[Target, list[Candidate]] = field(default_factory=dict)
+
+    @property
+    def of_vectors(self) -> SearchRequest:
+        """The request for chunks: in hybrid search more than the caller wants, because both halves score all."""
+        if self.request.mode == "dense":
+            return self.request
+        top_k = max(vector_search.MIN_CANDIDATES, self.request.top_k)
+        return replace(self.request, top_k=top_k, min_score=None)
+
+
+def _choose(services: Services, user_id: UUID, request: SearchRequest) -> tuple[list[Candidate], Rows]:
+    """The best candidates, best first, and their rows."""
     with services.database.reading(on_replica=True) as db:
-        flow_id = request.flow_id
-        if request.memory_base_id is not None:
-            flow_id = require_memory_base(db, user_id, request.memory_base_id).flow_id
-        rows = {} if flow_id is None else caller_ids.present(db, flow_id, given)
-    kept = [each for each in request.exclude_message_ids if isinstance(each, UUID)]
-    return replace(request, exclude_message_ids=[*kept, *rows.values()])
+        begun = _begin(db, services, user_id, request)
+        if begun is None:
+            return [], NO_ROWS
+        if begun.asked is None:
+            chosen, rows = _ranked(db, services, begun)
+    if begun.asked is not None:
+        chosen, rows = _with_vectors(services, begun, begun.asked)
+    reranker = _reranker(services, request)
+    if reranker is None:
+        return chosen, rows
+    chosen = ranking.rerank(reranker, request, chosen, rows.contents)
+    return ranking.top(request, chosen, rows.contents, services.settings.keyword_language), rows
 
 
-def _dense(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
-    """Candidates by vectors alone."""
+def _reranker(services: Services, request: SearchRequest) -> Reranker | None:
+    return None if request.mode == "dense" else services.reranker
+
+
+def _begin(db: OrmSession, services: Services, user_id: UUID, request: SearchRequest) -> _Begun | None:
+    """Read what needs no vector store, which is asked meanwhile; None if there is no memory base to search."""
+    targets = _targets(db, user_id, request)
+    if not targets:
+        return None
+    flow_id = targets[0].flow_id  # one search stays in one flow
+    request = replace(request, exclude_message_ids=_row_ids(db, flow_id, request.exclude_message_ids))
     now = datetime.now(UTC)
-    with services.database.reading(on_replica=True) as db:
-        targets = _targets(db, user_id, request)
-        if not targets:
-            return []
-        question = _parse(db, services, request, targets[0].flow_id, now)
-        pending = vector_search.read_pending(db, targets, request)
-    nearest = [
-        vector_search.with_pending(services, found, pending, request)
-        for found in vector_search.nearest(services, targets, question.text, request)
-    ]
-    candidates = [candidate for found in nearest for candidate in found.candidates]
-    return vector_search.corrected_for_length(candidates, question, request)
-
-
-def _reranked(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
-    """Candidates by the fused score; if a reranker is set, the best of them by its score."""
-    if services.reranker is None:
-        return _fused(services, user_id, request)
-    fused = _fused(services, user_id, replace(request, min_score=None))
-    return reranking.rerank(services, services.reranker, request, fused)
-
-
-def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
-    """Candidates by keywords, in hybrid mode also by vectors; both halves score every candidate."""
-    now = datetime.now(UTC)
-    wider = replace(request, top_k=max(hybrid.MIN_VECTOR_CANDIDATES, request.top_k), min_score=None)
-    vector_results: Future[list[Nearest]] | None = None
-    with services.database.reading(on_replica=True) as db:
-        targets = _targets(db, user_id, request)
-        if not targets:
-            return []
-        question = _parse(db, services, request, targets[0].flow_id, now)
-        if request.mode == "hybrid":
-            vector_results = vector_search.nearest_in_thread(services, targets, question.text, wider)
-            pending = vector_search.read_pending(db, targets, request)
+    question = _parse(db, services, request, flow_id, now)
+    begun = _Begun(request, targets, question, now)
+    if request.mode != "keyword":
+        asking = vector_search.read_before(db, services, targets, begun.of_vectors)
+        full_query = request.query if request.mode == "hybrid" else None
+        begun.asked = vector_search.nearest_in_thread(services, asking, question.text, full_query)
+        begun.pending = vector_search.read_pending(db, targets, request)
+    if request.mode != "dense":
         with tracing.span("keyword_search"):
-            terms, by_keywords = hybrid.find_keyword_candidates(db, request, question, targets)
-    by_target: list[tuple[list[Candidate], QueryTokens | None]]
-    if vector_results is None:
-        by_target = [([each._replace(score=-1.0) for each in found], None) for found in by_keywords.values()]
-    else:
-        # Fetching vectors takes as long as a query, so it does not wait for the vector half.
-        vectors = {target: hybrid.fetch_vectors(services, target, found) for target, found in by_keywords.items()}
-        nearest = [vector_search.with_pending(services, found, pending, wider) for found in vector_results.result()]
-        by_target = [
-            (hybrid.with_cosines(found, by_keywords[found.target], vectors[found.target]), found.tokens)
-            for found in nearest
-        ]
-    return [
-        candidate
-        for candidates, tokens in by_target
-        for candidate in hybrid.score(services, request, question, terms, candidates, tokens, now)
-    ]
+            begun.terms, begun.by_keywords = candidates.find_by_keywords(db, request, question, targets)
+    return begun
+
+
+def _row_ids(db: OrmSession, flow_id: UUID, given: Collection[UUID | CallerId]) -> frozenset[UUID]:
+    """Ids of rows for callers' ids of messages; those that the flow lacks are dropped."""
+    of_callers = [each for each in given if isinstance(each, CallerId)]
+    rows = caller_ids.present(db, flow_id, of_callers) if of_callers else {}
+    return frozenset((*(each for each in given if isinstance(each, UUID)), *rows.values()))
 
 
 def _parse(db: OrmSession, services: Services, request: SearchRequest, flow_id: UUID, now: datetime) -> Question:
@@ -202,7 +168,9 @@ def _parse(db: OrmSession, services: Services, request: SearchRequest, flow_id: 
 def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:
     if request.flow_id is not None:
         check_flow(db, user_id, request.flow_id)
-    targets = queries.serving_targets(db, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id)
+    targets = search_queries.serving_targets(
+        db, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id
+    )
     if request.memory_base_id is not None and not targets:
         raise not_found("memory base", request.memory_base_id)
     if not request.memory_base_ids:
@@ -214,149 +182,168 @@ def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Targ
     return [by_id[base_id] for base_id in request.memory_base_ids]
 
 
-def _top(services: Services, candidates: Iterable[Candidate], request: SearchRequest) -> list[Candidate]:
-    """The top_k candidates, each message once; repetitions below what they repeat, and alike ones folded if the request
-    says so."""
-    spreads = request.mode != "dense" and query_parser.asks_order(request.query, services.settings.keyword_language)
-    enough = max(request.top_k, echoes.COMPARED)
-    best: dict[UUID, Candidate] = {}
-    for candidate in pins.ordered(request, candidates):
-        best.setdefault(candidate.message_id, candidate)
-        if len(best) == enough and not request.fold_alike and not spreads:
-            break
-    found = list(best.values())
-    if request.mode != "dense":
-        found = echoes.originals_first(services, request.query, found)
-    if spreads:
-        found = spread.over_sessions(found, len(found) if request.fold_alike else request.top_k)
-    return alike.fold(services, found, request.top_k) if request.fold_alike else found[: request.top_k]
+def _with_vectors(
+    services: Services, begun: _Begun, asked: Future[list[NearestChunks]]
+) -> tuple[list[Candidate], Rows]:
+    """What is chosen once the store has answered. It is asked for more where too few of its chunks pass."""
+    request = begun.of_vectors
+    # Fetching vectors takes as long as a query, so it does not wait for the answer.
+    stored = {
+        target: vector_search.fetch_compared(services, target, found) for target, found in begun.by_keywords.items()
+    }
+    nearest = asked.result()
+    for each in nearest:
+        each.pending = vector_search.nearest_pending(services, each, begun.pending.get(each.target, ()), request)
+    lacking = nearest
+    while True:
+        with services.database.reading(on_replica=True) as db:
+            lacking = [each for each in lacking if not each.verify(db, request)]
+            if not lacking:
+                return _ranked(db, services, begun, nearest, stored)
+        for each in lacking:
+            each.ask(services)
 
 
-def turns_around(
-    services: Services, flow_id: UUID, hits: Sequence[Hit], request: SearchRequest
-) -> list[tuple[Hit, list[dict[str, Any]]]]:
-    """The `request.neighbors` turns before and after each hit, nearest first; on ties the later turn, because an answer
-    follows its question."""
-    with services.database.reading(on_replica=True) as db:
-        positions = [(hit.session_id, hit.seq) for hit in hits]
-        turns = queries.neighbours(db, flow_id, positions, count=request.neighbors)
-    around = _turns_by_message(turns, request)
+def _ranked(
+    db: OrmSession,
+    services: Services,
+    begun: _Begun,
+    nearest: Sequence[NearestChunks] = (),
+    stored: Mapping[Target, Mapping[str, StoredVector]] = MappingProxyType({}),
+) -> tuple[list[Candidate], Rows]:
+    """The top candidates, or those for the reranker, and their rows. `stored`: vectors of keyword candidates."""
+    request, reranker = begun.request, _reranker(services, begun.request)
+    if reranker is None:
+        contents = partial(search_queries.fetch_contents, db, begun.targets[0].flow_id)
+        found = _scored(db, request, begun, nearest, stored)
+        chosen = ranking.top(request, found, contents, services.settings.keyword_language)
+    else:
+        found = _scored(db, replace(request, min_score=None), begun, nearest, stored)
+        chosen = ranking.to_rerank(request, found)
+    return chosen, read_rows(db, request, chosen)
+
+
+def _scored(
+    db: OrmSession,
+    request: SearchRequest,
+    begun: _Begun,
+    nearest: Sequence[NearestChunks],
+    stored: Mapping[Target, Mapping[str, StoredVector]],
+) -> list[Candidate]:
+    """The candidates of all targets with their scores; both halves of a hybrid search score every candidate."""
+    if begun.terms is None:
+        found = [candidate for each in nearest for candidate in each.candidates]
+        return candidates.corrected_for_length(found, begun.question, request)
+    of_targets: list[tuple[list[Candidate], QueryTokens | None]]
+    if begun.asked is None:
+        of_targets = [(found, None) for found in begun.by_keywords.values()]
+    else:
+        of_targets = [
+            (candidates.joined(each, begun.by_keywords[each.target], stored[each.target]), each.tokens)
+            for each in nearest
+        ]
     return [
-        (hit, sorted(itertools.chain(*around(hit)), key=lambda turn: (abs(turn["seq"] - hit.seq), -turn["seq"])))
-        for hit in hits
+        candidate
+        for found, tokens in of_targets
+        for candidate in ranking.score(db, request, begun.question, begun.terms, found, tokens, begun.now)
     ]
 
 
-def _hits(services: Services, request: SearchRequest, chosen: Sequence[Candidate]) -> list[Hit]:
-    """The chosen messages in their current state, with their neighbors, from one read transaction."""
-    if not chosen:
-        return []
-    flow_id = chosen[0].target.flow_id  # one search stays in one flow
-    by_target: dict[Target, list[UUID]] = {}
-    for candidate in chosen:
-        by_target.setdefault(candidate.target, []).append(candidate.message_id)
-    with services.database.reading(on_replica=True) as db:
-        messages = queries.fetch_messages(db, flow_id, [candidate.message_id for candidate in chosen])
-        held = {target: queries.held_of(db, target, ids) for target, ids in by_target.items()}
-        positions = [(m.session_id, m.seq) for m in messages.values()] if request.neighbors else []
-        turns = queries.neighbours(db, flow_id, positions, count=request.neighbors)
-    around = _turns_by_message(turns, request)
-    # Leave out messages that were edited or deleted since their verification.
-    versions = {message.id: message.version for message in messages.values()}
-    current = [candidate for candidate in chosen if versions.get(candidate.message_id) == candidate.version]
-    snippets = snippets_of(services, request, current, messages, held)
-    hits: list[Hit] = []
-    for candidate, snippet in zip(current, snippets, strict=True):
-        message = messages[candidate.message_id]
-        stored = held[candidate.target].get(message.id)
-        pending = stored is None or stored.version != message.version
-        hits.append(_hit(candidate, message, snippet, pending, around, explain=request.explain))
-    return hits
+def search_several(
+    services: Services, user_id: UUID, request: SearchRequest, memory_base_ids: Sequence[UUID] | None
+) -> SearchAnswer:
+    """The best messages over these memory bases, or with None over all of the user's, each message once.
+
+    The request names neither a memory base nor a flow. Raises what `search` raises, and InvalidRequest for too many.
+    """
+    charge_search(services, user_id)
+    started = time.perf_counter()
+    requests = [
+        replace(request, flow_id=flow_id, memory_base_ids=of_flow)
+        for flow_id, of_flow in _by_flow(services, user_id, memory_base_ids).items()
+    ]
+    hits = _hits_of_flows(services, user_id, requests)
+    return SearchAnswer(results=merged(hits, request), took_ms=_milliseconds_since(started))
 
 
-def _hit(
-    candidate: Candidate,
-    message: Message,
-    snippet: Snippet,
-    pending: bool,
-    around: Callable[[Message | Hit], tuple[list[dict[str, Any]], list[dict[str, Any]]]],
-    *,
-    explain: bool,
-) -> Hit:
-    before, after = around(message)
-    return Hit(
-        message_id=message.id,
-        memory_base_id=candidate.target.memory_base_id,
-        session_id=message.session_id,
-        run_id=message.run_id,
-        seq=message.seq,
-        role=message.role,
-        sender_name=message.sender_name,
-        content=message.content,
-        snippet=snippet.text,
-        snippet_start=snippet.start,
-        snippet_end=snippet.end,
-        timestamp=message.timestamp,
-        score=candidate.score,
-        pending=pending,
-        metadata=message.meta,
-        before=before,
-        after=after,
-        parts=_parts(candidate) if explain else None,
-        alike=candidate.alike,
-        pinned=message.pinned,
+def _hits_of_flows(services: Services, user_id: UUID, requests: Sequence[SearchRequest]) -> list[Hit]:
+    """The hits of each flow, beside each other and in the order of the requests. Raises what the first of them raises
+    that fails."""
+    if len(requests) < 2:
+        return [hit for each in requests for hit in search_uncharged(services, user_id, each).results]
+    answers = [
+        _flows.submit(contextvars.copy_context().run, search_uncharged, services, user_id, each) for each in requests
+    ]
+    try:
+        return [hit for answer in answers for hit in answer.result().results]
+    finally:
+        wait([answer for answer in answers if not answer.cancel()])
+
+
+def merged(hits: Iterable[Hit], request: SearchRequest) -> list[Hit]:
+    """The top_k hits of several searches, best first, each message once; alike ones folded if the request says so."""
+    best: dict[UUID | str, Hit] = {}
+    ordered = sorted(
+        hits,
+        key=lambda hit: (
+            not ranking.leads(request, hit.score, pinned=hit.pinned),
+            -hit.score,
+            -hit.timestamp.timestamp(),
+            str(hit.message_id),
+        ),
     )
+    seen: set[UUID] = set()
+    for hit in ordered:
+        if hit.message_id in seen:
+            continue
+        seen.add(hit.message_id)
+        key: UUID | str = hit.message_id
+        if request.fold_alike:
+            key = ranking.normalized(message_text(hit.content)) or hit.message_id
+        first = best.setdefault(key, hit)
+        if first is not hit:
+            best[key] = replace(first, alike=first.alike + hit.alike + 1)
+    return list(best.values())[: request.top_k]
 
 
-def _parts(candidate: Candidate) -> dict[str, Any]:
-    """The parts of the score: the cosine alone, or each signal's value and share of the sum before the logistic."""
-    match: dict[str, Any] = {"chunk": candidate.chunk, "source": candidate.source}
-    if candidate.values is None or candidate.weights is None:
-        return {"dense": candidate.score if candidate.cosine is None else candidate.cosine, **match}
-    shares = candidate.weights.shares(candidate.values)
-    signals = {
-        name: {"value": round(value, SCORE_DIGITS), "share": round(shares[name], SCORE_DIGITS)}
-        for name, value in candidate.values.items()
-    }
-    parts = {
-        "signals": signals,
-        "bias": round(candidate.bias, SCORE_DIGITS),
-        "weights": "tuned" if candidate.weights.tuned else "default",
-        "weight_set": candidate.weights.name,
-        "recency": candidate.recency,
-        "relevance": round(candidate.relevance, SCORE_DIGITS),
-        **match,
-    }
-    if candidate.own_score is not None:
-        parts["own_score"] = candidate.own_score
-    return parts if candidate.reranked is None else {"reranker": round(candidate.reranked, SCORE_DIGITS), **parts}
+def _by_flow(services: Services, user_id: UUID, memory_base_ids: Sequence[UUID] | None) -> dict[UUID, list[UUID]]:
+    """The memory bases of each flow, in a stable order. Raises NotFound, InvalidRequest."""
+    wanted = None if memory_base_ids is None else list(dict.fromkeys(memory_base_ids))
+    if wanted is not None and not 1 <= len(wanted) <= MAX_MEMORY_BASES:
+        raise errors.InvalidRequest(
+            f"memory_base_ids must hold 1 to {MAX_MEMORY_BASES} ids (got {len(wanted)})",
+            field="memory_base_ids",
+            value=len(wanted),
+            limit=MAX_MEMORY_BASES,
+        )
+    with services.database.reading(on_replica=True) as db:
+        found = search_queries.flows_of_bases(db, user_id, wanted, limit=MAX_MEMORY_BASES + 1)
+    if len(found) > MAX_MEMORY_BASES:
+        raise errors.InvalidRequest(
+            f"A search takes at most {MAX_MEMORY_BASES} memory bases, and there are more. Name memory_base_ids or a "
+            f"flow instead of all",
+            field="all",
+            limit=MAX_MEMORY_BASES,
+        )
+    for base_id in wanted or ():
+        if base_id not in found:
+            raise not_found("memory base", base_id, field="memory_base_ids")
+    by_flow: dict[UUID, list[UUID]] = {}
+    for base_id, flow_id in found.items():
+        by_flow.setdefault(flow_id, []).append(base_id)
+    return by_flow
 
 
-def _turns_by_message(
-    turns: Sequence[Neighbour], request: SearchRequest
-) -> Callable[[Message | Hit], tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
-    """A function that returns a message's nearest turns before and after it, in conversation order."""
-    by_session: dict[str, list[Neighbour]] = {}
-    for turn in turns:
-        if turn.id not in request.exclude_message_ids:
-            by_session.setdefault(turn.session_id, []).append(turn)
-
-    def around(message: Message | Hit) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        session = by_session.get(message.session_id, [])
-        before = [turn for turn in session if turn.seq < message.seq][-request.neighbors :] if request.neighbors else []
-        after = [turn for turn in session if turn.seq > message.seq][: request.neighbors]
-        return [_as_dict(turn) for turn in before], [_as_dict(turn) for turn in after]
-
-    return around
-
-
-def _as_dict(turn: Neighbour) -> dict[str, Any]:
-    return {
-        "message_id": turn.id,
-        "run_id": turn.run_id,
-        "seq": turn.seq,
-        "role": turn.role,
-        "sender_name": turn.sender_name,
-        "content": turn.content,
-        "timestamp": turn.timestamp,
-    }
+def why_nothing(services: Services, request: SearchRequest) -> list[Caveat]:
+    """What the flow of a search without results lacks; empty if it may simply hold nothing that fits."""
+    with services.database.reading(on_replica=True) as db:
+        base = None if request.memory_base_id is None else memory_bases.fetch_any_base(db, request.memory_base_id)
+        flow_id = request.flow_id if base is None else base.flow_id
+        if flow_id is None:
+            return []
+        found = []
+        if base is None and not memory_bases.base_ids_of_flow(db, flow_id):
+            found.append(NO_MEMORY_BASE)
+        if request.session_id is not None and sessions.fetch_session(db, flow_id, request.session_id) is None:
+            found.append(UNKNOWN_SESSION)
+        return found

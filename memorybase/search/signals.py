@@ -3,20 +3,31 @@
 A neighboring turn counts fully while it and the candidate are short, and less the longer either is (`neighbor_weight`).
 Between people, the turns around an answer share its topic. A long answer of an assistant shares words with every
 question, and would raise every turn next to it.
+
+Two signals compare single tokens: MaxSim (ColBERT: Khattab and Zaharia, 2020), each token of the question weighted by
+the rarity of its word, because a rare word without a match costs more than a common one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memorybase.embedding import token_vectors
+from memorybase.keyword_index import analyzer as keywords
 from memorybase.keyword_index.analyzer import Traits, name_words
+from memorybase.keyword_index.scripts import WORD
+from memorybase.queries.search import Facts, Turn
+from memorybase.queries.token_vectors import TokensAt
 from memorybase.search.keyword_search import STEP_WEIGHTS, Floats, Positions, QueryTerms
-from memorybase.search.queries import Facts, Turn
 from memorybase.search.query_parser import Question
+
+if TYPE_CHECKING:
+    from memorybase.embedding import QueryTokens
 
 SHORT = 40  # terms; people's turns are below it, and most of a user's requests
 MOST_CAPITALS = 3
@@ -30,14 +41,16 @@ PRECEDING_STEPS = (-2, -1)  # the question that a candidate answers is often amo
 class Candidates:
     """The candidates of a search and the turns around them, as arrays in one order."""
 
-    def __init__(self, facts: Sequence[Facts], turns: Mapping[int, Turn], dense: Floats) -> None:
+    def __init__(self, facts: Sequence[Facts], turns: Mapping[int, Turn], dense: Floats, terms: QueryTerms) -> None:
         self.facts = facts
         self.dense = dense
         self.positions: Positions = np.array([message.position for message in facts], dtype=np.int64)
         self.lengths: Floats = np.array([message.terms for message in facts], dtype=np.float64)
         self.traits: NDArray[np.int64] = np.array([message.traits for message in facts], dtype=np.int64)
+        self.covered = terms.coverage(self.positions)  # the share of the question's words in each
         self._turns = turns  # by position
         self._neighbors: dict[int, list[Turn | None]] = {}
+        self._neighbor_weights: dict[int, Floats] = {}
 
     def neighbors(self, step: int) -> list[Turn | None]:
         """For each candidate the turn this many positions away, if it is in the same session."""
@@ -67,10 +80,12 @@ class Candidates:
 
     def neighbor_weight(self, step: int) -> Floats:
         """How much the turn this many positions away counts for each candidate; 0 where there is none."""
-        turns = self.neighbors(step)
-        lengths = np.array([turn.terms if turn else 0 for turn in turns], dtype=np.float64)
-        weight: Floats = shortness(self.lengths) * shortness(lengths) * np.array([turn is not None for turn in turns])
-        return weight
+        if step not in self._neighbor_weights:
+            turns = self.neighbors(step)
+            lengths = np.array([turn.terms if turn else 0 for turn in turns], dtype=np.float64)
+            is_there = np.array([turn is not None for turn in turns])
+            self._neighbor_weights[step] = shortness(self.lengths) * shortness(lengths) * is_there
+        return self._neighbor_weights[step]
 
 
 def positions_around(facts: Sequence[Facts]) -> set[int]:
@@ -78,13 +93,13 @@ def positions_around(facts: Sequence[Facts]) -> set[int]:
     return {message.position + step for message in facts for step in STEP_WEIGHTS if message.seq + step > 0}
 
 
-def columns(question: Question, terms: QueryTerms, candidates: Candidates, covered: Floats) -> dict[str, Floats]:
-    """Every signal, with one value for each candidate. `covered`: the share of the question's words in each."""
+def columns(question: Question, terms: QueryTerms, candidates: Candidates) -> dict[str, Floats]:
+    """Every signal but those of tokens, with one value for each candidate."""
     facts, lengths, traits, dense = candidates.facts, candidates.lengths, candidates.traits, candidates.dense
     neighbor_weights = {step: candidates.neighbor_weight(step) for step in STEP_WEIGHTS if step}
     excess = long(lengths)
-    coverage = covered**3
-    repeats = _repeats(question, terms, covered, candidates)
+    coverage = candidates.covered**3
+    repeats = _repeats(question, terms, candidates)
     unasked = np.zeros(len(facts))
     lateness = _lateness(facts) if question.asks_first or question.asks_latest else unasked
     return {
@@ -122,14 +137,14 @@ def long(lengths: Floats) -> Floats:
     return values
 
 
-def _repeats(question: Question, terms: QueryTerms, covered: Floats, candidates: Candidates) -> Floats:
+def _repeats(question: Question, terms: QueryTerms, candidates: Candidates) -> Floats:
     """1 for a message that only asks the question again, perhaps in other words."""
     own_terms = candidates.lengths - terms.occurrences(candidates.positions) - len(question.names)
     asks = _has_trait(candidates.traits, Traits.ENDS_IN_QUESTION)
     # What has a value of the kind that the question asks for is no repetition: "Does the plan allow 40 connections?"
     for wanted, trait in ((question.asks_number, Traits.TELLS_NUMBER), (question.asks_time, Traits.TELLS_TIME)):
         asks *= 1 - wanted * _has_trait(candidates.traits, trait)
-    is_question = (covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))
+    is_question = (candidates.covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))
     is_same = question.is_question & (candidates.dense >= SAME_TEXT) & (own_terms <= 0)
     values: Floats = np.maximum(asks * is_question, is_same)
     return values
@@ -190,3 +205,83 @@ def _first_person(facts: Sequence[Facts]) -> Floats:
 def _has_trait(traits: NDArray[np.int64], trait: Traits) -> Floats:
     values: Floats = (traits & trait.value != 0).astype(np.float64)
     return values
+
+
+MIN_NEIGHBOR_WEIGHT = 0.2  # turns with less weight are not read
+STOP_WORD = 0.15  # the weight of a stop word; a name has none, because the signal `speaker` counts it
+# For a message without token vectors yet: the usual value among candidates.
+UNKNOWN_MATCH: Mapping[str, float] = {"two_before": 0.44, "after_question": 0.39}
+
+
+def token_weights(question: Question, query: str, tokens: QueryTokens, terms: QueryTerms) -> Floats:
+    """The weight of each token of the query; they sum to 1, or to 0 if no token carries meaning."""
+    analyzer = keywords.analyzer(question.asked.language)
+    rarities = terms.rarities
+    weights = np.zeros(len(tokens.spans))
+    for word in WORD.finditer(query):
+        weight = _token_weight(word[0], analyzer, question, rarities)
+        for position, (start, end) in enumerate(tokens.spans):
+            if start < word.end() and end > word.start():
+                weights[position] = weight
+    total = weights.sum()
+    return weights / total if total else weights
+
+
+def _token_weight(word: str, analyzer: keywords.Analyzer, question: Question, rarities: Mapping[str, float]) -> float:
+    if keywords.name_words(word) & question.names:
+        return 0.0
+    terms = analyzer.terms(word)
+    if not terms:  # a stop word, unless it is asked for as a name
+        return rarities.get(word.casefold(), STOP_WORD)
+    return max(rarities.get(term, 1.0) for term in terms)
+
+
+def positions_needed(candidates: Candidates) -> set[int]:
+    """The positions whose token vectors the signals read: the candidates and the two turns before each."""
+    positions = set(candidates.positions.tolist())
+    for step in PRECEDING_STEPS:
+        is_read = candidates.neighbor_weight(step) >= MIN_NEIGHBOR_WEIGHT
+        positions.update((candidates.positions[is_read] + step).tolist())
+    return positions
+
+
+def token_columns(
+    candidates: Candidates, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
+) -> dict[str, Floats]:
+    """The two signals, with one value for each candidate; `stored` holds the positions needed."""
+    positions = [
+        position for position, tokens_at in stored.items() if candidates.version_at(position) == tokens_at.version
+    ]
+    # The last column, an empty message, stands for every missing one (index -1).
+    matches = _matches(tokens.vectors, [*(stored[position].vectors for position in positions), b""])
+    column = {position: number for number, position in enumerate(positions)}
+
+    def at(step: int) -> NDArray[np.int64]:
+        return np.array([column.get(message.position + step, -1) for message in candidates.facts])
+
+    own = matches[:, at(0)]
+    gains = {
+        step: np.maximum(0.0, matches[:, at(step)] - own) * candidates.neighbor_weight(step) for step in PRECEDING_STEPS
+    }
+    answered = sum((gain * (candidates.question_steps == step) for step, gain in gains.items()), np.zeros_like(own))
+    combined = {
+        "two_before": own + np.maximum.reduce(list(gains.values())),
+        "after_question": own + answered,
+    }
+    is_known = at(0) >= 0
+    return {name: np.where(is_known, weights @ match, UNKNOWN_MATCH[name]) for name, match in combined.items()}
+
+
+def _matches(query: NDArray[np.float32], packed: Sequence[bytes]) -> NDArray[np.float32]:
+    """The best cosine of each token of the query (rows) in each message (token_columns), at least 0."""
+    dimensions = query.shape[1]
+    counts = [len(vectors) * 2 // dimensions for vectors in packed]
+    best = np.zeros((len(query), len(packed)), dtype=np.float32)
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        vectors, lengths = token_vectors.unpack(b"".join(packed), dimensions)
+        cosines = query @ vectors.T
+        cosines /= lengths  # cheaper than dividing thousands of vectors
+        starts = np.concatenate(([0], np.cumsum(np.array(counts)[filled])[:-1]))
+        best[:, filled] = np.maximum(np.maximum.reduceat(cosines, starts, axis=1), 0.0)
+    return best

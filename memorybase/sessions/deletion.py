@@ -9,10 +9,10 @@ from uuid import UUID
 from memorybase.conversation.node_object_memory.erasure import erase
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
-from memorybase.keyword_index import queries as postings
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
 from memorybase.queries import cursors, deleted_messages, flows, holds, jobs, memory_bases, sessions
 from memorybase.queries import erasure as erasure_queries
+from memorybase.queries import keyword_index as postings
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import erasure

@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
-from memorybase.keyword_index import queries as postings
 from memorybase.queries import (
     cursors,
     deleted_messages,
@@ -27,6 +26,7 @@ from memorybase.queries import (
     summaries,
 )
 from memorybase.queries import erasure as rows
+from memorybase.queries import keyword_index as postings
 from memorybase.queries import standing_statements as standing
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import SharedBase

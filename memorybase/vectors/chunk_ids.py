@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
@@ -37,4 +38,10 @@ def parse_chunk_id(text: str) -> ChunkId | None:
     if parsed is None:
         return None
     base, message, version, index = parsed.groups()
-    return ChunkId(UUID(base), UUID(message), int(version), int(index))
+    return ChunkId(_base_id(base), UUID(message), int(version), int(index))
+
+
+@lru_cache(maxsize=256)
+def _base_id(text: str) -> UUID:
+    """Of hundreds of chunks of a search it is nearly always the same."""
+    return UUID(text)

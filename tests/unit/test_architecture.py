@@ -182,9 +182,6 @@ HOMES_OF_SQL = ("memorybase.database", "memorybase.models", "memorybase.queries"
 WITH_SQL_STILL = frozenset(
     {
         "memorybase.importers.queries",
-        "memorybase.keyword_index.partitions",
-        "memorybase.keyword_index.queries",
-        "memorybase.search.queries",
     }
 )
 WITHOUT_SQL = ("sqlalchemy.exc.", "sqlalchemy.make_url.", "sqlalchemy.orm.Session.")

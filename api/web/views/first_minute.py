@@ -22,8 +22,8 @@ from memorybase.read_models.first_steps import FirstSteps, first_steps
 from memorybase.read_models.overview import Overview
 from memorybase.read_models.titles import session_titles
 from memorybase.search import search
+from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import Hit
 from memorybase.sessions import flows
 
 router = APIRouter(include_in_schema=False)

@@ -27,8 +27,8 @@ from memorybase.queries.memory_base_lists import MemoryBaseQuery
 from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import memory_bases, sessions, titles
 from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.search import search, several, weights
-from memorybase.search.parts import PartWeights
+from memorybase.search import search, weights
+from memorybase.search.scoring import PartWeights
 from memorybase.search.search import SearchAnswer
 from memorybase.services import Services
 
@@ -297,7 +297,7 @@ def _find(services: Services, user_id: UUID, ask: Asked, setting: Setting) -> Se
     request = ask.search(setting)
     flow = ask.flow_uuid(user_id)
     if ask.memories or flow is None:
-        return several.search_several(services, user_id, request, ask.memories or None)
+        return search.search_several(services, user_id, request, ask.memories or None)
     return search.search(services, user_id, replace(request, flow_id=flow))
 
 

@@ -7,7 +7,7 @@ or that claim or deny what it asks about.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import permutations
@@ -16,14 +16,78 @@ from typing import Literal, NamedTuple
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.scripts import normal
-from memorybase.search.corrections import replacements
-from memorybase.search.corrections.assertions import is_about_another
-from memorybase.search.corrections.changes import change
-from memorybase.search.corrections.claims import Claim, asks_whether, claim_of
-from memorybase.search.corrections.foreign_values import same_days
-from memorybase.search.corrections.replacements import Asked, Sentence, replaces, sentences_to_compare, shortened
-from memorybase.search.corrections.statements import Statement, Value, statements
-from memorybase.search.corrections.values import Kind
+from memorybase.search.corrections.statements import (
+    REPLACEMENT_ASKED,
+    Asked,
+    Claim,
+    Sentence,
+    Statement,
+    Value,
+    asks_whether,
+    claim_of,
+    is_about_another,
+    replaces,
+    sentences_to_compare,
+    shortened,
+    statements,
+)
+from memorybase.search.corrections.values import Kind, same_days
+
+# Likeness of the statements that suffices: if the later one tells a change and both values are of one unit; if it
+# tells a change and nothing else connects the values; without a word of change, for values of one unit.
+CHANGED = 0.37
+CHANGED_WITHOUT_UNIT = 0.45
+UNCHANGED = 0.68
+
+
+class Change(NamedTuple):
+    """The value of the earlier statement and that of the later one, as they were written."""
+
+    kind: Kind
+    was: str
+    now: str
+
+
+def change(older: Statement, newer: Statement, likeness: float, known: Collection[str]) -> Change | None:
+    """The change from one statement to the other; `known` are the values that the speaker stated before.
+
+    The last values count: "from 70 % to 90 %" states 90 %.
+    """
+    pairs = [
+        (was, now)
+        for now in reversed(newer.values)
+        for was in reversed(older.values)
+        if now.kind == was.kind and now.key not in known and now.asserted
+    ]
+    for was, now in pairs:
+        if _is_connected(was, now, newer) and likeness >= (CHANGED if newer.tells_change else UNCHANGED):
+            return Change(now.kind, *_shown(was, now))
+    for was, now in pairs:
+        if newer.tells_change and likeness >= _needed(was, now):
+            return Change(now.kind, *_shown(was, now))
+    return None
+
+
+def _is_connected(was: Value, now: Value, newer: Statement) -> bool:
+    """Of one unit, or the later statement names the earlier value: "40 now instead of 20"."""
+    if now.kind in {"date", "time", "percent"} or was.unit_stems & now.unit_stems:
+        return True
+    return was.key in {value.key for value in newer.values}
+
+
+def _needed(was: Value, now: Value) -> float:
+    if was.unit_stems and now.unit_stems:
+        return float("inf")  # three hours and twelve problems are no change
+    return CHANGED if now.kind == "name" else CHANGED_WITHOUT_UNIT
+
+
+def _shown(was: Value, now: Value) -> Iterator[str]:
+    """Both values as written, with the unit that they share."""
+    shared = was.unit_stems & now.unit_stems
+    for value in (was, now):
+        last = max((at for at, (_, stem) in enumerate(value.units, 1) if stem in shared), default=0)
+        yield " ".join([value.shown, *(word for word, _ in value.units[:last] if word)])
+
 
 Likeness = Callable[[str, str], float]
 
@@ -234,7 +298,7 @@ def _differ(older: Statement | None, newer: Statement | None) -> bool:
 
 def _is_near(said: Statement | Claim | Sentence, to_question: float) -> bool:
     if isinstance(said, Sentence):
-        return said.has_relation or to_question >= replacements.ASKED
+        return said.has_relation or to_question >= REPLACEMENT_ASKED
     return to_question >= ASKED
 
 

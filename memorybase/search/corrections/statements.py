@@ -1,22 +1,170 @@
-"""The sentences of a message that state a value: a number, date, time, percentage or name. Pure.
+"""What the sentences of a message say that a later message can correct. Pure rules, not a model.
 
-Rules, not a model. They know English and the languages of keyword_index/languages; names are found in English only.
+    values        a number, date, time, percentage or name, in English and the languages of keyword_index/languages
+    claims        that something was done or never was: "I've never used Zotero", "I just downloaded Zotero". English
+    replacements  that something changed, without a value: "I no longer drink coffee, I have green tea". English
+
+`asserts` tells what a sentence says from what it supposes, asks, denies or plans: "if I moved ...", "should I move
+...?". "I moved my other boat" and "my brother moved" are about others: see `is_about_another`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.scripts import normal
-from memorybase.search.corrections import english_values, foreign_values
-from memorybase.search.corrections.assertions import asserts, plain
-from memorybase.search.corrections.values import Kind
+from memorybase.search.corrections.values import Kind, english_values, foreign_values, is_cut_date
 from memorybase.search.passages import Span, sentences
+
+Terms = Callable[[str], Collection[str]]
+
+_CHANGING = (
+    r"(?:mov|switch|chang|postpon|rais|lower|increas|decreas|replac|renam|reschedul|transfer|upgrad|extend|delay"
+    r"|reduc|cut|promot|quit|leav|left|sell|sold|join|start|stop|becom|relocat|push|take over|rise|ris|go up)"
+)
+_NOT_DONE = re.compile(
+    r"(?:\b(?:not|never|want(?:s|ed)? to|plan(?:s|ned|ning)? (?:to|on)|think(?:s|ing)? (?:of|about)|consider(?:s|ing)?"
+    r"|hop(?:e|es|ing) to|going to|like to|might|may|could|would|should|will)\b|n't\b|'(?:d|ll)\b)"
+    rf"(?: (?!only)\w+){{0,3}}? {_CHANGING}",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(r"\b(?:if|whether|unless)\b|\b(?:i|we|you|they|he|she|it)'d be\b|\bwould be\b", re.IGNORECASE)
+_SUPPOSES = re.compile(r"^\W*(?:but |and |so )?(?:if|what if|suppos\w+|imagine|assum\w+|unless)\b", re.IGNORECASE)
+_BEGINS_AS_QUESTION = re.compile(
+    r"^\W*(?:(?:but|and|so) )?(?:should|would|will|has|have|had|is|are|was|were|does|did|do)\b", re.IGNORECASE
+)
+_GIVEN = re.compile(r"\b(?:since|because|now that|given that)\b", re.IGNORECASE)
+_QUOTED = re.compile(
+    r"[\"\u201c\u201e\u00ab](?:[^\"\u201c\u201d\u00bb\s]+\s+){2}[^\"\u201c\u201d\u00bb]*[\"\u201d\u00bb]?"
+)
+_ENDS = r"(?<=[.!?;])(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)\s+"
+_SENTENCE_ENDS = re.compile(_ENDS)
+_PARTS = re.compile(rf"{_ENDS}|[,:()\u2013\u2014]\s+|\s(?=(?:but|so|because|while|whereas|although)\s)")
+
+_PEOPLE = (
+    r"brother|sister|wife|husband|partner|mother|mum|mom|father|dad|parents|grand(?:mother|father|ma|pa|parents)"
+    r"|son|daughter|kids?|children|child|cousin|uncle|aunt|nephew|niece|friends?|neighbou?rs?|boss|colleagues?"
+    r"|girlfriend|boyfriend|roommate|flatmate|landlord"
+)
+_PERSON = re.compile(
+    rf"(?:^\W*|[,.;:] |\b(?:and|but|so|that) )(?:my|our|his|her|the) (?:\w+ )?({_PEOPLE})\b(?!['\u2019])", re.IGNORECASE
+)
+_OF_SPEAKER = re.compile(r"\b(?:i|me|my|we|us|our)\b", re.IGNORECASE)
+_THIRD_PERSON = re.compile(r"\b(?:he|she)\b", re.IGNORECASE)
+_OWNER_ASKED = re.compile(r"(?<=\w )[A-Z]\w+(?=['\u2019]s)")
+_OTHER = re.compile(r"\b(?:my|our|the|his|her) (?:other|second) (\w+)", re.IGNORECASE)
+_OWNER = re.compile(r"\b(\w+)(?:['\u2019]s|s['\u2019]) (\w+)(?: (\w+))?")
+_OF = re.compile(r"\b(?:the|my|our|an?) (?:\w+ )?(\w+) of (?:(?:the|my|our|a) )?(\w+)", re.IGNORECASE)
+_AT = re.compile(r"\b(?:the|my|our|an?) (\w+) (?:to|for|at|in|from) (?:(?:the|my|our|a) )?(\w+)", re.IGNORECASE)
+_MODIFIED = re.compile(r"(?=\b(?:the|my|our) (\w+) (\w+))", re.IGNORECASE)
+# Words beside a thing that do not tell which one it is.
+_NEUTRAL = re.compile(
+    r"\d.*|\w+(?:ed|ing)|new|newly|recently|old|current|latest|whole|same|first|last|final|total|own|next"
+    r"|best|main|overall|good|today|yesterday|week|month|year",
+    re.IGNORECASE,
+)
+# The words of a question that say which thing: after an article, possessive or preposition, and names.
+_NAMING = re.compile(
+    r"\b(?:the|my|our|a|an|his|her|their|of|to|for|at|in|from) (?:the |my |our )?((?:\w+ ?){1,2})|(?<=\w )([A-Z]\w+)"
+)
+_PARTICIPLE = re.compile(r"\w+ed|kept|held|made|put|found|sold|taken|given|written", re.IGNORECASE)
+
+
+def plain(sentence: str) -> str:
+    """The sentence with a space for each character of a quotation of three or more words, as long as before."""
+    return _QUOTED.sub(lambda match: " " * len(match[0]), sentence)
+
+
+def asserts(sentence: str, at: int) -> bool:
+    """Whether what stands at this position is said to be so: not supposed, asked, denied or only planned."""
+    text = sentence.replace("\u2019", "'")
+    start, end = _part(text, at)
+    part = text[start:end]
+    if _SUPPOSES.search(text[_sentence_start(text, at) :]) or _SUPPOSED.search(part) or _NOT_DONE.search(part):
+        return False
+    if part.rstrip().endswith("?"):
+        return _GIVEN.search(part) is not None or not _BEGINS_AS_QUESTION.search(text[_sentence_start(text, at) :])
+    return True
+
+
+def _part(text: str, at: int) -> tuple[int, int]:
+    """The clause around a position."""
+    start = max((match.end() for match in _PARTS.finditer(text) if match.end() <= at), default=0)
+    end = min((match.start() for match in _PARTS.finditer(text) if match.start() > at), default=len(text))
+    return start, end
+
+
+def _sentence_start(text: str, at: int) -> int:
+    return max((match.end() for match in _SENTENCE_ENDS.finditer(text) if match.end() <= at), default=0)
+
+
+def is_about_another(query: str, older: str, newer: str, terms: Terms) -> bool:
+    """Whether the later sentence names another thing or person than the earlier one."""
+    known = {*terms(older), *terms(query)}
+    if _is_of_another_person(older, query, newer, known, terms):
+        return True
+    return _is_another_thing(older, newer, known, set(terms(query)), terms)
+
+
+def _is_of_another_person(older: str, query: str, newer: str, known: Collection[str], terms: Terms) -> bool:
+    before = f"{older} {query}".casefold()
+    for match in _PERSON.finditer(newer):
+        owns = any(term in known for own in re.findall(r"\b(?:my|our) (\w+)", newer) for term in terms(own))
+        if match[1].casefold() not in before and not owns:
+            return True
+    subject = newer.split(maxsplit=1)[0]
+    if not subject[:1].isupper() or not _tells(subject, terms) or any(term in known for term in terms(subject)):
+        return False
+    is_third_person = _THIRD_PERSON.search(newer) and not _OF_SPEAKER.search(newer)
+    said = set(terms(newer))
+    return bool(is_third_person) or any(
+        term in terms(older) and term not in said for name in _OWNER_ASKED.findall(query) for term in terms(name)
+    )
+
+
+def _is_another_thing(older: str, newer: str, known: Collection[str], asked: Collection[str], terms: Terms) -> bool:
+    """Another word at the place of one that tells things apart: the search project, the rent of the garage."""
+
+    def known_word(word: str) -> bool:
+        return any(term in known for term in terms(word))
+
+    if any(known_word(match[1]) for match in _OTHER.finditer(newer)):
+        return True
+    for owner, *things in _OWNER.findall(newer):
+        if _tells(owner, terms) and not known_word(owner) and any(known_word(thing) for thing in things):
+            return True
+    said = set(terms(newer))
+    for pattern, head, mark in ((_OF, 0, 1), (_AT, 0, 1), (_MODIFIED, 1, 0)):
+        before = {_stem(groups[head], terms): _stem(groups[mark], terms) for groups in pattern.findall(older)}
+        for groups in pattern.findall(newer):
+            thing, which = _stem(groups[head], terms), _stem(groups[mark], terms)
+            other = before.get(thing)
+            is_asked = thing and other in asked and other not in said
+            if is_asked and which not in known and _tells(groups[mark], terms):
+                return True
+    return False
+
+
+def _tells(word: str, terms: Terms) -> bool:
+    """Whether a word tells which thing is meant."""
+    return bool(terms(word)) and not _NEUTRAL.fullmatch(word)
+
+
+def _stem(word: str, terms: Terms) -> str:
+    return next(iter(terms(word)), "")
+
+
+def naming_terms(query: str, terms: Terms) -> frozenset[str]:
+    """The terms by which a question names a thing; a later sentence about it has those that the earlier one has."""
+    words = (word for match in _NAMING.findall(query) for group in match for word in group.split())
+    return frozenset(term for word in words if not _PARTICIPLE.fullmatch(word) for term in terms(word))
+
 
 SENTENCE_CHARS = 300
 SHORT_MESSAGE_CHARS = 120  # stays whole: "Concert's been put off. New date is the 30th of May."
@@ -105,7 +253,7 @@ def _with_whole_dates(text: str, spans: Sequence[Span], language: Language | Non
         return spans
     joined: list[Span] = []
     for span in spans:
-        if joined and foreign_values.is_cut_date(text[slice(*joined[-1])], text[slice(*span)], language):
+        if joined and is_cut_date(text[slice(*joined[-1])], text[slice(*span)], language):
             joined[-1] = Span(joined[-1].start, span.end)
         else:
             joined.append(span)
@@ -122,7 +270,7 @@ def _values(sentence: str, own: Analyzer, kinds: Collection[Kind]) -> Iterator[V
     language = own.known
     text = plain(sentence) if language is None else normal(sentence)
     around = clauses(text, language)
-    found = english_values.values(text) if language is None else foreign_values.values(text, language)
+    found = english_values(text) if language is None else foreign_values(text, language)
     for each in found:
         if each.kind in kinds:
             clause = next(clause for start, clause in reversed(around) if start <= each.start)
@@ -146,3 +294,205 @@ def clauses(sentence: str, language: Language | None = None) -> list[tuple[int, 
     ends = _CLAUSE_ENDS if language is None else language.clause_ends
     starts = [0, *(match.end() for match in ends.finditer(sentence))]
     return [(start, sentence[start:end]) for start, end in zip(starts, [*starts[1:], len(sentence)], strict=True)]
+
+
+# Shares of the question's terms that the clause has. A denial repeats what it denies, a claim often names only a part.
+DENIED_SHARE = 0.6
+CLAIMED_SHARE = 0.4
+
+_ASKS_WHETHER = re.compile(
+    r"^\W*(?:have|has|had|did|do|does|am|is|are|was|were) (?:i|we|he|she|they|my|our|the)\b", re.IGNORECASE
+)
+_NEGATION = re.compile(r"\b(?:never|not|no longer|neither)\b|n't\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
+_CLAIM = re.compile(
+    r"\b(?:i|we)(?:'(?:ve|d)| have| had| just| already| finally| recently| was| were| got| did| \w+ed)\b"
+    r"|\bafter \w+ing\b|\bmy \w+ (?:of|was|is|improved|rose)\b",
+    re.IGNORECASE,
+)
+_NO_CLAIM = re.compile(
+    r"\b(?:i want|i'm trying|trying to|i'll|i would|i'd like|wonder|(?:can|could|would) you|should|how (?:can|do)"
+    r"|thinking of|options?)\b",
+    re.IGNORECASE,
+)
+# Words that a question with "ever" has and its answer has not.
+_EMPTY = frozenset(("ever", "befor", "ani", "relat"))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence. `denies`: it says that what is asked about did not happen."""
+
+    text: str
+    denies: bool
+    share: float  # of the question's terms, in the clause that says so
+
+
+def asks_whether(query: str, analyzer: Analyzer) -> bool:
+    """Whether something was ever done: "Have I used Zotero?" """
+    return analyzer.of(query).known is None and _ASKS_WHETHER.search(query) is not None
+
+
+def claim_of(text: str, query: str, analyzer: Analyzer) -> Claim | None:
+    """What a message says of what a question asks about: a denial if it has one, else the claim that fits best."""
+    asked = set(analyzer.terms(query)) - _EMPTY
+    found = list(_claims(text, asked, analyzer)) if asked else []
+    return max(found, key=lambda claim: (claim.denies, claim.share), default=None)
+
+
+def _claims(text: str, asked: set[str], analyzer: Analyzer) -> Iterator[Claim]:
+    for sentence in prose_sentences(text):
+        for _, written in clauses(sentence):
+            clause = written.replace("\u2019", "'")
+            share = len(asked.intersection(analyzer.terms(clause))) / len(asked)
+            if _NEGATION.search(clause):
+                if share >= DENIED_SHARE and _FIRST_PERSON.search(clause):
+                    yield Claim(sentence, True, share)
+            elif share >= CLAIMED_SHARE and _CLAIM.search(clause) and not _NO_CLAIM.search(clause):
+                yield Claim(sentence, False, share)
+
+
+REPLACEMENT_CHARS = 160  # a longer one says more than one thing
+SENTENCES_PER_MESSAGE = 2
+SHARED_TERMS = 2  # terms, if none of them is of the question or a name
+REPLACEMENT_LIKENESS = 0.45  # of both sentences
+REPLACEMENT_ASKED = 0.35  # likeness of each sentence and the question
+
+_REPLACES = re.compile(
+    r"\b(?:now(?! (?:i want|i'm|let)\b)|no longer|any ?more|these days|from now on|instead|moved|relocated|switched"
+    r"|changed|replaced|renamed|swapped|bec(?:a|o)me|quit|left|sold|took over|taken over|went over to|stopped"
+    r"|(?<!never )g(?:a|i)ve(?:n)? up|promoted|hired|new job|cancel+ed|dropped)\b",
+    re.IGNORECASE,
+)
+_CAPITALIZED = re.compile(r"(?<=[a-z,] )[A-Z]\w+")
+
+
+class _Relation(NamedTuple):
+    """What the speaker asks, stated before, and says now, in words that need not be alike."""
+
+    asked: re.Pattern[str]
+    stated: re.Pattern[str]
+    changed: re.Pattern[str]
+
+
+_I = r"\b(?:i|we)(?:['\u2019]ve| have| just| recently| finally| both)*"
+_RELATIONS = {
+    "home": _Relation(
+        re.compile(r"\bwhere\b.*\b(?:i|we) (?:live|living)\b|\bmy (?:home|address)\b", re.IGNORECASE),
+        re.compile(rf"{_I} (?:live|moved to|settled in)\b|\b(?:i['\u2019]m|we['\u2019]re) living\b", re.IGNORECASE),
+        re.compile(
+            rf"{_I} (?:moved (?:house|from|to (?-i:[A-Z]))|relocated)|{_I} now live\b|{_I} live .*\bnow\b",
+            re.IGNORECASE,
+        ),
+    ),
+    "work": _Relation(
+        re.compile(r"\b(?:where|who)\b.*\b(?:i|we) work\b|\bmy (?:employer|company|job)\b", re.IGNORECASE),
+        re.compile(rf"{_I} work (?:at|for|in)\b|{_I} (?:started|joined)\b|\bmy job (?:at|is)\b", re.IGNORECASE),
+        re.compile(
+            rf"{_I} (?:started|took|got|began|accepted) (?:a|my) new (?:job|position)\b|\bchanged jobs\b"
+            rf"|{_I}(?: was| were| got| been) hired\b"
+            rf"|{_I} (?:now )?work (?:at|for) .*|{_I} left [A-Z]\w+ (?:for|and joined)\b|\bmy new job (?:at|is)\b",
+            re.IGNORECASE,
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`has_relation`: it says of its speaker what the question asks for, in words that need not be alike."""
+
+    text: str
+    terms: frozenset[str]
+    names: frozenset[str]  # terms
+    tells_change: bool
+    has_relation: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question's terms, those that name the thing, and the relation that it asks for."""
+
+    terms: frozenset[str]
+    naming: frozenset[str]
+    relation: str
+
+    @classmethod
+    def of(cls, query: str, analyzer: Analyzer) -> Asked:
+        relation = next((name for name, each in _RELATIONS.items() if each.asked.search(query)), "")
+        return cls(frozenset(analyzer.terms(query)), naming_terms(query, analyzer.terms), relation)
+
+
+def sentences_to_compare(
+    texts: Sequence[tuple[int, str]], query: str, analyzer: Analyzer
+) -> list[tuple[int, Sentence]]:
+    """Of messages with their numbers, the sentences of which a later one may replace an earlier one."""
+    telling = [number for number, text in texts if _REPLACES.search(text[:READ_CHARS])]
+    if not telling:
+        return []
+    asked = Asked.of(query, analyzer)
+    read = [(number, each) for number, text in texts for each in _written(text)]
+    changing = [
+        (number, _sentence(each, asked, analyzer))
+        for number, each in read
+        if number in telling and _REPLACES.search(each)
+    ]
+    changing = [(number, each) for number, each in changing if each.tells_change]
+    if not changing:
+        return []
+    sentences = [(number, _sentence(each, asked, analyzer)) for number, each in read]
+    found: dict[tuple[int, str], Sentence] = {}
+    for number, newer in changing:
+        for other, older in sentences:
+            if other != number and may_replace(older, newer, asked):
+                found |= {(number, newer.text): newer, (other, older.text): older}
+    ranked = sorted(found.items(), key=lambda each: (-len(each[1].terms & asked.terms), not each[1].tells_change))
+    counts: Counter[int] = Counter()
+    kept: list[tuple[int, Sentence]] = []
+    for (number, _), each in ranked:
+        counts[number] += 1
+        if counts[number] <= SENTENCES_PER_MESSAGE:
+            kept.append((number, each))
+    return kept
+
+
+def may_replace(older: Sentence, newer: Sentence, asked: Asked) -> bool:
+    """Whether the later sentence tells a change of what the earlier one says, by their words."""
+    if not newer.tells_change or newer.terms <= older.terms or not asked.naming & older.terms <= newer.terms:
+        return False
+    if older.has_relation and newer.has_relation:
+        return True
+    shared = older.terms & newer.terms
+    return len(shared) >= SHARED_TERMS or not shared.isdisjoint(asked.terms) or not shared.isdisjoint(older.names)
+
+
+def replaces(older: Sentence, newer: Sentence, alike: float, asked: Asked) -> bool:
+    """`may_replace`, given how alike both sentences are."""
+    return (alike >= REPLACEMENT_LIKENESS or (older.has_relation and newer.has_relation)) and may_replace(
+        older, newer, asked
+    )
+
+
+def _written(text: str) -> Iterator[str]:
+    """The statements of a message that are short enough, without what they quote."""
+    for sentence in prose_sentences(text):
+        if len(sentence) <= REPLACEMENT_CHARS and not sentence.rstrip().endswith((":", "?")):
+            yield plain(sentence)
+
+
+def _sentence(text: str, asked: Asked, analyzer: Analyzer) -> Sentence:
+    relation = _RELATIONS.get(asked.relation)
+    has_relation = relation is not None and any(
+        match is not None and asserts(text, match.start())
+        for match in (relation.stated.search(text), relation.changed.search(text))
+    )
+    change = _REPLACES.search(text)
+    tells_change = change is not None and asserts(text, change.start())
+    names = frozenset(term for name in _CAPITALIZED.findall(text) for term in analyzer.terms(name))
+    return Sentence(text, frozenset(analyzer.terms(text)), names, tells_change, has_relation)
+
+
+def shortened(sentence: str) -> str:
+    """The sentence on one line, as people and models read it beside the other message."""
+    text = " ".join(sentence.split()).removesuffix(".")
+    return text if len(text) <= REPLACEMENT_CHARS else f"{text[: REPLACEMENT_CHARS - 1]}\u2026"

@@ -1,8 +1,16 @@
-"""A value that a sentence states, as the rules of its language find it."""
+"""The values that a sentence states: numbers, dates, times, percentages and, in English, names. Pure."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache
 from typing import Literal, NamedTuple
+
+from memorybase.keyword_index.languages import LANGUAGES, Language
+from memorybase.keyword_index.languages.definition import MARKS, YEAR
 
 Kind = Literal["date", "time", "percent", "number", "name"]
 
@@ -15,3 +23,262 @@ class Found(NamedTuple):
     end: int
     key: str
     unit: str = ""
+
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+_YEAR = r"(?:,? (?:19|20)\d\d\b)?"
+_WORDS = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+).replace(" ", "|")
+# In this order: what one pattern has found is no number for those after it. The first lookahead of a pattern spares
+# most positions the alternatives: ten messages are read in each search.
+_PATTERNS: dict[Kind, re.Pattern[str]] = {
+    "time": re.compile(
+        r"\b\d{1,2}:\d\d(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]\.?m\b|\b\d{1,2} o'clock|\bhalf past \w+"
+        r"|\bquarter (?:to|past) \w+",
+        re.IGNORECASE,
+    ),
+    "date": re.compile(
+        rf"\b(?=[\dadfjmnostw])(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?!\d){_YEAR}"
+        rf"|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b{_YEAR}"
+        rf"|\d{{4}}-\d\d-\d\d\b|\d{{1,2}}(?:st|nd|rd|th)\b|(?<!last )(?<!this ){_WEEKDAY}\b)",
+        re.IGNORECASE,
+    ),
+    "percent": re.compile(r"(?<![\w.])\d+(?:\.\d+)? ?(?:%|percent\b)"),
+    # No year, and no part of a version, a fraction or an expression. "One" is seldom a number.
+    "number": re.compile(
+        r"(?=[\d$€£])(?<![\w.,/^])[$€£]?(?!(?:19|20)\d\d\b)(?:\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)(?![,.]?\d)"
+        r"(?![\w/^]*[/^\w.]\d)"
+        rf"(?: ?(?:ms|s|k|gb|mb|kb|km|kg|h)\b)?(?![%\w])(?!\.\s|\)\s)|\b(?=[efnst])(?:{_WORDS})\b",
+        re.IGNORECASE,
+    ),
+}
+_NAME = re.compile(r"(?<=[a-z,0-9] )(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+_NO_NAME = re.compile(rf"(?:{_MONTH}|{_WEEKDAY})\b.*", re.IGNORECASE)
+_ENGLISH_SYMBOL = re.compile(r"^[$€£]|(?<=\d) ?[a-z]+$", re.IGNORECASE)
+
+
+def english_values(text: str) -> Iterator[Found]:
+    """The english_values of a sentence."""
+    left = text
+    for kind, pattern in _PATTERNS.items():
+        matches = list(pattern.finditer(left))
+        for match in matches:
+            symbol = _ENGLISH_SYMBOL.search(match[0]) if kind == "number" else None
+            yield _found(kind, match, symbol[0].strip().casefold() if symbol else "")
+        for match in matches:
+            left = f"{left[: match.start()]}{' ' * len(match[0])}{left[match.end() :]}"
+    for match in _NAME.finditer(text):
+        if not _NO_NAME.fullmatch(match[0]):
+            yield _found("name", match)
+
+
+def _found(kind: Kind, match: re.Match[str], unit: str = "") -> Found:
+    return Found(kind, *match.span(), re.sub(r"[,\s]", "", match[0].casefold()), unit)
+
+
+_DIGITS = r"(?:\d{1,3}(?:[., \u066c]\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}|\d+)(?:[.,\u066b]\d+)?"
+_SHARE = r"\d+(?:[.,\u066b]\d+)?"
+_TIME = r"(?<![\d.,:])\d{1,2}(?:[:.]\d\d)?(?![\d%])"
+_PLAIN_TIME = r"(?<![\d.,:])\d{1,2}:\d\d(?![\d:])"
+_CURRENCY = "[$\u20ac\u00a3\u00a5\u20bd\u20ba\u20b9]"
+_SYMBOL = rf"{_CURRENCY}|(?:ms|s|k|gb|mb|kb|km|kg|h|tl|z\u0142)(?![\w'])"
+# A unit that is not known: the next character, if it is Chinese and no particle.
+_ANY_COUNTER = r"(?![\u4e86\u7684\u5417\u5462\u5427\u662f\u548c\u5230\u5728\u53f7\u865f])[\u3400-\u4dbf\u4e00-\u9fff]"
+_TENS = "\u5341"
+_CJK_DIGITS = "\u4e8c\u4e24\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341"  # without one, which is an article
+_HALF = "\u534a"
+_TIMES = {"\u767e": 100, "\u5343": 1_000, "\u4e07": 10_000, "\u4ebf": 100_000_000, "\u5104": 100_000_000}
+# A comma or point before three digits separates thousands, or two before three in India; others separate decimals.
+_THOUSANDS = re.compile(r"[., \u066c](?=(?:\d\d,)*\d{3}(?!\d))")
+_ISO = re.compile(rf"(?<![\w-]){YEAR}-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)")
+# The day first. Without a year "3/4" and "3.4" are fractions.
+_NUMERIC = re.compile(
+    rf"(?<![\w.,/-])(?P<day>\d{{1,2}})(?:(?P<mark>[./-])(?P<month>\d{{1,2}})(?:(?P=mark){YEAR}(?!\d)|(?<=\.\d\d)\.(?!\d))"
+    r"|(?<=\d\d)/(?P<slashed>0[1-9]|1[0-2])(?![\d/]))"
+)
+_CUT_DAY = re.compile(r"(?<!\d)\d{1,2}\.$")
+_FIRST_WORD = re.compile(r"\w+")
+
+_Key = Callable[[re.Match[str], Language], str | None]
+
+
+def foreign_values(text: str, language: Language) -> Iterator[Found]:
+    """The foreign_values of a sentence in normal form KC."""
+    left = language.folded(text)
+    position = _positions(text, left, language)
+    for kind, pattern, key in _readers(language.name):
+        for match in list(pattern.finditer(left)):
+            found = key(match, language)
+            if found is not None:
+                start, end = match.span()
+                left = left[:start] + " " * (end - start) + left[end:]
+                yield Found(kind, position[start], position[end], found, _unit(match))
+
+
+def same_days(key: str) -> Iterator[str]:
+    """The key of a value, and those that may mean the same day: "the 17th" may be that of any month."""
+    yield key
+    month, dash, day = key.partition("-")
+    if dash and day.isdecimal():
+        yield from [f"-{day}"] if month else [f"{number}-{day}" for number in range(1, 13)]
+
+
+def is_cut_date(one: str, following: str, language: Language) -> bool:
+    """Whether the first text ends in the day of a month that the second one begins with."""
+    word = _FIRST_WORD.match(following)
+    is_month = word is not None and language.folded(word[0]) in language.month_numbers
+    return is_month and _CUT_DAY.search(one) is not None
+
+
+def _positions(text: str, folded: str, language: Language) -> Sequence[int]:
+    """For each character of the folded text its position in the text: folding drops marks and doubles letters."""
+    if len(text) == len(folded):
+        return range(len(text) + 1)
+    found = [number for number, character in enumerate(text) for _ in language.folded(character)]
+    return [*found, len(text)]
+
+
+def _unit(match: re.Match[str]) -> str:
+    groups = match.groupdict()
+    return next(filter(None, (groups.get(name) for name in ("currency", "symbol", "counter"))), "")
+
+
+@lru_cache
+def _readers(name: str) -> tuple[tuple[Kind, re.Pattern[str], _Key], ...]:
+    """The patterns of a language, in this order: what one has found is no value for those after it."""
+    language = LANGUAGES[name]
+    return (
+        ("date", _ISO, _day_of_month),
+        ("date", _NUMERIC, _day_of_month),
+        ("date", language.day_and_month, _named_day),
+        ("percent", _percentages(language), _share),
+        ("time", _times(language), _hour),
+        ("date", _days_alone(language), _day_alone),
+        ("date", _weekdays(language), _weekday),
+        ("number", _numbers(language), _number),
+    )
+
+
+def _percentages(language: Language) -> re.Pattern[str]:
+    share = rf"(?<![\w.,]){_SHARE}" if language.has_spaces else rf"(?<![\d.,]){_SHARE}"
+    return re.compile(rf"{share} ?[%\u066a]|{language.whole(language.percent.replace('{n}', share))}")
+
+
+def _times(language: Language) -> re.Pattern[str]:
+    return re.compile(rf"{language.whole(language.clock.replace('{t}', _TIME))}|{_PLAIN_TIME}")
+
+
+def _days_alone(language: Language) -> re.Pattern[str]:
+    return re.compile(language.whole(language.day_alone.replace("{d}", r"(?<!\d)\d{1,2}")))
+
+
+def _weekdays(language: Language) -> re.Pattern[str]:
+    names = _one_of(set(language.weekday_numbers) - set(language.unclear.split()))
+    past = f"(?:{language.past_day})"
+    return re.compile(language.whole(rf"(?:{past} ?{names}|{names} ?{past}|(?P<weekday>{names}))"))
+
+
+def _numbers(language: Language) -> re.Pattern[str]:
+    if not language.has_spaces:
+        counters, times = f"(?:{language.counters})", "".join(_TIMES)
+        year = rf"(?!{YEAR}(?:\u5e74|(?!\d)(?! ?{counters})))"
+        return re.compile(
+            rf"(?<![\d.,/^A-Za-z\u7b2c])(?P<currency>{_CURRENCY})?{year}(?P<digits>{_DIGITS})(?![.,:/]?\d)"
+            rf"(?! ?[%\u6708])(?P<times>[{times}])?(?: ?(?P<symbol>{counters}|{_SYMBOL}|{_ANY_COUNTER}))?(?![A-Za-z])"
+            rf"|(?<![\u7b2c\u4e00{_CJK_DIGITS}{times}])(?P<word>[{_CJK_DIGITS}]{{1,3}})(?P<word_times>[{times}])?"
+            rf"(?P<counter>{counters})"
+        )
+    words = _one_of({word for word, amount in language.amounts.items() if amount > 1} - set(language.unclear.split()))
+    return re.compile(
+        rf"(?<![\w.,/^{MARKS}])(?<!\d:)(?P<currency>{_CURRENCY})?(?!{YEAR}(?!\d))(?P<digits>{_DIGITS})(?![.,:/]?\d)"
+        rf"(?: ?(?P<symbol>{_SYMBOL}))?(?![%\w])(?!(?<!\d\d\d)\.\s+\w|\)\s)|(?P<word>{language.whole(words)})"
+    )
+
+
+def _one_of(words: set[str]) -> str:
+    return "(?:" + "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word))) + ")"
+
+
+def _day_of_month(match: re.Match[str], _language: Language) -> str | None:
+    month = match["month"] or match["slashed"]
+    return _date(int(month), int(match["day"]))
+
+
+def _named_day(match: re.Match[str], language: Language) -> str | None:
+    month = language.month_numbers.get(match["month"]) or int(match["month"])
+    return _date(month, int(match["day"])) if match["day"] else None
+
+
+def _date(month: int, day: int) -> str | None:
+    return f"{month}-{day}" if 1 <= month <= 12 and 1 <= day <= 31 else None
+
+
+def _day_alone(match: re.Match[str], _language: Language) -> str | None:
+    day = _first_number(match[0])
+    return f"-{day}" if 1 <= day <= 31 else None
+
+
+def _weekday(match: re.Match[str], language: Language) -> str | None:
+    """None for a day that is over."""
+    name = match["weekday"]
+    return f"weekday {language.weekday_numbers[name]}" if name else None
+
+
+def _hour(match: re.Match[str], language: Language) -> str | None:
+    numbers = [int(number) for number in re.findall(r"\d+", match[0])]
+    numbers = numbers or [_amount_in(match[0], language)]
+    minute = 30 if _HALF in match[0] else (numbers[1] if len(numbers) > 1 else 0)
+    return f"{numbers[0] % 12}:{minute:02}" if numbers[0] <= 24 and minute < 60 else None
+
+
+def _share(match: re.Match[str], language: Language) -> str | None:
+    digits = re.search(_SHARE, match[0])
+    return f"{_plain(digits[0]) if digits else _amount_in(match[0], language)}%"
+
+
+def _number(match: re.Match[str], language: Language) -> str | None:
+    if match["digits"]:
+        number = _plain(match["digits"])
+    else:
+        amount = _amount(match["word"], language)
+        if amount < 2:
+            return None
+        number = str(amount)
+    groups = match.groupdict()
+    times = _TIMES.get(groups.get("times") or groups.get("word_times") or "", 1)
+    return _without_zeros(f"{Decimal(number) * times:f}") + _unit(match)
+
+
+def _amount(word: str, language: Language) -> int:
+    """The number that a word says; two tens and three for Chinese and Japanese."""
+    if word in language.amounts or _TENS not in word:
+        return language.amounts.get(word, 0)
+    tens, _, ones = word.partition(_TENS)
+    return language.amounts.get(tens, 1) * 10 + language.amounts.get(ones, 0)
+
+
+def _amount_in(text: str, language: Language) -> int:
+    """The first number written in Chinese or Japanese characters."""
+    word = re.search(f"[{''.join(language.amounts)}]+", text)
+    return _amount(word[0], language) if word else 0
+
+
+def _first_number(text: str) -> int:
+    digits = re.search(r"\d+", text)
+    return int(digits[0]) if digits else 0
+
+
+def _plain(digits: str) -> str:
+    """A written number without its thousands' separators, with a decimal point."""
+    ascii_digits = "".join(str(unicodedata.digit(each, each)) for each in digits)
+    return _without_zeros(re.sub("[,\u066b]", ".", _THOUSANDS.sub("", ascii_digits)))
+
+
+def _without_zeros(plain: str) -> str:
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain

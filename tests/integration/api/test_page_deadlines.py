@@ -20,7 +20,7 @@ from memorybase.memory_bases import consistency
 from memorybase.memory_map import read
 from memorybase.operations import health, parts
 from memorybase.read_models import overview
-from memorybase.search import search, several
+from memorybase.search import search
 
 SOON = 0.05
 LONG = 30.0  # longer than any page of this test takes
@@ -50,7 +50,7 @@ CASES = [
     Case("store", "/memories/{base}/store", ((consistency, "check_mismatch"),), "does not answer"),
     Case("search", "/playground/results?q=berth&flow=support", ((search, "search"),), WITHIN),
     Case("search", "/playground/given?q=berth&flow=support", ((context, "build_context"),), WITHIN),
-    Case("several", "/playground/results?q=berth&memory={base}", ((several, "search_several"),), WITHIN),
+    Case("several", "/playground/results?q=berth&memory={base}", ((search, "search_several"),), WITHIN),
     Case("away", "/playground/results?q=berth&flow=support", ((search, "search"), CHECK), "Chroma is away"),
     Case("map", "/memories/{base}/map/question?question=berth", ((read, "get_map"),), "model does not answer"),
 ]

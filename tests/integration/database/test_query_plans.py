@@ -25,7 +25,7 @@ from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, sessions
 from memorybase.retention import uses
-from memorybase.search import search, stored_candidates
+from memorybase.search import search, vector_search
 from memorybase.search.request import SearchRequest
 from memorybase.sessions import edits
 
@@ -187,8 +187,8 @@ def test_a_capture_sends_the_same_statements_for_any_session_length(world: World
 
 
 def test_a_search_for_one_end_user_reads_only_their_messages(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_candidates, "FIRST_FETCH", 1)  # which is of somebody else
-    monkeypatch.setattr(stored_candidates, "CHUNKS_PER_MESSAGE", 0)
+    monkeypatch.setattr(vector_search, "FIRST_FETCH", 1)  # which is of somebody else
+    monkeypatch.setattr(vector_search, "CHUNKS_PER_MESSAGE", 0)
     base = world.new_base(threshold=1)
     world.say("theirs", "a zebra", end_user_id="ada")
     world.say("another's", "zebra", end_user_id="bob")

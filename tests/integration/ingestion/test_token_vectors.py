@@ -15,10 +15,10 @@ from memorybase.cli import doctor
 from memorybase.cli.reconcile import describe
 from memorybase.memory_bases import consistency, deletion, reconcile, regenerate
 from memorybase.models import TokenVectors
-from memorybase.search import late_interaction
 from memorybase.search import search as answer
+from memorybase.search import signals
+from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import Hit
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
@@ -67,7 +67,7 @@ class TestKeeping:
         world.settle()
         edits.edit_message(world.services, world.user_id, first.id, {"content": "one bird"})
         assert (
-            signal(search(world, base, "bird")[0], "two_before") == late_interaction.UNKNOWN["two_before"]
+            signal(search(world, base, "bird")[0], "two_before") == signals.UNKNOWN_MATCH["two_before"]
         )  # not embedded yet
         edits.delete_message(world.services, world.user_id, second.id)
         world.settle()
@@ -215,7 +215,7 @@ class TestSearch:
         world.settle()
         pending = world.new_base(threshold=100)
         hit = search(world, pending, "zebra")[0]
-        assert (hit.pending, signal(hit, "two_before")) == (True, late_interaction.UNKNOWN["two_before"])
+        assert (hit.pending, signal(hit, "two_before")) == (True, signals.UNKNOWN_MATCH["two_before"])
         assert not search(world, base, "zebra")[0].pending
 
     def test_names_have_no_weight_and_no_words_are_no_error(self, world: World) -> None:

@@ -27,8 +27,9 @@ from memorybase.knowledge_bases.registry import DocumentQuery
 from memorybase.memory_bases import consistency, orphans, regenerate
 from memorybase.models import KnowledgeBase, MemoryBase
 from memorybase.operations import vector_backup
+from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import Hit, search
+from memorybase.search.search import search
 from memorybase.sessions import edits
 from memorybase.vectors import saved
 from memorybase.vectors.chroma import ChromaStore

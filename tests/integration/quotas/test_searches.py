@@ -11,7 +11,7 @@ from memorybase import errors
 from memorybase.conversation import context
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
-from memorybase.search.several import search_several
+from memorybase.search.search import search_several
 
 
 def find(limited: Limited) -> None:

@@ -12,11 +12,11 @@ from harness.world import World
 from memorybase import errors
 from memorybase.conversation import View, context
 from memorybase.conversation.context import ContextRequest, RecallOptions
+from memorybase.search import ranking
 from memorybase.search import search as answer
-from memorybase.search import spread
-from memorybase.search.corrections import hits as corrected_hits
+from memorybase.search.corrections import marking as corrected_hits
+from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import Hit
 from memorybase.sessions import edits
 
 QUERY = "How many connections does the database plan allow?"
@@ -218,9 +218,9 @@ class TestOrderInTime:
         for number in range(3):
             world.say(f"s{number}", *(user(f"More of castle {number}, {turn}.") for turn in range(12)))
         query = "In which order did I bring up castle 1 and castles?"
-        monkeypatch.setattr(spread, "REPEATED", 0.0)
+        monkeypatch.setattr(ranking, "SAME_SESSION_COST", 0.0)
         assert {hit.session_id for hit in search(world, base, query=query, top_k=3)} != {"s0", "s1", "s2"}
-        monkeypatch.setattr(spread, "REPEATED", 5.0)
+        monkeypatch.setattr(ranking, "SAME_SESSION_COST", 5.0)
         assert {hit.session_id for hit in search(world, base, query=query, top_k=3)} == {"s0", "s1", "s2"}
 
     def test_the_openings_of_sessions_are_preferred(self, world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,22 +12,23 @@ import pytest
 import sqlalchemy as sa
 from harness.index import assert_index_exact
 from harness.rows import each_row
+from harness.waiting import wait_until
 from harness.world import World
 
-from memorybase import errors
+from memorybase import errors, ids
 from memorybase.cli import doctor
 from memorybase.keyword_index import analyzer as keywords
 from memorybase.keyword_index import index
 from memorybase.memory_bases import regenerate
 from memorybase.models import Posting, Speaker
-from memorybase.search import hybrid, keyword_search
+from memorybase.search import candidates, keyword_search
 from memorybase.search import search as answer
-from memorybase.search.bands import MIN_SCORE
+from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import SIGNALS
-from memorybase.search.search import Hit
+from memorybase.search.scoring import MIN_SCORE, SIGNALS
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
+from memorybase.vectors.store import CollectionRef, VectorHit
 
 LONG_AGO = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
@@ -312,8 +314,8 @@ class TestSignals:
         assert other.score < best.score
 
     def test_keyword_candidates_get_a_cosine_too(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(hybrid, "KEYWORD_CANDIDATES", {"hybrid": 5})
-        monkeypatch.setattr("memorybase.search.stored_candidates.FIRST_FETCH", 5)
+        monkeypatch.setattr(candidates, "KEYWORD_CANDIDATES", {"hybrid": 5})
+        monkeypatch.setattr("memorybase.search.vector_search.FIRST_FETCH", 5)
         base = world.new_base(threshold=1)
         world.say("s", *(f"the weather is grey {n}" for n in range(200)), "zebra")
         world.settle()
@@ -322,6 +324,69 @@ class TestSignals:
         (zebra,) = [each for each in hit if each.content == "zebra"]
         assert signal(zebra, "dense") > 0
         assert world.vectors.calls["fetch"] == 1
+
+
+class TestTransactions:
+    """A read transaction is a connection of the pool and, on PostgreSQL, round trips."""
+
+    @pytest.fixture
+    def begun(self, world: World) -> Iterator[list[object]]:
+        """The transactions that searches begin."""
+        begun: list[object] = []
+        listener = (world.services.database.engine, "begin", begun.append)
+        sa.event.listen(*listener)
+        yield begun
+        sa.event.remove(*listener)
+
+    def test_a_search_by_words_is_one_and_one_by_vectors_two(self, world: World, begun: list[object]) -> None:
+        for _ in range(2):
+            world.new_base(threshold=3)
+        asked = said("Ada", "Where is the zebra?", role="user", id="asked")
+        world.say("s", asked, "the zebra is striped", "Ada asked where the zebra is", "the zebra is striped")
+        world.settle()
+        world.say("s", "the zebra is pending")
+        for mode, most in (("keyword", 1), ("dense", 2), ("hybrid", 2)):
+            begun.clear()
+            excluded = ids.CallerId.of(world.user_id, "message", "asked")
+            request = SearchRequest(
+                flow_id=world.flow_id,
+                query="What about the zebra?",
+                mode=mode,
+                session_id="s",
+                neighbors=1,
+                fold_alike=True,
+                exclude_message_ids=[excluded],
+            )
+            hits = answer.search(world.services, world.user_id, request).results
+            assert len(begun) == most, mode
+            assert len(hits) == 3
+            around = [turn["content"] for hit in hits for turn in (*hit.before, *hit.after)]
+            assert around
+            assert asked["content"] not in around
+
+    def test_none_is_open_while_the_model_or_the_store_works(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memorybase.search.vector_search.FIRST_FETCH", 1)
+        base = world.new_base(threshold=1)
+        world.say("s", *(f"the zebra is number {number}" for number in range(9)), {"role": "user", "content": "grey"})
+        world.settle()
+        pool, query = world.services.database.engine.pool, world.vectors.query
+        limits: list[int] = []
+
+        def idle(*_args: object) -> None:
+            wait_until(lambda: pool.checkedout() == 0)  # type: ignore[attr-defined]
+
+        def ask(ref: CollectionRef, vector: Any, limit: int, *rest: Any, **options: Any) -> list[VectorHit]:
+            idle()
+            limits.append(limit)
+            return query(ref, vector, limit, *rest, **options)
+
+        world.embedder.before_embed = idle
+        monkeypatch.setattr(world.vectors, "query", ask)
+        assert contents(search(world, base, "zebra", mode="dense", roles=["user"], top_k=1)) == ["grey"]
+        assert len(limits) > 1  # of too few chunks that pass, the store is asked for more
+        assert len(search(world, base, "is the zebra grey")) == 10
 
 
 def test_a_flow_search_covers_all_memory_bases_and_returns_each_message_once(world: World) -> None:

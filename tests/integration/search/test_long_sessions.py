@@ -13,9 +13,10 @@ import pytest
 from harness import PostgresServer
 from harness.world import World, build_world
 
+from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import Hit, search
-from memorybase.search.stored_candidates import COMPARED_CHUNKS
+from memorybase.search.search import search
+from memorybase.search.vector_search import COMPARED_CHUNKS
 from memorybase.sessions import edits
 from memorybase.vectors.pgvector import PgVectorStore
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from memorybase.embedding import CrossEncoderReranker, Reranker
 from memorybase.errors import ModelUnavailable
 from memorybase.search import search as answer
+from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import Hit
 from memorybase.settings import Settings
 from memorybase.wiring import build, close
 

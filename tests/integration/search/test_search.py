@@ -28,9 +28,9 @@ from memorybase.embedding.source import DEFAULT_MODEL
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.models import Capture, LedgerEntry
 from memorybase.search import search as message_search
-from memorybase.search.bands import MIN_SCORE
+from memorybase.search.hits import SNIPPET_CHARS
 from memorybase.search.request import SearchRequest
-from memorybase.search.snippets import SNIPPET_CHARS
+from memorybase.search.scoring import MIN_SCORE
 from memorybase.sessions import edits
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import chunk_id
@@ -325,7 +325,7 @@ def test_a_rare_role_is_found_by_asking_for_more(
 def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
     world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorybase.search.stored_candidates.MAX_FETCH", 40)
+    monkeypatch.setattr("memorybase.search.vector_search.MAX_FETCH", 40)
     fill(world, flow_id, base_id, 100)
     (rare,) = world.say(flow_id, "quite unlike the query", role="user")
     world.ingest(base_id)
@@ -338,8 +338,8 @@ def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
 def test_a_large_session_of_a_larger_store_is_found(
     world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorybase.search.stored_candidates.MAX_FETCH", 40)
-    monkeypatch.setattr("memorybase.search.stored_candidates.COMPARED_CHUNKS", 2)
+    monkeypatch.setattr("memorybase.search.vector_search.MAX_FETCH", 40)
+    monkeypatch.setattr("memorybase.search.vector_search.COMPARED_CHUNKS", 2)
     fill(world, flow_id, base_id, 100, session_id="large")
     wanted = world.say(flow_id, *(f"unlike {number}" for number in range(5)), session_id="other")
     world.ingest(base_id, "other")

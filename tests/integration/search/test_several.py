@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,8 +11,8 @@ from harness.api import Api
 from harness.rows import each_row
 
 from memorybase import errors
-from memorybase.search import several
-from memorybase.search.parts import PARTS
+from memorybase.search import search
+from memorybase.search.scoring import PARTS
 
 Json = dict[str, Any]
 
@@ -72,7 +73,7 @@ class TestScope:
         assert error["message"] == "Exactly one of flow_id, memory_base_ids and all must be given"
 
     def test_too_many_for_all_name_the_bound(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(several, "MAX_MEMORY_BASES", 2)
+        monkeypatch.setattr(search, "MAX_MEMORY_BASES", 2)
         error = api.refused("POST", "/search", 422, json={"query": "berth", "all": True})
         assert (error["field"], error["limit"]) == ("all", 2)
 
@@ -81,6 +82,20 @@ class TestScope:
         body = {"query": "berth", "memory_base_ids": [bases["harbour"], unknown]}
         error = api.refused("POST", "/search", 404, json=body)
         assert (error["field"], error["value"]) == ("memory_base_ids", unknown)
+
+    def test_flows_are_searched_at_once_with_one_embedding(
+        self, api: Api, bases: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        both, query = threading.Barrier(2, timeout=20), api.vectors.query
+
+        def ask(*args: Any, **options: Any) -> Any:
+            both.wait()  # until the search of the other flow asks too
+            return query(*args, **options)
+
+        monkeypatch.setattr(api.vectors, "query", ask)
+        two = [bases["harbour"], bases["bakery"]]
+        assert len(found(api, mode="hybrid", memory_base_ids=two, corrections=False)) == 4
+        assert api.world.embedder.embedded.count("berth with shore power") == 1
 
     def test_an_outage_of_one_is_the_answer_for_all(self, api: Api) -> None:
         api.work()

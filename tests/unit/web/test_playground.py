@@ -21,10 +21,9 @@ from api.web.playground.asked import Asked, Setting
 from api.web.rendering import address, render
 from memorybase import errors
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.search.bands import GOOD, WEAK
-from memorybase.search.corrections.hits import CorrectionOf
-from memorybase.search.parts import PartWeights
-from memorybase.search.search import Hit
+from memorybase.search.corrections.marking import CorrectionOf
+from memorybase.search.hits import Hit
+from memorybase.search.scoring import GOOD, WEAK, PartWeights
 
 ENGLISH = analyzer("english")
 ASKED = Asked(

@@ -1,12 +1,15 @@
-"""Results of questions about an order, spread over sessions."""
+"""Results of questions about an order, spread over sessions; texts that are alike."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any, cast
 
-from memorybase.search import spread
-from memorybase.search.stored_candidates import Candidate
+from harness.rows import each_row
+
+from memorybase.search import ranking
+from memorybase.search.candidates import Candidate
+from memorybase.search.ranking import normalized
 
 
 def candidate(session: str, score: float) -> Candidate:
@@ -15,7 +18,7 @@ def candidate(session: str, score: float) -> Candidate:
 
 
 def sessions(*candidates: Candidate, count: int) -> list[str | None]:
-    return [each.facts.session_id if each.facts else None for each in spread.over_sessions(candidates, count)]
+    return [each.facts.session_id if each.facts else None for each in ranking.over_sessions(candidates, count)]
 
 
 def test_further_candidates_of_a_session_count_less() -> None:
@@ -29,3 +32,12 @@ def test_a_much_better_candidate_of_the_same_session_stays_first() -> None:
 
 def test_extreme_scores_and_few_candidates_are_ranked() -> None:
     assert sessions(candidate("a", 0.0), candidate("b", 1.0), count=5) == ["b", "a"]
+
+
+@each_row("text", ["Berth 12 is free.", "  berth  12, IS free!", "Berth 12 is free"])
+def test_case_punctuation_and_spaces_do_not_count(text: str) -> None:
+    assert normalized(text) == "berth 12 is free"
+
+
+def test_other_numbers_are_another_text() -> None:
+    assert normalized("Berth 12 is free") != normalized("Berth 13 is free")

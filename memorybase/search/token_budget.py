@@ -19,9 +19,9 @@ from uuid import UUID
 
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
-from memorybase.search.corrections import texts
+from memorybase.search.corrections import marking
+from memorybase.search.hits import Hit
 from memorybase.search.passages import Passage, Reader, Span, best_passage, rarities
-from memorybase.search.search import Hit
 
 PASSAGE_CHARS = 400  # about a hundred tokens
 # Messages further down answer less often, so shorter passages of more of them bring more; lost sentences matter
@@ -222,7 +222,7 @@ def _turn_of(hit: Hit) -> Turn:
     text = message_text(hit.content) or hit.snippet
     matched = Span(hit.snippet_start, hit.snippet_end)
     who = _name(hit.sender_name, hit.role)
-    note = texts.for_model(hit.corrected_by)
+    note = marking.text_for_model(hit.corrected_by)
     sent = (hit.message_id, hit.session_id, hit.seq, hit.timestamp, who, text)
     return Turn(*sent, hit.score, matched, note, hit.superseded_by)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.search.packing import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
-from memorybase.search.search import Hit
+from memorybase.search.hits import Hit
+from memorybase.search.token_budget import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
 
 ENGLISH = analyzer("english")
 START = datetime(2026, 1, 1, tzinfo=UTC)

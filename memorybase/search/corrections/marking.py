@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 from uuid import UUID
 
+import numpy as np
 import structlog
 
 from memorybase import errors, tracing
 from memorybase.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
+from memorybase.embedding.probe import PAIRS
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
+from memorybase.queries.search import Target
+from memorybase.search.candidates import Candidate
 from memorybase.search.corrections import pairs
-from memorybase.search.corrections.likeness import Likeness
 from memorybase.search.corrections.pairs import COMPARED, Correction, Said, Sought
 from memorybase.search.corrections.values import Kind
-from memorybase.search.queries import Target
 from memorybase.search.request import SearchRequest
-from memorybase.search.stored_candidates import Candidate
+from memorybase.search.vector_search import LatestByOwner
 from memorybase.services import Services
 
 if TYPE_CHECKING:
-    from memorybase.search.search import Hit
+    from memorybase.embedding import Embedder
+    from memorybase.search.hits import Hit
 
 log = structlog.get_logger()
 
@@ -133,3 +136,65 @@ def _raised(hit: Hit, score: float) -> Hit:
     """The hit with this score, and its own among the parts."""
     parts = None if hit.parts is None else {**hit.parts, "own_score": hit.score}
     return replace(hit, score=max(hit.score, score), parts=parts)
+
+
+class Likeness:
+    """The likeness of each pair of these texts: 1 for the same text, about 0 for unrelated ones.
+
+    The cosine of unrelated texts is .0 with some models and .75 with others, so it is measured once for each model.
+    Raises what the embedder raises.
+    """
+
+    def __init__(self, embedder: Embedder, texts: Sequence[str]) -> None:
+        distinct = list(dict.fromkeys(texts))
+        self._rows = {text: row for row, text in enumerate(distinct)}
+        vectors = embedder.embed(distinct)
+        unrelated = _unrelated.get(embedder, "cosine", lambda: _cosine_of_unrelated(embedder))
+        self._matrix = (vectors @ vectors.T - unrelated) / (1.0 - unrelated)
+
+    def of(self, one: str, other: str) -> float:
+        return float(self._matrix[self._rows[one], self._rows[other]])
+
+
+_unrelated: LatestByOwner[str, float] = LatestByOwner(1)
+
+
+def _cosine_of_unrelated(embedder: Embedder) -> float:
+    vectors = embedder.embed([passage for _, passage in PAIRS])
+    cosines = vectors @ vectors.T
+    return float(cosines[~np.eye(len(cosines), dtype=bool)].mean())
+
+
+OPPOSITE = "Another message says the opposite"
+
+
+class Values(Protocol):
+    """Both values of a correction, as they were written; a denial has none."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def was(self) -> str | None: ...
+    @property
+    def now(self) -> str | None: ...
+
+
+def text_of_later(correction: Values) -> str:
+    """For the message that states the later value."""
+    return OPPOSITE if correction.kind == "denial" else f"Now {correction.now}, was {correction.was}"
+
+
+def text_of_earlier(correction: Values) -> str:
+    """For the message that states the earlier value."""
+    if correction.kind == "denial":
+        return OPPOSITE
+    return f"Corrected later: was {correction.was}, now {correction.now}"
+
+
+def text_for_model(correction: Values | None) -> str:
+    """What a model must know that reads the earlier message alone; empty if nothing corrects it."""
+    if correction is None:
+        return ""
+    if correction.kind == "denial":
+        return "a later message says the opposite"
+    return f"corrected later: was {correction.was}, now {correction.now}"

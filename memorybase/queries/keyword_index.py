@@ -131,7 +131,7 @@ _LANGUAGES = (
 
 def languages_of(db: OrmSession, flows: Collection[UUID]) -> set[str]:
     """The codes of the languages that occur in these flows, of those that one word does not show."""
-    return {code for some in pages(list(flows)) for code in db.scalars(_LANGUAGES, {"flows": some})}
+    return {code for some in pages(list(flows)) for code in engine.connection(db).scalars(_LANGUAGES, {"flows": some})}
 
 
 def speakers_among(db: OrmSession, flow_id: UUID, words: Collection[str]) -> set[str]:
@@ -140,7 +140,7 @@ def speakers_among(db: OrmSession, flow_id: UUID, words: Collection[str]) -> set
     if not ordered:
         return set()
     parameters = {"flow": flow_id} | {f"word_{number}": word for number, word in enumerate(ordered)}
-    row = db.execute(_are_speakers(len(ordered)), parameters).one()
+    row = engine.connection(db).execute(_are_speakers(len(ordered)), parameters).one()
     return {word for word, is_speaker in zip(ordered, row, strict=True) if is_speaker}
 
 
@@ -159,14 +159,14 @@ _COLLECTED = sa.select(
 
 
 def collected(db: OrmSession, flow_id: UUID) -> Collected:
-    row = db.execute(_COLLECTED, {"flow": flow_id}).one()
+    row = engine.connection(db).execute(_COLLECTED, {"flow": flow_id}).one()
     return Collected(*(int(value) for value in row))
 
 
 def counts(db: OrmSession, terms: Collection[int], within: Sequence[tuple[int, int]] | None = None) -> dict[int, int]:
     """In how many messages each term occurs, in all sessions or within ranges of positions (ends included)."""
     statement = _COUNTS if within is None else _COUNTS.where(_is_within(within))
-    rows = db.execute(statement, {"terms": terms})
+    rows = engine.connection(db).execute(statement, {"terms": terms})
     return dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
 
 
@@ -219,7 +219,7 @@ def _occurrences(
     found = dict.fromkeys(terms, NOWHERE)
     if not terms:
         return found
-    for term, text in db.execute(statement, {"terms": terms, **parameters}):
+    for term, text in engine.connection(db).execute(statement, {"terms": terms, **parameters}).all():
         positions, times = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 2).T
         order = np.argsort(positions)  # an aggregate has no guaranteed order
         found[term] = Occurrences(positions[order], times[order].astype(np.float64))
@@ -259,5 +259,9 @@ def ranges_of(
         conditions.append(Session.session_id == session_id)
     if end_user_id is not None:
         conditions.append(Session.end_user_id == end_user_id)
-    rows = db.execute(sa.select(Session.first_position, Session.last_seq).where(*conditions).limit(at_most + 1)).all()
+    rows = (
+        engine.connection(db)
+        .execute(sa.select(Session.first_position, Session.last_seq).where(*conditions).limit(at_most + 1))
+        .all()
+    )
     return [(first + 1, first + last) for first, last in rows] if len(rows) <= at_most else None

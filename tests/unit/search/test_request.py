@@ -10,9 +10,16 @@ import pytest
 from harness.rows import each_row
 
 from memorybase.errors import InvalidRequest
-from memorybase.search.conditions import NEGATIONS, OPERATORS, Conditions, checked_condition
-from memorybase.search.queries import Facts
-from memorybase.search.request import SearchRequest, narrowed, passes
+from memorybase.queries.search import Facts
+from memorybase.search.request import (
+    NEGATIONS,
+    OPERATORS,
+    Conditions,
+    SearchRequest,
+    checked_condition,
+    narrowed,
+    passes,
+)
 
 SENT = datetime(2026, 11, 22, 10, 30, tzinfo=UTC)
 METADATA = {

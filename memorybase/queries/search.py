@@ -1,8 +1,12 @@
-"""The statements of a search: its targets, pending messages, and facts that verify candidates."""
+"""The statements of a search: its targets, pending messages, and facts that verify candidates.
+
+They run on the connection: through the session, hundreds of rows of columns cost several times as much. Those of every
+search are built once, because building them takes longer than running them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -11,7 +15,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.batches import is_among
+from memorybase.database.batches import is_among, pages
+from memorybase.database.engine import connection
 from memorybase.models import (
     IS_PINNED,
     Capture,
@@ -122,6 +127,23 @@ class PendingScope(NamedTuple):
     session_limit: int
 
 
+class FoundMessage(NamedTuple):
+    """A message as a hit shows it. `chunks`: as in `Facts`."""
+
+    id: UUID
+    session_id: str
+    run_id: UUID
+    seq: int
+    role: str
+    sender_name: str | None
+    content: Any
+    timestamp: datetime
+    version: int
+    metadata: dict[str, Any]
+    pinned: bool
+    chunks: int | None
+
+
 class Neighbour(NamedTuple):
     """A turn near a hit."""
 
@@ -135,12 +157,17 @@ class Neighbour(NamedTuple):
     timestamp: datetime
 
 
+def _rows(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Any]:
+    # All at once: row by row takes twice as long.
+    return connection(db).execute(statement, parameters).all()
+
+
 def serving_targets(
     db: OrmSession, user_id: UUID, *, memory_base_id: UUID | None, flow_id: UUID | None
 ) -> list[Target]:
     """The serving generation of one memory base or of all of a flow, except those being deleted."""
     statement = _targets(of_flow=memory_base_id is None)
-    rows = db.execute(statement, {"user": user_id, "wanted": memory_base_id or flow_id})
+    rows = _rows(db, statement, {"user": user_id, "wanted": memory_base_id or flow_id})
     return [Target(*row) for row in rows]
 
 
@@ -152,34 +179,34 @@ def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID] | N
     )
     if base_ids is not None:
         statement = statement.where(MemoryBase.id.in_(base_ids))
-    rows = db.execute(statement.order_by(MemoryBase.created_at, MemoryBase.id).limit(limit))
+    rows = _rows(db, statement.order_by(MemoryBase.created_at, MemoryBase.id).limit(limit))
     return {row.id: row.flow_id for row in rows}
 
 
 def fetch_facts(db: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Facts]:
     """The facts of the messages that exist. By primary key alone: the caller filters."""
-    rows = db.execute(_facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
+    rows = _rows(db, _facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
     return {row[0]: Facts(*row) for row in rows}
 
 
 def facts_at(db: OrmSession, target: Target, positions: Collection[int], *, metadata: bool) -> dict[int, Facts]:
     """By position, the facts of the messages that the memory base holds or will hold."""
-    rows = db.execute(
-        _facts_by_position(target.capture, metadata=metadata), _of(target) | {"positions": list(positions)}
+    rows = _rows(
+        db, _facts_by_position(target.capture, metadata=metadata), _of(target) | {"positions": list(positions)}
     )
     # With this condition in SQL, SQLite would read the whole flow instead of these positions.
     return {facts.position: facts for facts in (Facts(*row) for row in rows) if facts.in_flow}
 
 
-def held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
+def _held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
     """The serving generation's entries for these messages; the latest version wins, as everywhere."""
-    rows = db.execute(_held_of(), _of(target) | {"ids": ids})
+    rows = _rows(db, _entries_of(), _of(target) | {"ids": ids})
     return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
 
 
 def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[int, Turn]:
     """The flow's messages at these positions."""
-    rows = db.execute(_turns_at(), {"flow": flow_id, "positions": list(positions)})
+    rows = _rows(db, _turns_at(), {"flow": flow_id, "positions": list(positions)})
     return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
 
 
@@ -190,7 +217,7 @@ def session_ids_of(
     if end_user_id is None:
         return [session_id]
     of_user = sa.select(Session.session_id).where(Session.flow_id == flow_id, *_session_scope(session_id, end_user_id))
-    found = db.scalars(of_user.limit(at_most + 1)).all()
+    found = connection(db).scalars(of_user.limit(at_most + 1)).all()
     return found if len(found) <= at_most else None
 
 
@@ -209,20 +236,27 @@ def held_in_sessions(
     of_sessions = sa.select(Message.id).where(
         Message.flow_id == target.flow_id, Message.session_id.in_(session_ids), counted(target.capture)
     )
-    ids = list(db.scalars(of_sessions.limit(at_most + 1)))
-    return held_of(db, target, ids) if len(ids) <= at_most else None
+    ids = list(connection(db).scalars(of_sessions.limit(at_most + 1)))
+    return _held_of(db, target, ids) if len(ids) <= at_most else None
 
 
 def pinned_positions(
     db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
 ) -> list[int]:
     """The positions of pinned messages, the last captured first; of a session or an end user if one is given."""
-    pinned = sa.select(Message.position).where(Message.flow_id == flow_id, IS_PINNED)
-    if session_id is not None or end_user_id is not None:
+    statement = _pinned(of_session=session_id is not None, of_user=end_user_id is not None)
+    parameters = {"flow": flow_id, "session": session_id, "end_user": end_user_id, "at_most": at_most}
+    return [position for (position,) in _rows(db, statement, parameters)]
+
+
+@lru_cache
+def _pinned(*, of_session: bool, of_user: bool) -> sa.Select[int]:
+    pinned = sa.select(Message.position).where(Message.flow_id == _FLOW, IS_PINNED)
+    if of_session or of_user:
         pinned = pinned.join(
             Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
-        ).where(*_session_scope(session_id, end_user_id))
-    return list(db.scalars(pinned.order_by(Message.captured_at.desc()).limit(at_most)))
+        ).where(*_session_scope(_SESSION if of_session else None, _END_USER if of_user else None))
+    return pinned.order_by(Message.captured_at.desc()).limit(_AT_MOST)
 
 
 def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> list[PendingMessage]:
@@ -240,7 +274,7 @@ def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> lis
         metadata=metadata,
     )
     parameters = {"session": session_id, "end_user": end_user_id, "at_most": limit, "sessions": session_limit}
-    rows = db.execute(statement, _of(target) | parameters)
+    rows = _rows(db, statement, _of(target) | parameters)
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
 
 
@@ -324,7 +358,8 @@ def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list
     dirty = _dirty_sessions(db, target, scope.session_limit)
     if not dirty:
         return []
-    rows = db.execute(
+    rows = _rows(
+        db,
         _facts(metadata=scope.metadata)
         .add_columns(Message.content)
         .join(Progress, sa.and_(Progress.flow_id == Message.flow_id, Progress.session_id == Message.session_id))
@@ -346,67 +381,64 @@ def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list
 
 def _dirty_sessions(db: OrmSession, target: Target, limit: int) -> list[UUID]:
     # With the memory base in the condition, SQLite reads all its rows instead of the small index of dirty ones.
-    rows = db.execute(_DIRTY, {"at_most": limit})
+    rows = _rows(db, _DIRTY, {"at_most": limit})
     target_key = (target.memory_base_id, target.generation)
     return [progress_id for progress_id, base_id, generation in rows if (base_id, generation) == target_key]
 
 
-def fetch_messages(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Message]:
-    """The messages that exist in this flow and are not muted."""
-    messages = db.scalars(_messages(), {"ids": ids})
-    return {message.id: message for message in messages if message.flow_id == flow_id}
+def fetch_found(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, FoundMessage]:
+    """The messages that exist in the target's flow and are not muted."""
+    rows = _rows(db, _found(), _of(target) | {"ids": ids})
+    return {row[1]: FoundMessage(*row[1:]) for row in rows if row[0]}
 
 
 def fetch_contents(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Any]:
     """What these messages of the flow say, without those that are muted; cheaper than whole messages."""
-    rows = db.execute(_contents(), {"ids": ids})
+    rows = _rows(db, _contents(), {"ids": ids})
     return {id_: content for id_, of_flow, content in rows if of_flow == flow_id}
 
 
 def neighbours(db: OrmSession, flow_id: UUID, positions: Collection[tuple[str, int]], *, count: int) -> list[Neighbour]:
     """The `count` turns with text before and after each (session id, seq), in seq order, each once."""
     found: dict[UUID, Neighbour] = {}
-    ordered = list(positions)
-    for start in range(0, len(ordered), NEIGHBOUR_BATCH):
-        sides = [
-            _beside(flow_id, session_id, beyond, order, count)
-            for session_id, seq in ordered[start : start + NEIGHBOUR_BATCH]
-            for beyond, order in ((Message.seq < seq, Message.seq.desc()), (Message.seq > seq, Message.seq.asc()))
-        ]
-        for row in db.execute(sa.union_all(*sides)):
-            found[row.id] = Neighbour(*row)
+    for page in pages(positions, NEIGHBOUR_BATCH):
+        parameters: dict[str, Any] = {"flow": flow_id, "at_most": count}
+        for number, (session_id, seq) in enumerate(page):
+            parameters |= {f"session_{number}": session_id, f"seq_{number}": seq}
+        found |= {row.id: Neighbour(*row) for row in _rows(db, _neighbours(len(page)), parameters)}
     return sorted(found.values(), key=lambda turn: (turn.session_id, turn.seq))
 
 
-def _beside(
-    flow_id: UUID, session_id: str, beyond: sa.ColumnElement[bool], order: sa.ColumnElement[Any], count: int
-) -> sa.Select[Any]:
-    turns = (
-        sa.select(
-            Message.id,
-            Message.run_id,
-            Message.session_id,
-            Message.seq,
-            Message.role,
-            Message.sender_name,
-            Message.content,
-            Message.timestamp,
-        )
-        .where(
-            Message.flow_id == flow_id,
-            Message.session_id == session_id,
-            Message.is_dialogue == sa.true(),
-            Message.text_bytes > 0,  # an assistant's bare tool call has no text
-            Message.muted == sa.false(),
-            beyond,
-        )
-        .order_by(order)
-        .limit(count)
-    )
-    return sa.select(turns.subquery())
-
-
-# Building these statements takes longer than running them, so they are cached.
+@lru_cache(maxsize=NEIGHBOUR_BATCH)
+def _neighbours(hits: int) -> sa.CompoundSelect[Any]:
+    sides = []
+    for number in range(hits):
+        seq = sa.bindparam(f"seq_{number}", type_=Message.seq.type)
+        for beyond, order in ((Message.seq < seq, Message.seq.desc()), (Message.seq > seq, Message.seq.asc())):
+            turns = (
+                sa.select(
+                    Message.id,
+                    Message.run_id,
+                    Message.session_id,
+                    Message.seq,
+                    Message.role,
+                    Message.sender_name,
+                    Message.content,
+                    Message.timestamp,
+                )
+                .where(
+                    Message.flow_id == _FLOW,
+                    Message.session_id == sa.bindparam(f"session_{number}", type_=Message.session_id.type),
+                    Message.is_dialogue == sa.true(),
+                    Message.text_bytes > 0,  # an assistant's bare tool call has no text
+                    Message.muted == sa.false(),
+                    beyond,
+                )
+                .order_by(order)
+                .limit(_AT_MOST)
+            )
+            sides.append(sa.select(turns.subquery()))
+    return sa.union_all(*sides)
 
 
 @lru_cache
@@ -440,7 +472,7 @@ def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, 
 
 
 @lru_cache
-def _held_of() -> sa.Select[UUID, int, int]:
+def _entries_of() -> sa.Select[UUID, int, int]:
     return (
         sa.select(LedgerEntry.message_id, LedgerEntry.version, LedgerEntry.chunks)
         .where(
@@ -468,8 +500,22 @@ def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
 
 
 @lru_cache
-def _messages() -> sa.Select[Message]:
-    return sa.select(Message).where(Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false())
+def _found() -> sa.Select[Any]:
+    return sa.select(
+        Message.flow_id == _FLOW,
+        Message.id,
+        Message.session_id,
+        Message.run_id,
+        Message.seq,
+        Message.role,
+        Message.sender_name,
+        Message.content,
+        Message.timestamp,
+        Message.version,
+        Message.meta,
+        Message.pinned,
+        _chunks_held(),
+    ).where(Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false())
 
 
 @lru_cache

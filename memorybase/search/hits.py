@@ -1,0 +1,281 @@
+"""Hits: the chosen messages in their current state, each with the passage that matched and the turns around it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.keyword_index.analyzer import analyzer
+from memorybase.messages import message_text
+from memorybase.queries import search as search_queries
+from memorybase.queries.search import FoundMessage, Neighbour, Target
+from memorybase.search.candidates import Candidate
+from memorybase.search.corrections.marking import CorrectionOf
+from memorybase.search.passages import Reader, Span, rarities
+from memorybase.search.request import SearchRequest
+from memorybase.search.vector_search import collection_of
+from memorybase.services import Services
+from memorybase.vectors.search import SCORE_DIGITS
+
+SNIPPET_CHARS = 600  # at most
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
+
+    `alike`: how many other messages with the same text are folded into it, if the request asks for that.
+    `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are
+    the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
+    results come first if they are relevant. `corrects` and `corrected_by` name an earlier and a later message that says
+    something else about what the query asks for.
+    """
+
+    message_id: UUID
+    memory_base_id: UUID
+    session_id: str
+    run_id: UUID
+    seq: int
+    role: str
+    sender_name: str | None
+    content: Any
+    snippet: str
+    snippet_start: int
+    snippet_end: int
+    timestamp: datetime
+    score: float
+    pending: bool
+    metadata: dict[str, Any]
+    before: list[dict[str, Any]] = field(default_factory=list)
+    after: list[dict[str, Any]] = field(default_factory=list)
+    parts: dict[str, Any] | None = None
+    alike: int = 0
+    pinned: bool = False
+    corrects: CorrectionOf | None = None
+    corrected_by: CorrectionOf | None = None
+    superseded_by: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What hits show, read in the snapshot in which their candidates were chosen."""
+
+    messages: Mapping[UUID, FoundMessage]
+    turns: Sequence[Neighbour]
+
+    def contents(self, ids: Collection[UUID]) -> dict[UUID, Any]:
+        return {id_: self.messages[id_].content for id_ in ids if id_ in self.messages}
+
+
+NO_ROWS = Rows({}, ())
+
+
+def read_rows(db: OrmSession, request: SearchRequest, chosen: Sequence[Candidate]) -> Rows:
+    """The rows of these messages of one flow, and of their neighbors."""
+    if not chosen:
+        return NO_ROWS
+    by_target: dict[Target, list[UUID]] = {}
+    for candidate in chosen:
+        by_target.setdefault(candidate.target, []).append(candidate.message_id)
+    messages: dict[UUID, FoundMessage] = {}
+    for target, ids in by_target.items():
+        messages |= search_queries.fetch_found(db, target, ids)
+    positions = [(m.session_id, m.seq) for m in messages.values()] if request.neighbors else []
+    return Rows(messages, _neighbors(db, chosen[0].target.flow_id, positions, request))
+
+
+def _neighbors(
+    db: OrmSession, flow_id: UUID, positions: Sequence[tuple[str, int]], request: SearchRequest
+) -> list[Neighbour]:
+    turns = search_queries.neighbours(db, flow_id, positions, count=request.neighbors)
+    return [turn for turn in turns if turn.id not in request.exclude_message_ids]
+
+
+def hits_of(services: Services, request: SearchRequest, chosen: Sequence[Candidate], rows: Rows) -> list[Hit]:
+    """The hits of these candidates, without messages that were edited or deleted since their verification."""
+    current = [
+        candidate
+        for candidate in chosen
+        if (message := rows.messages.get(candidate.message_id)) is not None and message.version == candidate.version
+    ]
+    snippets = _snippets(services, request, current, rows.messages)
+    around = _turns_by_message(rows.turns, request)
+    return [
+        _hit(candidate, rows.messages[candidate.message_id], snippet, around, explain=request.explain)
+        for candidate, snippet in zip(current, snippets, strict=True)
+    ]
+
+
+def _hit(
+    candidate: Candidate,
+    message: FoundMessage,
+    snippet: Snippet,
+    around: Callable[[FoundMessage | Hit], tuple[list[dict[str, Any]], list[dict[str, Any]]]],
+    *,
+    explain: bool,
+) -> Hit:
+    before, after = around(message)
+    return Hit(
+        message_id=message.id,
+        memory_base_id=candidate.target.memory_base_id,
+        session_id=message.session_id,
+        run_id=message.run_id,
+        seq=message.seq,
+        role=message.role,
+        sender_name=message.sender_name,
+        content=message.content,
+        snippet=snippet.text,
+        snippet_start=snippet.start,
+        snippet_end=snippet.end,
+        timestamp=message.timestamp,
+        score=candidate.score,
+        pending=message.chunks is None,
+        metadata=message.metadata,
+        before=before,
+        after=after,
+        parts=_parts(candidate) if explain else None,
+        alike=candidate.alike,
+        pinned=message.pinned,
+    )
+
+
+def _parts(candidate: Candidate) -> dict[str, Any]:
+    """The parts of the score: the cosine alone, or each signal's value and share of the sum before the logistic."""
+    match: dict[str, Any] = {"chunk": candidate.chunk, "source": candidate.source}
+    if candidate.values is None or candidate.weights is None:
+        return {"dense": candidate.score if candidate.cosine is None else candidate.cosine, **match}
+    shares = candidate.weights.shares(candidate.values)
+    signals = {
+        name: {"value": round(value, SCORE_DIGITS), "share": round(shares[name], SCORE_DIGITS)}
+        for name, value in candidate.values.items()
+    }
+    parts = {
+        "signals": signals,
+        "bias": round(candidate.bias, SCORE_DIGITS),
+        "weights": "tuned" if candidate.weights.tuned else "default",
+        "weight_set": candidate.weights.name,
+        "recency": candidate.recency,
+        "relevance": round(candidate.relevance, SCORE_DIGITS),
+        **match,
+    }
+    if candidate.own_score is not None:
+        parts["own_score"] = candidate.own_score
+    return parts if candidate.reranked is None else {"reranker": round(candidate.reranked, SCORE_DIGITS), **parts}
+
+
+def _turns_by_message(
+    turns: Sequence[Neighbour], request: SearchRequest
+) -> Callable[[FoundMessage | Hit], tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
+    """A function that returns a message's nearest turns before and after it, in conversation order."""
+    by_session: dict[str, list[Neighbour]] = {}
+    for turn in turns:
+        by_session.setdefault(turn.session_id, []).append(turn)
+
+    def around(message: FoundMessage | Hit) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        session = by_session.get(message.session_id, [])
+        before = [turn for turn in session if turn.seq < message.seq][-request.neighbors :] if request.neighbors else []
+        after = [turn for turn in session if turn.seq > message.seq][: request.neighbors]
+        return [_as_dict(turn) for turn in before], [_as_dict(turn) for turn in after]
+
+    return around
+
+
+def _as_dict(turn: Neighbour) -> dict[str, Any]:
+    return {
+        "message_id": turn.id,
+        "run_id": turn.run_id,
+        "seq": turn.seq,
+        "role": turn.role,
+        "sender_name": turn.sender_name,
+        "content": turn.content,
+        "timestamp": turn.timestamp,
+    }
+
+
+def turns_around(
+    services: Services, flow_id: UUID, hits: Sequence[Hit], request: SearchRequest
+) -> list[tuple[Hit, list[dict[str, Any]]]]:
+    """The `request.neighbors` turns before and after each hit, nearest first; on ties the later turn, because an answer
+    follows its question."""
+    with services.database.reading(on_replica=True) as db:
+        turns = _neighbors(db, flow_id, [(hit.session_id, hit.seq) for hit in hits], request)
+    around = _turns_by_message(turns, request)
+    return [
+        (hit, sorted(itertools.chain(*around(hit)), key=lambda turn: (abs(turn["seq"] - hit.seq), -turn["seq"])))
+        for hit in hits
+    ]
+
+
+class Snippet(NamedTuple):
+    """A passage: `text` is the message's text from `start` up to `end`."""
+
+    text: str
+    start: int
+    end: int
+
+
+def _snippets(
+    services: Services,
+    request: SearchRequest,
+    chosen: Sequence[Candidate],
+    messages: Mapping[UUID, FoundMessage],
+) -> list[Snippet]:
+    """The best passage of each message: whole sentences with the query's terms, preferably from the matched chunk."""
+    texts = [message_text(messages[candidate.message_id].content) for candidate in chosen]
+    chunks = _chunks(services, chosen, texts, messages)
+    positions = [position_of(text, chunk) for text, chunk in zip(texts, chunks, strict=True)]
+    if not request.passages:
+        return [_span_snippet(text, position) for text, position in zip(texts, positions, strict=True)]
+    stemmer = analyzer(services.settings.keyword_language).of(request.query)
+    terms = stemmer.asked(request.query).terms
+    readers = [
+        Reader(text, terms, stemmer, max_chars=SNIPPET_CHARS, matched=position)
+        for text, position in zip(texts, positions, strict=True)
+    ]
+    weights = rarities(terms, [reader.terms for reader in readers])
+    snippets: list[Snippet] = []
+    for text, reader in zip(texts, readers, strict=True):
+        passage = reader.next_passage(weights)
+        snippets.append(Snippet("", 0, 0) if passage is None else Snippet(passage.of(text), passage.start, passage.end))
+    return snippets
+
+
+def _span_snippet(text: str, position: Span | None) -> Snippet:
+    start, end = position or Span(0, len(text))
+    return Snippet(text[start:end], start, end)
+
+
+def position_of(text: str, chunk: str | None) -> Span | None:
+    """The chunk's position in the message's text; None if it is not known."""
+    start = text.find(chunk) if chunk else -1
+    return Span(start, start + len(chunk or "")) if start >= 0 else None
+
+
+def _chunks(
+    services: Services,
+    chosen: Sequence[Candidate],
+    texts: Sequence[str],
+    messages: Mapping[UUID, FoundMessage],
+) -> list[str | None]:
+    """The chunk that matched of each message longer than a snippet, read from the store."""
+    chunk_ids: dict[Target, list[str]] = {}
+    for candidate, text in zip(chosen, texts, strict=True):
+        if candidate.text is None and len(text) > SNIPPET_CHARS and not _is_only_chunk(candidate, messages):
+            chunk_ids.setdefault(candidate.target, []).append(candidate.chunk_id)
+    stored = {
+        id_: record.text
+        for target, ids in chunk_ids.items()
+        for id_, record in services.vectors.fetch(collection_of(target), ids).items()
+    }
+    return [candidate.text or stored.get(candidate.chunk_id) for candidate in chosen]
+
+
+def _is_only_chunk(candidate: Candidate, messages: Mapping[UUID, FoundMessage]) -> bool:
+    """Whether the message has one chunk, so that the chunk is the full text."""
+    return (messages[candidate.message_id].chunks, candidate.chunk) == (1, 0)

@@ -1,0 +1,326 @@
+"""Ranks candidates: one score from all signals, then an order with pinned messages first, repetitions below what they
+repeat, and alike ones folded."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.keyword_index.analyzer import analyzer
+from memorybase.messages import message_text
+from memorybase.queries import search as search_queries
+from memorybase.queries import token_vectors
+from memorybase.search import query_parser, scoring, signals
+from memorybase.search.candidates import Candidate
+from memorybase.search.keyword_search import Floats, QueryTerms
+from memorybase.search.query_parser import Question
+from memorybase.search.request import SearchRequest
+from memorybase.vectors.search import SCORE_DIGITS
+
+if TYPE_CHECKING:
+    from memorybase.embedding import QueryTokens, Reranker
+
+RERANKED = 50  # messages: the search waits while the model reads each of them
+RERANKED_CHARS = 2_000  # of a message; more than these models read
+ECHOES_COMPARED = 16  # of the best candidates
+ECHO_CHARS = 8_000  # of a message that is compared
+FOLDED = 128  # of the best candidates; others are not counted
+SAME_SESSION_COST = 0.5  # log-odds that a candidate loses for each one of its session that is chosen already
+ASSISTANT = "assistant"
+_SMALLEST = 1e-7
+_NOT_WORDS = re.compile(r"[\W_]+")
+
+Contents = Callable[[Collection[UUID]], Mapping[UUID, Any]]  # what these messages say; those deleted since are left out
+
+
+def score(
+    db: OrmSession,
+    request: SearchRequest,
+    question: Question,
+    terms: QueryTerms,
+    candidates: Sequence[Candidate],
+    tokens: QueryTokens | None,
+    now: datetime,
+) -> list[Candidate]:
+    """The candidates of one target with their fused scores, and the signals' values if the request explains.
+
+    Without the query's tokens (in mode keyword, or where the target has none) other weights apply.
+    """
+    candidates = [candidate for candidate in candidates if candidate.facts is not None]
+    if not candidates:
+        return []
+    target = candidates[0].target
+    described, columns = _signals(db, request, question, terms, candidates, tokens)
+    weights, half_life = _weights(request, target.search_weights, with_tokens=tokens is not None)
+    scores, bias = weights.scores(columns)
+    relevance = _relevance(request, question, terms, weights.name, columns, scores)
+    fused: list[Candidate] = []
+    for index, (candidate, message) in enumerate(zip(candidates, described.facts, strict=True)):
+        recency = _recency(half_life, message.timestamp, now)
+        total = round(float(scores[index]) * relevance * recency, SCORE_DIGITS)
+        if total >= (request.min_score or 0):
+            values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
+            fused.append(
+                candidate._replace(
+                    score=total,
+                    values=values,
+                    bias=bias,
+                    weights=weights,
+                    recency=recency,
+                    relevance=relevance,
+                    coverage=float(described.covered[index] * (1 - columns["repeats"][index])),
+                )
+            )
+    return fused
+
+
+def _signals(
+    db: OrmSession,
+    request: SearchRequest,
+    question: Question,
+    terms: QueryTerms,
+    candidates: Sequence[Candidate],
+    tokens: QueryTokens | None,
+) -> tuple[signals.Candidates, dict[str, Floats]]:
+    """The candidates as arrays, and every signal of them."""
+    target = candidates[0].target
+    facts = [candidate.facts for candidate in candidates if candidate.facts is not None]
+    terms.complete(db, np.array([message.position for message in facts], dtype=np.int64))
+    turns = search_queries.turns_at(db, target.flow_id, signals.positions_around(facts))
+    dense = np.array([scoring.DENSE_UNKNOWN if each.score < 0 else each.score for each in candidates])
+    described = signals.Candidates(facts, turns, dense, terms)
+    columns = signals.columns(question, terms, described)
+    if tokens is not None:
+        stored = token_vectors.at_positions(
+            db,
+            base_id=target.memory_base_id,
+            generation=target.generation,
+            positions=signals.positions_needed(described),
+        )
+        rarity = signals.token_weights(question, request.query, tokens, terms)
+        columns |= signals.token_columns(described, stored, tokens, rarity)
+    return described, columns
+
+
+def _weights(request: SearchRequest, stored: str | None, *, with_tokens: bool) -> tuple[scoring.Weights, float | None]:
+    """The weights and the half-life: the memory base's own unless the request wants the default ones."""
+    weights = scoring.WITH_TOKENS if with_tokens else scoring.WITHOUT_TOKENS
+    half_life = request.half_life_days
+    if not request.default_weights:
+        weights = scoring.weights_of(stored, weights.name)
+        half_life = scoring.half_life_of(stored) if half_life is None else half_life
+    return weights if request.weights is None else request.weights.applied(weights), half_life
+
+
+def _relevance(
+    request: SearchRequest,
+    question: Question,
+    terms: QueryTerms,
+    weight_set: str,
+    columns: Mapping[str, Floats],
+    scores: Floats,
+) -> float:
+    """The factor of all scores of a search. Words alone do not tell: without vectors it is 1, except for small talk."""
+    if question.is_small_talk:
+        return scoring.LEAST_RELEVANCE
+    if request.mode == "keyword":
+        return 1.0
+    words = len(question.terms) + len(question.names)
+    return scoring.RELEVANCE[weight_set].of(columns, scores, words, terms.collected.documents)
+
+
+def _recency(half_life_days: float | None, timestamp: datetime, now: datetime) -> float:
+    """The factor for age: half of the score fades if there is a half-life."""
+    if not half_life_days:
+        return 1.0
+    age = max(0.0, (now - timestamp).total_seconds() / 86_400)
+    return 0.5 + 0.5 * float(0.5 ** min(age / half_life_days, 1_000))
+
+
+def leads(request: SearchRequest, score: float, *, pinned: bool) -> bool:
+    """Whether a message comes before all that are not pinned: a pin lifts no message that a search would call weak."""
+    return pinned and score >= max(scoring.min_score_of(request.mode), request.min_score or 0)
+
+
+def _distinct(request: SearchRequest, candidates: Iterable[Candidate], enough: int | None) -> list[Candidate]:
+    """The best candidate of each message: relevant pinned messages first, then the others."""
+
+    def key(candidate: Candidate) -> tuple[bool, tuple[float, float, int, bool, int]]:
+        pinned = candidate.facts is not None and candidate.facts.pinned
+        return not leads(request, candidate.score, pinned=pinned), candidate.order
+
+    best: dict[UUID, Candidate] = {}
+    for candidate in sorted(candidates, key=key):
+        best.setdefault(candidate.message_id, candidate)
+        if len(best) == enough:
+            break
+    return list(best.values())
+
+
+def top(request: SearchRequest, candidates: Iterable[Candidate], contents: Contents, language: str) -> list[Candidate]:
+    """The top_k candidates of one flow, each message once; repetitions below what they repeat, and alike ones folded if
+    the request says so."""
+    spreads = request.mode != "dense" and query_parser.asks_order(request.query, language)
+    takes_all = request.fold_alike or spreads
+    found = _distinct(request, candidates, None if takes_all else max(request.top_k, ECHOES_COMPARED))
+    if request.mode != "dense":
+        found = _originals_first(found, contents, request.query, language)
+    if spreads:
+        found = over_sessions(found, len(found) if request.fold_alike else request.top_k)
+    return _folded(found, contents, request.top_k) if request.fold_alike else found[: request.top_k]
+
+
+# A reranker reads query and text together. Off unless a model is set: models trained on web searches make results worse
+# on conversations.
+
+
+def to_rerank(request: SearchRequest, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The candidates that the reranker reads. The others are left out, because their scores would not compare."""
+    return _distinct(request, candidates, max(RERANKED, request.top_k))
+
+
+def rerank(
+    reranker: Reranker, request: SearchRequest, candidates: Sequence[Candidate], contents: Contents
+) -> list[Candidate]:
+    """The candidates with the reranker's score instead of the fused one. Age counts as before.
+
+    It reads the chunk that a message's vector found, else the beginning of the message. Raises ModelUnavailable.
+    """
+    found = contents([candidate.message_id for candidate in candidates])
+    beginnings = {id_: message_text(content)[:RERANKED_CHARS] for id_, content in found.items()}
+    texts = beginnings | {candidate.message_id: candidate.text for candidate in candidates if candidate.text}
+    readable = [candidate for candidate in candidates if candidate.message_id in texts]
+    if not readable:
+        return []
+    scores = reranker.scores(request.query, [texts[candidate.message_id] for candidate in readable])
+    scored = [
+        candidate._replace(score=round(float(score) * candidate.recency, SCORE_DIGITS), reranked=float(score))
+        for candidate, score in zip(readable, scores, strict=True)
+    ]
+    return [candidate for candidate in scored if candidate.score >= (request.min_score or 0)]
+
+
+# An assistant's answer that repeats what somebody said earlier, mostly because it was recalled to the assistant, ranks
+# below it. The signal `repeats` does so for questions that were asked before.
+
+
+def _originals_first(candidates: Sequence[Candidate], contents: Contents, query: str, language: str) -> list[Candidate]:
+    """The candidates, best first; each answer below the earlier message that it repeats."""
+    ordered = list(candidates)
+    pairs = [
+        (answer, original)
+        for answer in range(min(ECHOES_COMPARED, len(ordered)))
+        for original in range(answer + 1, min(ECHOES_COMPARED, len(ordered)))
+        if _may_repeat(ordered[answer], ordered[original])
+    ]
+    if not pairs:
+        return ordered
+    ids = {number: ordered[number].message_id for number in {number for pair in pairs for number in pair}}
+    repetitions = _Repetitions(contents(list(ids.values())), query, language)
+    places = list(range(len(ordered)))  # of each candidate
+    for answer, original in pairs:
+        if places[answer] < places[original] and repetitions.has(ids[answer], ids[original]):
+            places[answer], places[original] = places[original], places[answer]
+    return _placed(ordered, places)
+
+
+def _may_repeat(answer: Candidate, original: Candidate) -> bool:
+    """What can be known without the texts: an assistant's message, and an earlier one with as much of the question."""
+    later, earlier = answer.facts, original.facts
+    if later is None or earlier is None or later.pinned:
+        return False
+    return (
+        later.role == ASSISTANT != earlier.role
+        and (earlier.timestamp, earlier.position) < (later.timestamp, later.position)
+        and 1 < earlier.terms <= later.terms
+        and 0 < answer.coverage <= original.coverage
+    )
+
+
+def _placed(ordered: Sequence[Candidate], places: Sequence[int]) -> list[Candidate]:
+    """Each candidate at its place and with the score of that place, so that sorting by score gives the same order."""
+    placed = list(ordered)
+    for number, place in enumerate(places):
+        if place != number:
+            moved, there = ordered[number], ordered[place]
+            placed[place] = moved._replace(score=there.score, own_score=moved.score)
+    return placed
+
+
+class _Repetitions:
+    """Which of these messages repeat others."""
+
+    def __init__(self, contents: Mapping[UUID, Any], query: str, language: str) -> None:
+        self._analyzer = analyzer(language).of(query)
+        self._texts = {id_: message_text(content)[:ECHO_CHARS] for id_, content in contents.items()}
+        self._terms: dict[UUID, frozenset[str]] = {}
+
+    def has(self, answer: UUID, original: UUID) -> bool:
+        """Whether the answer has all words of the original."""
+        if answer not in self._texts or original not in self._texts:
+            return False
+        return normalized(self._texts[original]) in normalized(self._texts[answer]) or (
+            self._terms_of(original) <= self._terms_of(answer)
+        )
+
+    def _terms_of(self, message_id: UUID) -> frozenset[str]:
+        if message_id not in self._terms:
+            self._terms[message_id] = frozenset(self._analyzer.terms(self._texts[message_id]))
+        return self._terms[message_id]
+
+
+def over_sessions(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
+    """So many of the candidates, best first, for a question about an order: further ones of a session count less."""
+    left = list(candidates)
+    chosen: list[Candidate] = []
+    of_session: Counter[str | None] = Counter()
+    while left and len(chosen) < count:
+        best = max(range(len(left)), key=lambda number: _worth(left[number], of_session))
+        chosen.append(left.pop(best))
+        of_session[_session(chosen[-1])] += 1
+    return chosen
+
+
+def _worth(candidate: Candidate, of_session: Counter[str | None]) -> float:
+    score = min(max(candidate.score, _SMALLEST), 1 - _SMALLEST)
+    return math.log(score / (1 - score)) - SAME_SESSION_COST * of_session[_session(candidate)]
+
+
+def _session(candidate: Candidate) -> str | None:
+    return candidate.facts.session_id if candidate.facts else None
+
+
+def normalized(text: str) -> str:
+    """The text without case, punctuation and repeated spaces. Texts with the same result are alike."""
+    return _NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def _folded(candidates: Sequence[Candidate], contents: Contents, top_k: int) -> list[Candidate]:
+    """The top_k candidates (best first, each message once), each with how many others have the same text."""
+    compared = candidates[:FOLDED]
+    shapes = Counter(_shape(candidate) for candidate in compared)
+    ids = [candidate.message_id for candidate in compared if shapes[_shape(candidate)] > 1]
+    texts = contents(ids) if ids else {}
+    best: dict[str | UUID, Candidate] = {}
+    for candidate in compared:
+        # Without a text that is like no other: or it was deleted since its verification.
+        key = normalized(message_text(texts.get(candidate.message_id))) or candidate.message_id
+        first = best.setdefault(key, candidate)
+        if first is not candidate:
+            best[key] = first._replace(alike=first.alike + 1)
+    return list(best.values())[:top_k]
+
+
+def _shape(candidate: Candidate) -> tuple[int, int, float] | None:
+    """What messages with the same text have in common, as far as it is known without the text."""
+    facts = candidate.facts
+    return None if facts is None else (facts.terms, facts.first_person, round(candidate.coverage, 6))
