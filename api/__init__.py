@@ -13,7 +13,7 @@ admission      how much work of each class is in progress
 shared_polls   polls that many requests share
 limits         rate limits by key and address
 routes         the endpoints, one module per resource
-schemas        request bodies and responses (chat_schemas: those of chat memories; dify_schemas: Dify's)
+schemas        request bodies and responses, each field with its description (search_schemas, chat_schemas, ...)
 failures       errors as JSON
 locations      where a request finds what it created
 dify_errors    errors in Dify's form

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from api.context_schemas import ContextAnswer, ContextBody, ContextConfig, RecallBody
 from api.deps import Reader, ServicesDep, keyed_router
-from api.schemas import ContextAnswer, ContextBody, ContextConfig, RecallBody
 from memorybase import ids
 from memorybase.conversation import Limits, context
 from memorybase.conversation.context import ContextRequest, RecallOptions

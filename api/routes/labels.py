@@ -8,7 +8,8 @@ from fastapi import Query, Response
 from fastapi.responses import PlainTextResponse
 
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
-from api.schemas import LabelBody, SentUuid
+from api.schemas import SentUuid
+from api.search_schemas import LabelBody
 from memorybase import ids
 from memorybase.database.paging import Page
 from memorybase.labels import labels

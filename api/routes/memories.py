@@ -25,8 +25,8 @@ from api.schemas import (
     Repairs,
     SentUuid,
     Stored,
-    WeightsBody,
 )
+from api.search_schemas import WeightsBody
 from memorybase import caveats, ids
 from memorybase.auth.api_keys import Principal
 from memorybase.database.paging import Page

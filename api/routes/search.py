@@ -7,7 +7,8 @@ from uuid import UUID
 
 from api.deps import Reader, ServicesDep, keyed_router
 from api.fact_schemas import SearchAnswer
-from api.schemas import FlowSearchBody, SearchBody, SentUuid
+from api.schemas import SentUuid
+from api.search_schemas import FlowSearchBody, SearchBody
 from memorybase import caveats, errors, ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.caveats import Caveat

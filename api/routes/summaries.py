@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import Query
 
+from api.context_schemas import DEFAULT_PRESET, SummaryBody, SummaryPreset
 from api.deps import FlowNamed, Reader, ServicesDep, Writer, keyed_router
-from api.schemas import DEFAULT_PRESET, Identifier, Name, SummaryBody, SummaryPreset
+from api.schemas import Identifier, Name
 from memorybase import ids
 from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryView
