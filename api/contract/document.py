@@ -53,9 +53,16 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     _title(document)
     add_headers(document)
     descriptions.describe(document)
+    _say_once(document)
     add_examples(document)
     add_errors(document)
     return document
+
+
+def _say_once(document: dict[str, Any]) -> None:
+    """Leave the description of a parameter out of its schema, where FastAPI repeats it."""
+    for _, parameter in descriptions.parameters(document):
+        parameter["schema"].pop("description", None)
 
 
 def _title(document: dict[str, Any]) -> None:
