@@ -18,7 +18,7 @@ failures       errors as JSON
 locations      where a request finds what it created
 dify_errors    errors in Dify's form
 waiting        waiting for jobs, and their event streams
-contract       completes the OpenAPI document: descriptions, types, headers, examples
+contract       completes the OpenAPI document: types of plain JSON, headers, errors
 openapi        writes docs/reference/openapi.json
 docs_page      the reference page at /docs
 mcp            the MCP server at /mcp

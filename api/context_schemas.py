@@ -19,6 +19,7 @@ from api.schemas import (
     SentUuid,
     Stored,
     ViewAnswer,
+    example,
 )
 from api.search_schemas import Corrections, HalfLifeDays, MinScore, Mode, PartFactors, Roles, WrittenSince, WrittenUntil
 from memorybase.conversation.context_report import ContextReport
@@ -146,6 +147,10 @@ class ContextConfig(Body):
 
 class ContextBody(Body):
     """The context to build and its token budget. Without `query` nothing is recalled."""
+
+    model_config = example(
+        flow_id="support", session_id="anna-1", end_user_id="anna", query="Any peanuts in it?", token_budget=4000
+    )
 
     flow_id: GivenFlow
     session_id: GivenSession

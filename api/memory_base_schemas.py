@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from api.schemas import NOT_GIVEN, Body, Identifier, ModelName, Name, RetainDays
+from api.schemas import NOT_GIVEN, Body, Identifier, ModelName, Name, RetainDays, example
 from memorybase.ingestion.flush import MAX_SESSIONS
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS, MAX_THRESHOLD
 from memorybase.models import Capture, Priority
@@ -64,6 +64,8 @@ class MemoryBaseSettings(Body):
 
 class MemoryBaseBody(MemoryBaseSettings):
     """A new memory base. `id`, `user_id` and `created_at` are accepted and ignored."""
+
+    model_config = example(name="support notes", flow_id="support", threshold=20, capture="all")
 
     name: Name = Field(description="The name; unique for the user.")
     flow_id: Identifier = Field(description="The flow with the messages: a UUID or the caller's id.")

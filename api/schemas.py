@@ -95,6 +95,11 @@ GivenSession = Annotated[Identifier, Field(description="The session's id, chosen
 GivenChat = Annotated[Identifier, Field(description="The chat's id, chosen by the caller.")]
 
 
+def example(**fields: Any) -> ConfigDict:
+    """The configuration of a model with an example for readers of the OpenAPI document."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
 class Body(Sent):
     model_config = ConfigDict(extra="forbid")
 
@@ -168,6 +173,16 @@ class ReportedExecutionBody(ExecutionBody):
 
 class CaptureBody(Body):
     """The messages of one run, in OpenAI, Langflow or LangChain format."""
+
+    model_config = example(
+        session_id="anna-1",
+        run_id="run-1",
+        end_user_id="anna",
+        messages=[
+            {"role": "user", "content": "Which food must I avoid?"},
+            {"role": "assistant", "content": "Avoid peanuts: you are allergic to them."},
+        ],
+    )
 
     session_id: GivenSession
     run_id: Identifier | None = Field(
@@ -272,6 +287,21 @@ class ErrorBody(BaseModel):
 class ErrorAnswer(BaseModel):
     """The answer to every request that fails: problem details of RFC 9457, and `error` for programs."""
 
+    model_config = example(
+        type="urn:memorybase:error:not_found",
+        title="Not found",
+        status=404,
+        detail="There is no such flow",
+        error={
+            "code": "not_found",
+            "message": "There is no such flow",
+            "field": "flow_id",
+            "value": "support",
+            "retryable": False,
+            "request_id": "4f1c8e2a",
+        },
+    )
+
     type: str = Field(description="`urn:memorybase:error:` and the code.")
     title: str = Field(description="What the code means; the same for every error with it.")
     status: int = Field(description="The HTTP status.")
@@ -352,6 +382,8 @@ class Readiness(BaseModel):
 
 
 _PROBLEM = {PROBLEM_JSON: {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}
+# Of operations that may conflict with the stored state.
+CONFLICT: dict[int | str, dict[str, Any]] = {409: {"description": "The request conflicts with the stored state."}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": ErrorAnswer, "content": _PROBLEM, "description": "The request is invalid; nothing was changed."},
     "5XX": {

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Role, SentUuid, Stored, Until
+from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Role, SentUuid, Stored, Until, example
 from memorybase.search import parts, request, several, weights
 from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 
@@ -56,6 +56,8 @@ Corrections = Annotated[
 class SearchBody(Body):
     """A search in one memory base. `since` and `until` are inclusive."""
 
+    model_config = example(query="Is Anna allergic to peanuts?", top_k=5, end_user_id="anna")
+
     query: Stored = Field(min_length=1, description=f"What to look for. {QUERY_BOUND}")
     top_k: int = Field(default=10, ge=1, description=f"Maximum results. At most {MAX_TOP_K}.")
     mode: Mode = "hybrid"
@@ -95,6 +97,8 @@ class SearchBody(Body):
 
 class FlowSearchBody(SearchBody):
     """A search in every memory base of a flow, in the named ones, or in all; exactly one of the three is given."""
+
+    model_config = example(flow_id="support", query="Is Anna allergic to peanuts?", top_k=5)
 
     flow_id: Identifier | None = Field(
         default=None, description="Search every memory base of this flow: a UUID or the caller's id."

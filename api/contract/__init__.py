@@ -3,7 +3,6 @@
     document.py        the steps, in order
     descriptions.py    a description of each property and parameter, from descriptions.toml
     messages.py        schemas of messages, which the domain reads as plain JSON
-    examples.py        examples of each operation and of errors, from examples.json
     errors.py          which errors each operation typically has
     headers.py         the headers of answers
     lines.py           schemas of bodies that are lines or events, not one JSON value

@@ -6,7 +6,6 @@ from typing import Any
 
 from api.contract import descriptions
 from api.contract.errors import add_errors
-from api.contract.examples import add_examples
 from api.contract.headers import add_headers
 from api.contract.typed import add_types
 
@@ -54,7 +53,6 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     add_headers(document)
     descriptions.describe(document)
     _say_once(document)
-    add_examples(document)
     add_errors(document)
     return document
 

@@ -14,7 +14,7 @@ from api.deps import EndUserFilter, FlowId, NodeId, PageDep, Reader, ServicesDep
 from api.idempotency import keeping, operation_id, replayed
 from api.locations import location
 from api.routes.portability import STREAM_HEADERS
-from api.schemas import Identifier, ViewAnswer
+from api.schemas import CONFLICT, Identifier, ViewAnswer
 from memorybase import ids
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
@@ -78,7 +78,7 @@ def list_chats(
     return memories.list_chats(services, key, page, end_user_id=end_user_id)
 
 
-@router.post(f"{MEMORY}/messages", status_code=201, responses={200: {"model": Posted}})
+@router.post(f"{MEMORY}/messages", status_code=201, responses={200: {"model": Posted}, **CONFLICT})
 def post_chat_messages(
     flow_id: FlowId,
     node_id: NodeId,

@@ -23,7 +23,7 @@ from api.idempotency import keeping, operation_id
 from api.locations import location
 from api.middleware import path_text
 from api.retention_schemas import FlowChanges
-from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody, Identifier, Moment, Until
+from api.schemas import CONFLICT, Accepted, CaptureAnswer, CaptureBody, FlowBody, Identifier, Moment, Until
 from memorybase import ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.history import node_executions
@@ -117,7 +117,10 @@ def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Respo
 
 
 @router.post(
-    "/flows/{flow_id}/runs", status_code=201, response_model=CaptureAnswer, responses={200: {"model": CaptureAnswer}}
+    "/flows/{flow_id}/runs",
+    status_code=201,
+    response_model=CaptureAnswer,
+    responses={200: {"model": CaptureAnswer}, **CONFLICT},
 )
 def capture_run(
     flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer, request: Request

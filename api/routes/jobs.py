@@ -13,7 +13,7 @@ from api.admission import Work, admission_of
 from api.contract.lines import EVENTS, EVENTS_OF_JOB
 from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_router
 from api.job_schemas import JobActionBody
-from api.schemas import MAX_WAIT_SECONDS, Identifier, SentUuid
+from api.schemas import CONFLICT, MAX_WAIT_SECONDS, Identifier, SentUuid
 from memorybase import ids
 from memorybase.database.paging import Page
 from memorybase.memory_bases import job_actions, regenerate
@@ -97,7 +97,7 @@ async def watch_job(job_id: JobId, services: ServicesDep, caller: Reader, reques
     return StreamingResponse(events, media_type=EVENTS, headers=headers)
 
 
-@router.delete("/jobs/{job_id}", status_code=204)
+@router.delete("/jobs/{job_id}", status_code=204, responses=CONFLICT)
 def cancel_job(job_id: JobId, services: ServicesDep, caller: Writer) -> Response:
     """Cancel a job. Its messages stay pending."""
     regenerate.cancel_job(services, caller.user_id, job_id)

@@ -12,7 +12,7 @@ from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.idempotency import keeping, refuse_replay
 from api.key_schemas import KeyAnswer, KeyBody, KeyQuotas, NewKeyAnswer, QuotasBody, RotationBody
 from api.locations import location
-from api.schemas import SentUuid
+from api.schemas import CONFLICT, SentUuid
 from memorybase import errors, ids
 from memorybase.auth import api_keys
 from memorybase.auth.limits import scopes_of
@@ -49,7 +49,7 @@ def create_key(
     return NewKeyAnswer(**_shown(key).model_dump(), secret=secret)
 
 
-@router.post("/keys/{key_id}/rotate", status_code=201)
+@router.post("/keys/{key_id}/rotate", status_code=201, responses=CONFLICT)
 def rotate_key(
     key_id: KeyId,
     services: ServicesDep,

@@ -18,6 +18,7 @@ from api.locations import location
 from api.memory_base_schemas import FlushBody, MemoryBaseBody, MemoryBaseChanges, MemoryBaseSettings, RegenerateBody
 from api.routes.flows import deleted
 from api.schemas import (
+    CONFLICT,
     MAX_WAIT_SECONDS,
     Accepted,
     Identifier,
@@ -82,7 +83,7 @@ class BaseSessionFilter(BaseModel):
     )
 
 
-@router.post("/memories", status_code=201)
+@router.post("/memories", status_code=201, responses=CONFLICT)
 def create_memory_base(
     body: MemoryBaseBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> MemoryBaseView:
@@ -98,7 +99,7 @@ def create_memory_base(
     return memory_bases.get_memory_base(services, caller.user_id, base_id)
 
 
-@router.put("/flows/{flow_id}/memories/{name}", responses={201: {"model": MemoryBaseView}})
+@router.put("/flows/{flow_id}/memories/{name}", responses={201: {"model": MemoryBaseView}, **CONFLICT})
 def put_memory_base(
     flow_id: FlowId,
     name: BaseNamed,
@@ -168,7 +169,7 @@ def list_memory_base_sessions(
     return memory_bases.list_base_sessions(services, caller.user_id, memory_base_id, page, query)
 
 
-@router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}})
+@router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}, **CONFLICT})
 async def flush_memory_base(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,
@@ -199,7 +200,7 @@ async def flush_memory_base(
     return result
 
 
-@router.post("/memories/{memory_base_id}/update", status_code=202, responses={200: {"model": FlushResult}})
+@router.post("/memories/{memory_base_id}/update", status_code=202, responses={200: {"model": FlushResult}, **CONFLICT})
 async def sync_memory_base(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,
@@ -213,7 +214,7 @@ async def sync_memory_base(
     return await flush_memory_base(memory_base_id, services, caller, request, response, body, wait)
 
 
-@router.post("/memories/{memory_base_id}/regenerate", status_code=202)
+@router.post("/memories/{memory_base_id}/regenerate", status_code=202, responses=CONFLICT)
 def regenerate_memory_base(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,

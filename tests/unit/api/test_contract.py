@@ -200,17 +200,17 @@ def test_every_operation_has_its_typical_errors() -> None:
     assert without == {"put_flow"}
 
 
-def test_each_error_has_an_example_of_its_schema(subtests: pytest.Subtests) -> None:
-    responses = CONTRACT["components"]["responses"]
-    assert responses
-    for name, response in responses.items():
-        content = response["content"]["application/json"]
-        with subtests.test(name):
-            if name in {"Failed", "Rejected"}:
-                assert "example" not in content
-                continue
-            validator = Draft202012Validator({**content["schema"], "components": CONTRACT["components"]})
-            assert [error.message for error in validator.iter_errors(content["example"])] == []
+def test_every_example_is_one_of_its_schema() -> None:
+    examples = [(name, each) for name, schema in COMPONENTS.items() for each in schema.get("examples", ())]
+    assert len(examples) > 5
+    wrong = [
+        (name, error.message)
+        for name, example in examples
+        for error in Draft202012Validator({**COMPONENTS[name], "components": CONTRACT["components"]}).iter_errors(
+            example
+        )
+    ]
+    assert wrong == []
 
 
 def test_streams_name_the_schema_of_their_items() -> None:
