@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from api.schemas import Body, GivenChat, Identifier, ModelName, Stored
+from api.schemas import Body, GivenChat, Identifier, ModelName, SentMessages, Stored
 from memorybase.conversation.chat_memory.config import MAX_MESSAGES
 from memorybase.conversation.view.rendering import Align, Format
 
@@ -30,11 +30,10 @@ class ChatPostBody(WhoBody):
         default=None, description="The run that writes the messages: a UUID or any string."
     )
     end_user_id: Identifier | None = Field(default=None, description="The person that the chat belongs to.")
-    messages: list[Any] = Field(
+    messages: SentMessages = Field(
         min_length=1,
         description="Messages in order, in the formats of a capture: "
         "{role, content?, id?, files?, tool_calls?, tool_call_id?, name?}",
-        json_schema_extra={"items": {"type": "object"}},
     )
 
 

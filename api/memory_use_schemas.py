@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from api.schemas import MAX_VIEW_TOKENS, QUERY_BOUND, Body, GivenSession, Identifier, Stored
+from api.schemas import MAX_VIEW_TOKENS, QUERY_BOUND, Body, GivenSession, Identifier, SentMessages, Stored
 from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS
 from memorybase.conversation.view.records import Kind
 from memorybase.messages import MAX_MESSAGES
@@ -47,11 +47,10 @@ class MemoryUseBody(Body):
         default=None, description="The person that the session belongs to. Messages of others count as not stored."
     )
     query: Stored | None = Field(default=None, description=f"What was looked for; null if nothing was. {QUERY_BOUND}")
-    messages: list[Any] = Field(
+    messages: SentMessages = Field(
         default_factory=list,
         description="The messages as the model received them, in OpenAI's format: "
         "{role, content}. " + f"At most {MAX_MESSAGES}.",
-        json_schema_extra={"items": {"type": "object"}},
     )
     sources: list[MemorySourceBody] = Field(
         default_factory=list, description="Where each message comes from, parallel to `messages`."

@@ -75,7 +75,6 @@ def _absent(schema: dict[str, Any]) -> None:
 
 
 QUERY_BOUND = f"Of a longer one the last {MAX_QUERY_CHARS} characters count."
-_CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}
 
 # A UUID that memorybase generated; errors repeat it as it was sent.
 SentUuid = Annotated[UUID, WrapValidator(lambda value, check: SentId(check(value), str(value)))]
@@ -98,6 +97,17 @@ GivenChat = Annotated[Identifier, Field(description="The chat's id, chosen by th
 def example(**fields: Any) -> ConfigDict:
     """The configuration of a model with an example for readers of the OpenAPI document."""
     return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
+def described(name: str) -> WithJsonSchema:
+    """Describe a value that the domain validates by a schema of api.contract."""
+    return WithJsonSchema({"x-schema": name})
+
+
+SentMessages = list[Annotated[Any, described("SentMessage")]]
+ViewMessages = list[Annotated[dict[str, Any], described("ViewMessage")]]
+_PART = {"anyOf": [{"x-schema": "ContentPart"}, {"type": "string"}]}
+_CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": _PART}]}
 
 
 class Body(Sent):
@@ -127,9 +137,8 @@ class ExecutionOutputs(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     text: str | None = Field(default=None, description="The text that the node returned.")
-    context: list[Any] | None = Field(
+    context: SentMessages | None = Field(
         default=None,
-        json_schema_extra={"items": {"type": "object"}},
         description="The messages of the node's model call: the prompt without the system message, then the answer.",
     )
     branch: int | str | None = Field(
@@ -148,10 +157,9 @@ class ExecutionBody(Body):
     )
     status: ExecutionStatus = Field(description="How the execution ended; node memory reads only `succeeded` ones.")
     outputs: ExecutionOutputs = Field(description="What the node returned.")
-    few_shots: list[Any] | None = Field(
+    few_shots: SentMessages | None = Field(
         default=None,
         description="Messages that the node's template puts before its context; they are not history.",
-        json_schema_extra={"items": {"type": "object"}},
     )
 
 
@@ -198,10 +206,9 @@ class CaptureBody(Body):
         description="What to do if a message id is stored with other content: `error` stores nothing, `keep` "
         "keeps the stored message, `update` stores a new version.",
     )
-    messages: list[Any] = Field(
+    messages: SentMessages = Field(
         description="Messages in order, in OpenAI's, Langflow's or LangChain's format: "
         "{role, content, ...}, {text, sender} or {type, content}. " + f"At most {MAX_MESSAGES}.",
-        json_schema_extra={"items": {"type": "object"}},
     )
     node_executions: list[ReportedExecutionBody] = Field(
         default_factory=list,
@@ -281,7 +288,9 @@ class ErrorBody(BaseModel):
     )
     retryable: bool = Field(description="Whether the same request can succeed later.")
     request_id: str = Field(description="The request, as in the header `X-Request-Id`.")
-    details: dict[str, Any] | None = Field(default=None, description="More for some codes, such as `existing_id`.")
+    details: Annotated[dict[str, Any] | None, described("ErrorDetails")] = Field(
+        default=None, description="More for some codes, such as `existing_id`."
+    )
 
 
 class ErrorAnswer(BaseModel):
@@ -331,7 +340,7 @@ class Regeneration(BaseModel):
 class ViewAnswer(BaseModel):
     """Messages for a model. `sources` is parallel to `messages`; `text` is the same content as a transcript."""
 
-    messages: list[dict[str, Any]] = Field(description="Messages that can go to a model unchanged.")
+    messages: ViewMessages = Field(description="Messages that can go to a model unchanged.")
     sources: list[Source] = Field(description="Where each message comes from, parallel to `messages`.")
     text: str = Field(description="The same content as a transcript.")
     report: Report = Field(description="What happened to the log.")

@@ -7,7 +7,7 @@ from typing import Any
 from api.contract import descriptions
 from api.contract.errors import add_errors
 from api.contract.headers import add_headers
-from api.contract.typed import add_types
+from api.contract.properties import add_types
 
 SERVERS: list[dict[str, Any]] = [
     {"url": "/", "description": "The server that this document was read from."},
