@@ -13,12 +13,12 @@ admission      how much work of each class is in progress
 shared_polls   polls that many requests share
 limits         rate limits by key and address
 routes         the endpoints, one module per resource
-schemas        request bodies and responses (chat_schemas: those of chat memories; dify_schemas: Dify's)
+schemas        request bodies and responses, each field with its description (search_schemas, chat_schemas, ...)
 failures       errors as JSON
 locations      where a request finds what it created
 dify_errors    errors in Dify's form
 waiting        waiting for jobs, and their event streams
-contract       completes the OpenAPI document: descriptions, types, headers, examples
+contract       completes the OpenAPI document: types of plain JSON, headers, errors
 openapi        writes docs/reference/openapi.json
 docs_page      the reference page at /docs
 mcp            the MCP server at /mcp

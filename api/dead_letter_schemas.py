@@ -17,17 +17,27 @@ CAUSE_LENGTH = 64
 class DeadLetterActionBody(Body):
     """What to do, and with which dead letters: those that match every field."""
 
-    action: DeadLetterAction
-    ids: Annotated[list[UUID] | None, Field(min_length=1, max_length=MAX_AT_ONCE)] = None
-    memory_base_id: UUID | None = None
-    cause: Annotated[Stored, StringConstraints(min_length=1, max_length=CAUSE_LENGTH)] | None = None
-    alike: Annotated[list[UUID], Field(max_length=MAX_ALIKE)] = Field(default_factory=list)
-    flow_id: Identifier | None = None
-    session_id: Identifier | None = None
-    since: Moment | None = None
-    until: Until | None = None
-    dry_run: bool = False
-    limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = AT_ONCE
+    action: DeadLetterAction = Field(
+        description="`retry`: try again to embed the messages. `discard`: the memory base skips them; they stay stored."
+    )
+    ids: Annotated[list[UUID] | None, Field(min_length=1, max_length=MAX_AT_ONCE)] = Field(
+        default=None, description="These dead letters; also those that are retried already."
+    )
+    memory_base_id: UUID | None = Field(default=None, description="Only dead letters of this memory base.")
+    cause: Annotated[Stored, StringConstraints(min_length=1, max_length=CAUSE_LENGTH)] | None = Field(
+        default=None, description="Only dead letters with this error code."
+    )
+    alike: Annotated[list[UUID], Field(max_length=MAX_ALIKE)] = Field(
+        default_factory=list, description="Only dead letters with the error code and the text of one of these."
+    )
+    flow_id: Identifier | None = Field(default=None, description="Only dead letters of this flow: its id, or yours.")
+    session_id: Identifier | None = Field(default=None, description="Only dead letters of this session.")
+    since: Moment | None = Field(default=None, description="Only messages that were set aside then or later.")
+    until: Until | None = Field(default=None, description="Only messages that were set aside then or earlier.")
+    dry_run: bool = Field(default=False, description="Count what matches and change nothing.")
+    limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = Field(
+        default=AT_ONCE, description="At most so many, oldest first."
+    )
 
     @model_validator(mode="after")
     def _names_some(self) -> Self:

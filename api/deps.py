@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Annotated, Any, get_origin
 from uuid import UUID
 
@@ -11,12 +11,14 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from api import auditing, idempotency, key_limits
 from api.admission import Bulkhead, Work, admission_of, work_of
 from api.limits import Gate
 from api.middleware import path_text
-from api.schemas import ERRORS, Moment, Stored, Until
+from api.schemas import ERRORS, Identifier, SentUuid, Stored
 from memorybase import errors, ids, validation
 from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
@@ -61,7 +63,13 @@ def check_query(request: Request, known: Sequence[str], lists: Collection[str] =
 
 def _query_parameters(dependant: Dependant) -> dict[str, bool]:
     """The names, and whether each takes several values."""
-    found = {field.alias: get_origin(field.field_info.annotation) is list for field in dependant.query_params}
+    found: dict[str, bool] = {}
+    for field in dependant.query_params:
+        annotation = field.field_info.annotation
+        fields: Mapping[str, FieldInfo] = {field.alias: field.field_info}
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            fields = annotation.model_fields
+        found |= {each.alias or name: get_origin(each.annotation) is list for name, each in fields.items()}
     for each in dependant.dependencies:
         found |= _query_parameters(each)
     return found
@@ -141,8 +149,10 @@ async def _any_key(request: Request) -> Principal:
 
 
 async def _page_request(
-    page: Annotated[int, Query(ge=1, le=paging.MAX_SKIP)] = 1,
-    size: Annotated[int, Query(ge=1, le=paging.MAX_SIZE)] = paging.DEFAULT_SIZE,
+    page: Annotated[
+        int, Query(ge=1, le=paging.MAX_SKIP, description="Number of the page, from 1. Not together with `cursor`.")
+    ] = 1,
+    size: Annotated[int, Query(ge=1, le=paging.MAX_SIZE, description="Maximum items of a page.")] = paging.DEFAULT_SIZE,
     offset: Annotated[
         int, Query(ge=0, le=paging.MAX_SKIP, description="Added to the position where the page starts.")
     ] = 0,
@@ -167,7 +177,10 @@ async def _flow_in_query(
     return None if flow_id is None else ids.flow_id(_user_of(request), flow_id)
 
 
-async def _required_flow_in_query(request: Request, flow_id: Annotated[Stored, Query(max_length=ID_LENGTH)]) -> UUID:
+async def _required_flow_in_query(
+    request: Request,
+    flow_id: Annotated[Stored, Query(max_length=ID_LENGTH, description="The flow: a UUID or the caller's id.")],
+) -> UUID:
     return ids.flow_id(_user_of(request), flow_id)
 
 
@@ -189,16 +202,29 @@ def _text_in_path(sent: str, field: str) -> str:
     return decoded
 
 
-async def _name_in_path(name: Annotated[str, Path()]) -> str:
+async def _name_in_path(name: Annotated[str, Path(description="The name of the knowledge base.")]) -> str:
     return _text_in_path(name, "name")
 
 
-async def _node_in_path(node_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]) -> str:
+async def _base_name_in_path(
+    name: Annotated[str, Path(description="The name of the memory base; unique for the user.")],
+) -> str:
+    return _text_in_path(name, "name")
+
+
+_Node = Path(min_length=1, max_length=ID_LENGTH, description="The node of the flow, named by the caller.")
+
+
+async def _node_in_path(node_id: Annotated[str, _Node]) -> str:
     return _text_in_path(node_id, "node_id")
 
 
 async def _run_in_query(
-    request: Request, run_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
+    request: Request,
+    run_id: Annotated[
+        Stored | None,
+        Query(max_length=ID_LENGTH, description="Only messages of this run: a UUID or the caller's id."),
+    ] = None,
 ) -> ids.CallerId | None:
     return None if run_id is None else ids.CallerId.of(_user_of(request), "run", run_id)
 
@@ -252,9 +278,21 @@ NodeId = Annotated[str, Depends(_node_in_path)]
 MessageId = Annotated[ids.CallerId, Depends(_message_in_path)]
 NodeExecutionId = Annotated[ids.CallerId, Depends(_execution_in_path)]
 Named = Annotated[str, Depends(_name_in_path)]
+BaseNamed = Annotated[str, Depends(_base_name_in_path)]
 FlowNamed = Annotated[UUID, Depends(_required_flow_in_query)]
 FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
 RunFilter = Annotated[ids.CallerId | None, Depends(_run_in_query)]
-TextQuery = Annotated[Stored | None, Query(max_length=MAX_TEXT_FILTER)]
-SinceQuery = Annotated[Moment | None, Query(description="Inclusive, like `until`. Without a time zone: UTC.")]
-UntilQuery = Annotated[Until | None, Query()]
+MemoryBaseId = Annotated[SentUuid, Path(description="The UUID of the memory base.")]
+SessionNamed = Annotated[Identifier, Query(description="The session's id, chosen by the caller.")]
+EndUserFilter = Annotated[
+    Identifier | None,
+    Query(description="The person that sessions or chats belong to; only what belongs to them."),
+]
+TextQuery = Annotated[
+    Stored | None,
+    Query(
+        max_length=MAX_TEXT_FILTER,
+        description="Only those with every one of these words in their messages, or with the text in their id, the "
+        "title of their metadata or their end user. Of end users: with the text in their id.",
+    ),
+]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from api.schemas import QUERY_BOUND, Stored
+from api.schemas import QUERY_BOUND, Stored, example
 from memorybase.search.request import MAX_CONDITIONS, OPERATORS
 from memorybase.validation import Sent
 from memorybase.vectors.search import MAX_TOP_K
@@ -68,20 +68,14 @@ class Retrieval(FromDify):
     """A search by Dify. `knowledge_id` is the id or the name of a memory base, or the id of a flow; with `/` and an end
     user's id after it, only that end user's sessions are searched."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "knowledge_id": "support/anna",
-                    "query": "Which food must Anna avoid?",
-                    "retrieval_setting": {"top_k": 4, "score_threshold": 0.0},
-                    "metadata_condition": {
-                        "logical_operator": "and",
-                        "conditions": [{"name": "role", "comparison_operator": "is", "value": "user"}],
-                    },
-                }
-            ]
-        }
+    model_config = example(
+        knowledge_id="support/anna",
+        query="Which food must Anna avoid?",
+        retrieval_setting={"top_k": 4, "score_threshold": 0.0},
+        metadata_condition={
+            "logical_operator": "and",
+            "conditions": [{"name": "role", "comparison_operator": "is", "value": "user"}],
+        },
     )
 
     knowledge_id: Stored = Field(min_length=1, max_length=MAX_KNOWLEDGE_ID, description="What to search.")

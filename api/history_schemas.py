@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints, model_validator
 
-from api.schemas import MAX_VIEW_TOKENS, Body, Identifier, ModelName, Role, Stored, ViewAnswer
+from api.schemas import MAX_VIEW_TOKENS, Body, GivenFlow, GivenSession, Identifier, ModelName, Role, Stored, ViewAnswer
 from memorybase.conversation.history.node_executions import MAX_INDEX
 from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS, MAX_TURNS, Mode, OnMissing, Unanswered
 from memorybase.conversation.view.rendering import Format
@@ -17,16 +17,22 @@ from memorybase.models import NAME_LENGTH
 class RolePrefix(Body):
     """Prefixes of the lines in the view's text."""
 
-    user: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = "Human"
-    assistant: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = "Assistant"
+    user: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = Field(
+        default="Human", description="Prefix of what users say."
+    )
+    assistant: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = Field(
+        default="Assistant", description="Prefix of what the model says."
+    )
 
 
 class HistoryBody(Body):
     """The history to read: of a session, or of one node in it."""
 
-    flow_id: Identifier
-    session_id: Identifier
-    mode: Mode = "conversation"
+    flow_id: GivenFlow
+    session_id: GivenSession
+    mode: Mode = Field(
+        default="conversation", description="`conversation` reads the session, `node` the context of one node."
+    )
     node_id: Identifier | None = Field(
         default=None, description="The node whose history to read; required in mode node."
     )
@@ -34,14 +40,20 @@ class HistoryBody(Body):
         default=None, description="Last message of the thread; default: the newest message."
     )
     message_limit: int | None = Field(default=None, ge=0, le=MAX_TURNS, description="Maximum turns; 0: unlimited.")
-    max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=0, le=MAX_VIEW_TOKENS)
-    role_prefix: RolePrefix | None = None
-    on_missing: OnMissing = "empty"
+    max_tokens: int = Field(
+        default=DEFAULT_MAX_TOKENS, ge=0, le=MAX_VIEW_TOKENS, description="Maximum tokens, in whole turns."
+    )
+    role_prefix: RolePrefix | None = Field(default=None, description="Prefixes of the lines in `text`.")
+    on_missing: OnMissing = Field(
+        default="empty", description="What a missing session or node execution is: an empty view or 404."
+    )
     unanswered: Unanswered = Field(
         default="drop",
         description="Whether a question at the end that has no answer yet is part of the history. Only without run_id.",
     )
-    format: Format = "openai"
+    format: Format = Field(
+        default="openai", description="Format of `messages`: `openai` or `langchain`; `text` if only `text` is read."
+    )
     roles: list[Role] | None = Field(default=None, max_length=8, description="Only messages of these roles.")
     model: ModelName | None = Field(
         default=None, description="Model that counts tokens, by the setting token_counters."
@@ -69,4 +81,8 @@ class HistoryBody(Body):
 class HistoryAnswer(ViewAnswer):
     """A view; in mode node with the execution that it was read from."""
 
-    execution_id: UUID | None = None
+    execution_id: UUID | None = Field(
+        default=None,
+        description="In mode `node`: the execution that the view was read from; null if the node has not "
+        "succeeded yet.",
+    )

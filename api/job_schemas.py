@@ -17,16 +17,25 @@ CODE_LENGTH = 64
 class JobActionBody(Body):
     """What to do, and with which jobs: those that match every field."""
 
-    action: JobAction
-    ids: Annotated[list[UUID] | None, Field(min_length=1, max_length=MAX_AT_ONCE)] = None
-    memory_base_id: UUID | None = None
-    flow_id: Identifier | None = None
-    session_id: Identifier | None = None
-    error_code: Annotated[Stored, StringConstraints(min_length=1, max_length=CODE_LENGTH)] | None = None
-    since: Moment | None = None
-    until: Until | None = None
-    dry_run: bool = False
-    limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = AT_ONCE
+    action: JobAction = Field(
+        description="`retry`: run what waits after an outage now. `cancel`: end queued and running jobs; "
+        "their messages stay pending."
+    )
+    ids: Annotated[list[UUID] | None, Field(min_length=1, max_length=MAX_AT_ONCE)] = Field(
+        default=None, description="These jobs."
+    )
+    memory_base_id: UUID | None = Field(default=None, description="Only jobs of this memory base.")
+    flow_id: Identifier | None = Field(default=None, description="Only jobs of this flow: its id, or yours.")
+    session_id: Identifier | None = Field(default=None, description="Only jobs of this session.")
+    error_code: Annotated[Stored, StringConstraints(min_length=1, max_length=CODE_LENGTH)] | None = Field(
+        default=None, description="Only jobs whose last attempt ended with this error code."
+    )
+    since: Moment | None = Field(default=None, description="Only jobs created then or later.")
+    until: Until | None = Field(default=None, description="Only jobs created then or earlier.")
+    dry_run: bool = Field(default=False, description="Count what matches and change nothing.")
+    limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = Field(
+        default=AT_ONCE, description="At most so many, oldest first."
+    )
 
     @model_validator(mode="after")
     def _names_some(self) -> Self:

@@ -19,39 +19,71 @@ Quota = Annotated[int, Field(ge=0, le=MAX_QUOTA)]
 class QuotasBody(Body):
     """What a key may use; null: the default of the settings."""
 
-    messages_per_day: Quota | None = None
-    stored_messages: Quota | None = None
-    searches_per_minute: Quota | None = None
-    end_users: Quota | None = None
+    messages_per_day: Quota | None = Field(
+        default=None, description="New messages a day in UTC, captured or of chats; null: the default of the settings."
+    )
+    stored_messages: Quota | None = Field(
+        default=None, description="Messages stored now, captured or of chats; null: the default of the settings."
+    )
+    searches_per_minute: Quota | None = Field(
+        default=None, description="Searches a minute, and contexts with a query; null: the default of the settings."
+    )
+    end_users: Quota | None = Field(
+        default=None, description="End users that something is stored of; null: the default of the settings."
+    )
 
 
 class KeyBody(Body):
     """A new API key."""
 
-    name: Name
-    scopes: list[Literal["read", "write", "admin"]] = Field(min_length=1, max_length=3)
-    expires_at: Moment | None = None
-    flow_ids: list[Identifier] | None = Field(default=None, min_length=1, max_length=MAX_FLOWS)
-    end_user_id: Identifier | None = None
-    quotas: QuotasBody | None = None
+    name: Name = Field(description="The name, for people.")
+    scopes: list[Literal["read", "write", "admin"]] = Field(
+        min_length=1, max_length=3, description="What the key allows: `read`, `write`, `admin`."
+    )
+    expires_at: Moment | None = Field(default=None, description="When the key stops working; by default never.")
+    flow_ids: list[Identifier] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_FLOWS,
+        description="Limit the key to these flows, each a UUID or the caller's id; by default it reaches all.",
+    )
+    end_user_id: Identifier | None = Field(
+        default=None, description="Limit the key to this end user; by default it reaches all."
+    )
+    quotas: QuotasBody | None = Field(
+        default=None, description="What the key may use; by default what the settings say."
+    )
 
 
 class RotationBody(Body):
     """How long the old key stays valid, and when the new one expires."""
 
     overlap_seconds: int = Field(
-        default=int(DEFAULT_OVERLAP.total_seconds()), ge=0, le=int(MAX_OVERLAP.total_seconds())
+        default=int(DEFAULT_OVERLAP.total_seconds()),
+        ge=0,
+        le=int(MAX_OVERLAP.total_seconds()),
+        description="Seconds for which the old key stays valid; 0: it ends at once.",
     )
-    expires_at: Moment | None = None
+    expires_at: Moment | None = Field(
+        default=None, description="When the new key stops working; by default when the old one would have."
+    )
 
 
 class KeyQuotas(BaseModel):
     """The quotas that were set for a key; null: the default of the settings. GET /usage has the limits that hold."""
 
-    messages_per_day: int | None = None
-    stored_messages: int | None = None
-    searches_per_minute: int | None = None
-    end_users: int | None = None
+    messages_per_day: int | None = Field(
+        default=None, description="New messages a day in UTC, captured or of chats; null: the default of the settings."
+    )
+    stored_messages: int | None = Field(
+        default=None, description="Messages stored now, captured or of chats; null: the default of the settings."
+    )
+    searches_per_minute: int | None = Field(
+        default=None, description="Searches a minute, and contexts with a query; null: the default of the settings."
+    )
+    end_users: int | None = Field(
+        default=None, description="End users that something is stored of; null: the default of the settings."
+    )
 
 
 class KeyAnswer(BaseModel):
@@ -59,20 +91,20 @@ class KeyAnswer(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    id: UUID
-    name: str
-    prefix: str
-    scopes: list[str]
-    created_at: datetime
-    expires_at: datetime | None
-    last_used_at: datetime | None
-    flow_ids: list[UUID] | None
-    end_user_id: str | None
-    rotated_to: UUID | None
-    quotas: KeyQuotas
+    id: UUID = Field(description="The UUID.")
+    name: str = Field(description="The name, for people.")
+    prefix: str = Field(description="The first characters of the secret, to recognize the key by.")
+    scopes: list[str] = Field(description="What the key allows.")
+    created_at: datetime = Field(description="When it was created.")
+    expires_at: datetime | None = Field(description="When the key stops working; null if never.")
+    last_used_at: datetime | None = Field(description="When the key was last used; null if never.")
+    flow_ids: list[UUID] | None = Field(description="The only flows of the key; null for all.")
+    end_user_id: str | None = Field(description="The only end user of the key; null for all.")
+    rotated_to: UUID | None = Field(description="The key that replaces this one; null if none does.")
+    quotas: KeyQuotas = Field(description="The quotas that were set for the key.")
 
 
 class NewKeyAnswer(KeyAnswer):
     """A new key. Only this response contains the secret."""
 
-    secret: str
+    secret: str = Field(description="The key itself. It is shown only here.")

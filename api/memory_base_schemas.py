@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from api.schemas import NOT_GIVEN, Body, Identifier, ModelName, Name, RetainDays
+from api.schemas import NOT_GIVEN, Body, Identifier, ModelName, Name, RetainDays, example
 from memorybase.ingestion.flush import MAX_SESSIONS
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS, MAX_THRESHOLD
 from memorybase.models import Capture, Priority
@@ -19,10 +19,20 @@ DECIDED_BY_SERVER = frozenset({"id", "user_id", "created_at"})
 class MemoryBaseSettings(Body):
     """The settings of a memory base that is created."""
 
-    threshold: int = Field(default=50, ge=1, description=f"At most {MAX_THRESHOLD}.")
-    kb_name: Name | None = None
-    auto_capture: bool = True
-    capture: Capture = Capture.OUTPUTS
+    threshold: int = Field(
+        default=50,
+        ge=1,
+        description=f"Number of pending messages in a session that starts its ingestion. At most {MAX_THRESHOLD}.",
+    )
+    kb_name: Name | None = Field(
+        default=None, description="The name of its knowledge base; by default `name`. Unique for the user."
+    )
+    auto_capture: bool = Field(
+        default=True, description="Whether captures start ingestion. If false, only a flush does."
+    )
+    capture: Capture = Field(
+        default=Capture.OUTPUTS, description="Which messages count toward the threshold and are embedded."
+    )
     idle_after: int | None = Field(
         default=None,
         ge=0,
@@ -34,17 +44,31 @@ class MemoryBaseSettings(Body):
         description="Messages captured before: pending until the session's next trigger or a flush (beginning), "
         "skipped (now), or scheduled for ingestion at once (all).",
     )
-    embedding_model: ModelName | None = None
-    vector_store: VectorStoreName | None = None
-    retain_days: RetainDays | None = None
-    priority: Priority = Priority.NORMAL
+    embedding_model: ModelName | None = Field(
+        default=None, description="An allowed embedding model; by default the one of the settings."
+    )
+    vector_store: VectorStoreName | None = Field(
+        default=None, description="Where its vectors are stored; by default the store of the settings."
+    )
+    retain_days: RetainDays | None = Field(
+        default=None,
+        description="Days until the knowledge base forgets what was captured; the conversation stays. Null: "
+        "nothing is forgotten.",
+    )
+    priority: Priority = Field(
+        default=Priority.NORMAL,
+        description="How large its share of the workers is, compared with other memory bases: `low`, `normal` "
+        "or `high`.",
+    )
 
 
 class MemoryBaseBody(MemoryBaseSettings):
     """A new memory base. `id`, `user_id` and `created_at` are accepted and ignored."""
 
-    name: Name
-    flow_id: Identifier
+    model_config = example(name="support notes", flow_id="support", threshold=20, capture="all")
+
+    name: Name = Field(description="The name; unique for the user.")
+    flow_id: Identifier = Field(description="The flow with the messages: a UUID or the caller's id.")
 
     @model_validator(mode="before")
     @classmethod
@@ -57,20 +81,43 @@ class MemoryBaseBody(MemoryBaseSettings):
 class MemoryBaseChanges(Body):
     """The fields of a memory base to change."""
 
-    name: Name = NOT_GIVEN
+    name: Annotated[Name, Field(description="The name, for people.")] = NOT_GIVEN
     threshold: Annotated[int, Field(ge=1, description=f"At most {MAX_THRESHOLD}.")] = NOT_GIVEN
-    auto_capture: bool = NOT_GIVEN
-    idle_after: Annotated[int, Field(ge=0, le=MAX_IDLE_SECONDS)] = NOT_GIVEN
-    paused: bool = NOT_GIVEN
-    priority: Priority = NOT_GIVEN
-    retain_days: RetainDays | None = None
+    auto_capture: Annotated[
+        bool, Field(description="Whether captures start ingestion. If false, only a flush does.")
+    ] = NOT_GIVEN
+    idle_after: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=MAX_IDLE_SECONDS,
+            description="Seconds without a capture until a session's pending messages are ingested; 0: off.",
+        ),
+    ] = NOT_GIVEN
+    paused: Annotated[
+        bool, Field(description="Whether its ingestion is held back. Resumed, it ingests what is due within seconds.")
+    ] = NOT_GIVEN
+    priority: Annotated[
+        Priority,
+        Field(
+            description="How large its share of the workers is, compared with other memory bases: `low`, `normal` "
+            "or `high`."
+        ),
+    ] = NOT_GIVEN
+    retain_days: RetainDays | None = Field(
+        default=None,
+        description="Days until the knowledge base forgets what was captured; the conversation stays. Null: "
+        "nothing is forgotten.",
+    )
 
 
 class FlushBody(Body):
     """What to ingest: one session, these sessions, or every session."""
 
-    session_id: Identifier | None = None
-    session_ids: Annotated[list[Identifier] | None, Field(min_length=1, max_length=MAX_SESSIONS)] = None
+    session_id: Identifier | None = Field(default=None, description="The session to ingest; by default every session.")
+    session_ids: Annotated[list[Identifier] | None, Field(min_length=1, max_length=MAX_SESSIONS)] = Field(
+        default=None, description="Only these sessions. Not together with `session_id`."
+    )
 
     @model_validator(mode="after")
     def _is_one_of_them(self) -> Self:
@@ -82,6 +129,11 @@ class FlushBody(Body):
 class RegenerateBody(Body):
     """What changes with the new generation."""
 
-    embedding_model: ModelName | None = None
-    capture: Capture | None = None
-    vector_store: VectorStoreName | None = None
+    embedding_model: ModelName | None = Field(
+        default=None, description="Another embedding model; by default the current one."
+    )
+    capture: Capture | None = Field(default=None, description="Another capture rule; by default the current one.")
+    vector_store: VectorStoreName | None = Field(
+        default=None,
+        description="Another vector store, which must have a URL in the settings; by default the current one.",
+    )

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from api.schemas import NOT_GIVEN, Body, Identifier, Name, Reason, RetainDays
 
 
 class FlowChanges(Body):
     """The fields of a flow to change."""
 
-    name: Name = NOT_GIVEN
-    retain_days: RetainDays | None = None
-    standing: bool = NOT_GIVEN
+    name: Annotated[Name, Field(description="The new name.")] = NOT_GIVEN
+    retain_days: RetainDays | None = Field(
+        default=None, description="Days until what was captured is deleted; null: it is kept."
+    )
+    standing: Annotated[
+        bool,
+        Field(
+            description="Whether contexts contain the end user's standing statements unless the call says otherwise."
+        ),
+    ] = NOT_GIVEN
 
 
 class HoldBody(Body):
     """What to hold: a flow, one session of it, or an end user in all flows."""
 
-    flow_id: Identifier | None = None
-    session_id: Identifier | None = None
-    end_user_id: Identifier | None = None
-    reason: Reason | None = None
+    flow_id: Identifier | None = Field(
+        default=None, description="The flow: a UUID or the caller's id. Not together with `end_user_id`."
+    )
+    session_id: Identifier | None = Field(
+        default=None, description="One session of the flow; by default the whole flow."
+    )
+    end_user_id: Identifier | None = Field(
+        default=None, description="The person whose sessions and chats are held, in all flows, future ones too."
+    )
+    reason: Reason | None = Field(default=None, description="Why, for people.")

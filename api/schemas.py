@@ -20,14 +20,12 @@ from pydantic import (
 
 from memorybase.caveats import MAX_QUERY_CHARS
 from memorybase.conversation import Report, Source
-from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.history.node_executions import (
     MAX_EXECUTIONS,
     MAX_INDEX,
     ExecutionStatus,
     ReportedExecution,
 )
-from memorybase.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.errors import SentId
 from memorybase.ingestion.capture import CapturedMessage
 from memorybase.ingestion.flush import JobBrief
@@ -35,16 +33,13 @@ from memorybase.ingestion.trigger import IngestionState
 from memorybase.messages import MAX_MESSAGES, not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH
 from memorybase.queries.retention import MAX_RETAIN_DAYS
-from memorybase.search import request, scoring, weights
 from memorybase.sessions.curation import MAX_IDS, MAX_REASON, Action
 from memorybase.sessions.edits import NewExpiry
 from memorybase.validation import Sent
-from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_WAIT_SECONDS = 60
 PROBLEM_JSON = "application/problem+json"  # of RFC 9457
-DEFAULT_PRESET = "token_buffer"
 MAX_VIEW_TOKENS = 10_000_000  # larger than any model's context
 
 
@@ -80,7 +75,6 @@ def _absent(schema: dict[str, Any]) -> None:
 
 
 QUERY_BOUND = f"Of a longer one the last {MAX_QUERY_CHARS} characters count."
-_CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}
 
 # A UUID that memorybase generated; errors repeat it as it was sent.
 SentUuid = Annotated[UUID, WrapValidator(lambda value, check: SentId(check(value), str(value)))]
@@ -90,11 +84,30 @@ _OURS = (AfterValidator(storable), AfterValidator(not_blank))
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=ID_LENGTH), *_OURS]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=NAME_LENGTH), *_OURS]
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=MODEL_LENGTH), *_OURS]
-SummaryPreset = Annotated[str, StringConstraints(pattern=f"^({PRESET_NAME})$")]
 Moment = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_aware)]
 Until = Annotated[Moment, BeforeValidator(_end_of_day)]
 # A field of a PATCH may be absent; null is invalid.
 NOT_GIVEN: Any = Field(default=None, json_schema_extra=_absent)
+# Fields that several bodies have.
+GivenFlow = Annotated[Identifier, Field(description="The flow: a UUID or the caller's id.")]
+GivenSession = Annotated[Identifier, Field(description="The session's id, chosen by the caller.")]
+GivenChat = Annotated[Identifier, Field(description="The chat's id, chosen by the caller.")]
+
+
+def example(**fields: Any) -> ConfigDict:
+    """The configuration of a model with an example for readers of the OpenAPI document."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
+def described(name: str) -> WithJsonSchema:
+    """Describe a value that the domain validates by a schema of api.contract."""
+    return WithJsonSchema({"x-schema": name})
+
+
+SentMessages = list[Annotated[Any, described("SentMessage")]]
+ViewMessages = list[Annotated[dict[str, Any], described("ViewMessage")]]
+_PART = {"anyOf": [{"x-schema": "ContentPart"}, {"type": "string"}]}
+_CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": _PART}]}
 
 
 class Body(Sent):
@@ -111,7 +124,7 @@ Reason = Annotated[Stored, StringConstraints(max_length=MAX_REASON)]
 class FlowBody(Body):
     """A new flow, or its new name."""
 
-    name: Name
+    name: Name = Field(description="The name, for people.")
 
 
 RetainDays = Annotated[int, Field(ge=1, le=MAX_RETAIN_DAYS)]
@@ -123,8 +136,11 @@ class ExecutionOutputs(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    text: str | None = None
-    context: list[Any] | None = Field(default=None, json_schema_extra={"items": {"type": "object"}})
+    text: str | None = Field(default=None, description="The text that the node returned.")
+    context: SentMessages | None = Field(
+        default=None,
+        description="The messages of the node's model call: the prompt without the system message, then the answer.",
+    )
     branch: int | str | None = Field(
         default=None,
         description="Tells executions that ran in parallel, with the same index, from each other: the next one reads "
@@ -135,83 +151,120 @@ class ExecutionOutputs(BaseModel):
 class ExecutionBody(Body):
     """An execution of a node."""
 
-    node_id: Identifier
+    node_id: Identifier = Field(description="The node of the flow, named by the caller.")
     index: int = Field(
         default=0, ge=0, le=MAX_INDEX, description="Number of this execution among the node's executions in the run."
     )
-    status: ExecutionStatus
-    outputs: ExecutionOutputs
-    few_shots: list[Any] | None = Field(
+    status: ExecutionStatus = Field(description="How the execution ended; node memory reads only `succeeded` ones.")
+    outputs: ExecutionOutputs = Field(description="What the node returned.")
+    few_shots: SentMessages | None = Field(
         default=None,
         description="Messages that the node's template puts before its context; they are not history.",
-        json_schema_extra={"items": {"type": "object"}},
     )
 
 
 class NodeExecutionBody(ExecutionBody):
     """An execution of a node in a run."""
 
-    flow_id: Identifier
-    session_id: Identifier
-    run_id: Identifier
+    flow_id: GivenFlow
+    session_id: GivenSession
+    run_id: Identifier = Field(description="The run: a UUID or the caller's id. It may be captured later.")
 
 
 class ReportedExecutionBody(ExecutionBody):
     """A node execution of the captured run."""
 
-    id: Identifier | None = None
+    id: Identifier | None = Field(
+        default=None, description="The id of the execution: a UUID or any string; generated by default."
+    )
 
 
 class CaptureBody(Body):
     """The messages of one run, in OpenAI, Langflow or LangChain format."""
 
-    session_id: Identifier
-    run_id: Identifier | None = None
-    end_user_id: Identifier | None = None
-    on_conflict: Literal["error", "keep", "update"] = "error"
-    messages: list[Any] = Field(
-        description="{role, content, ...}, {text, sender} or {type, content}. " + f"At most {MAX_MESSAGES}.",
-        json_schema_extra={"items": {"type": "object"}},
+    model_config = example(
+        session_id="anna-1",
+        run_id="run-1",
+        end_user_id="anna",
+        messages=[
+            {"role": "user", "content": "Which food must I avoid?"},
+            {"role": "assistant", "content": "Avoid peanuts: you are allergic to them."},
+        ],
     )
-    node_executions: list[ReportedExecutionBody] = Field(default_factory=list, max_length=MAX_EXECUTIONS)
+
+    session_id: GivenSession
+    run_id: Identifier | None = Field(
+        default=None,
+        description="The run's id: a UUID or any string; generated by default. Send one, so that a repeat is "
+        "recognized.",
+    )
+    end_user_id: Identifier | None = Field(
+        default=None, description="The person that the session belongs to. A session's first capture fixes it."
+    )
+    on_conflict: Literal["error", "keep", "update"] = Field(
+        default="error",
+        description="What to do if a message id is stored with other content: `error` stores nothing, `keep` "
+        "keeps the stored message, `update` stores a new version.",
+    )
+    messages: SentMessages = Field(
+        description="Messages in order, in OpenAI's, Langflow's or LangChain's format: "
+        "{role, content, ...}, {text, sender} or {type, content}. " + f"At most {MAX_MESSAGES}.",
+    )
+    node_executions: list[ReportedExecutionBody] = Field(
+        default_factory=list,
+        max_length=MAX_EXECUTIONS,
+        description="Executions of nodes in this run; stored after the messages, each separately.",
+    )
 
 
 class MessageChanges(Body):
     """The fields of a message to change."""
 
     # The domain validates it as in a capture: a union here would put its branches into errors.
-    content: Annotated[Any, WithJsonSchema(_CONTENT)] = NOT_GIVEN
-    files: list[Any] = NOT_GIVEN
-    metadata: dict[str, Any] = NOT_GIVEN
-    muted: bool = NOT_GIVEN
-    pinned: bool = NOT_GIVEN
-    reason: Reason | None = None
+    content: Annotated[Any, WithJsonSchema(_CONTENT), Field(description="New content: text or content parts.")] = (
+        NOT_GIVEN
+    )
+    files: Annotated[list[Any], Field(description="New files; they replace the stored ones.")] = NOT_GIVEN
+    metadata: Annotated[dict[str, Any], Field(description="New metadata; it replaces the stored one.")] = NOT_GIVEN
+    muted: Annotated[bool, Field(description="Whether no search recalls it; its conversation still shows it.")] = (
+        NOT_GIVEN
+    )
+    pinned: Annotated[bool, Field(description="Whether searches return it first where it is relevant.")] = NOT_GIVEN
+    reason: Reason | None = Field(default=None, description="Why; for people, at most 500 characters.")
 
 
 class MessageActionBody(Body):
     """One action on many messages."""
 
-    action: Action
-    ids: Annotated[list[Identifier], Field(min_length=1, max_length=MAX_IDS)]
-    flow_id: Identifier | None = None
-    reason: Reason | None = None
+    action: Action = Field(description="What to do with each message.")
+    ids: Annotated[list[Identifier], Field(min_length=1, max_length=MAX_IDS)] = Field(
+        description="The messages: UUIDs or the caller's ids."
+    )
+    flow_id: Identifier | None = Field(
+        default=None, description="The flow, if its ids are also used in others: a UUID or the caller's id."
+    )
+    reason: Reason | None = Field(default=None, description="Why; for people, at most 500 characters.")
 
 
 class RestoreBody(Body):
     """Why the message is restored."""
 
-    reason: Reason | None = None
+    reason: Reason | None = Field(default=None, description="Why; for people, at most 500 characters.")
 
 
 class SessionChanges(Body):
     """The session, and what to change."""
 
-    flow_id: Identifier
-    session_id: Identifier
-    new_session_id: Identifier | None = None
-    metadata: dict[str, Any] | None = None
-    expires_at: Moment | None = None
-    expire_in_days: RetainDays | None = None
+    flow_id: GivenFlow
+    session_id: Identifier = Field(description="The session to change.")
+    new_session_id: Identifier | None = Field(default=None, description="Its new id.")
+    metadata: dict[str, Any] | None = Field(default=None, description="New metadata; it replaces the stored one.")
+    expires_at: Moment | None = Field(
+        default=None,
+        description="When everything that was captured until then is deleted; null: never, unless "
+        "`expire_in_days` says so.",
+    )
+    expire_in_days: RetainDays | None = Field(default=None, description="The same, in days from now.")
 
     @property
     def expiry(self) -> NewExpiry | None:
@@ -221,239 +274,76 @@ class SessionChanges(Body):
         return NewExpiry(self.expires_at, self.expire_in_days)
 
 
-Factor = Annotated[float, Field(ge=0, le=scoring.MAX_FACTOR, allow_inf_nan=False)]
-HalfLife = Annotated[float, Field(ge=0, le=request.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)]
-_HALF_LIFE = (
-    "After this many days a message has lost a quarter of its score, in the end half; 0: age does not count. "
-    "Default: as the memory base's own weights say."
-)
-
-
-_CORRECTIONS = (
-    "Rank later statements of the same fact first and say what they correct, in mode `hybrid`. Default: unless the "
-    "embedding model is behind an endpoint."
-)
-
-
-class PartWeightsBody(Body):
-    """Factors for the parts of a score, on top of the weights. They have no effect in mode `dense`."""
-
-    meaning: Factor = Field(default=1, description="How close the message is in meaning to the question.")
-    words: Factor = Field(default=1, description="The question's words, in the message or next to it.")
-    around: Factor = Field(default=1, description="What the conversation around the message is about.")
-    kind: Factor = Field(default=1, description="Length, speaker, dates, times and numbers.")
-
-
-class SearchBody(Body):
-    """A search in one memory base. `since` and `until` are inclusive."""
-
-    query: Stored = Field(min_length=1, description=QUERY_BOUND)
-    top_k: int = Field(default=10, ge=1, description=f"At most {MAX_TOP_K}.")
-    mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
-    session_id: Identifier | None = None
-    end_user_id: Identifier | None = None
-    roles: list[Role] | None = Field(default=None, max_length=8)
-    since: Moment | None = None
-    until: Until | None = None
-    metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)
-    min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    neighbors: int = Field(default=0, ge=0, le=request.MAX_NEIGHBORS)
-    include_pending: bool = True
-    exclude_message_ids: list[Identifier] = Field(default_factory=list, max_length=request.MAX_EXCLUDED)
-    explain: bool = False
-    default_weights: bool = Field(
-        default=False, description="Use the default weights and no half-life instead of the memory base's own."
-    )
-    weights: PartWeightsBody | None = None
-    half_life_days: HalfLife | None = Field(default=None, description=_HALF_LIFE)
-    fold_alike: bool = Field(
-        default=False,
-        description="Of messages with the same text return only the best, with the number of others in `alike`.",
-    )
-    corrections: bool | None = Field(default=None, description=_CORRECTIONS)
-    facts: bool = Field(default=False, description="Also return facts that a model derived, in `facts`.")
-
-
-class FlowSearchBody(SearchBody):
-    """A search in every memory base of a flow, in the named ones, or in all; exactly one of the three is given."""
-
-    flow_id: Identifier | None = None
-    memory_base_ids: list[SentUuid] = Field(
-        default_factory=list,
-        max_length=request.MAX_MEMORY_BASES,
-        description="Memory bases of one flow or of several.",
-    )
-    all: bool = Field(default=False, description=f"Search every memory base, at most {request.MAX_MEMORY_BASES}.")
-
-
-Weight = Annotated[float, Field(ge=-weights.MAX_WEIGHT, le=weights.MAX_WEIGHT, allow_inf_nan=False)]
-
-
-class WeightSetBody(Body):
-    """The score is the bias plus the sum of weight times signal; a signal without a weight adds nothing."""
-
-    bias: Weight
-    weights: dict[str, Weight]
-
-
-class WeightsBody(Body):
-    """A memory base's own weights. Each set replaces the default set of its name."""
-
-    sets: dict[str, WeightSetBody] = Field(description="May be empty if `half_life_days` is given.")
-    fitted_at: Moment | None = None
-    questions: int | None = Field(
-        default=None, ge=0, le=1_000_000, description="Number of questions that the weights were fitted on."
-    )
-    note: Annotated[Stored, StringConstraints(max_length=weights.MAX_NOTE_CHARS)] | None = None
-    half_life_days: HalfLife | None = Field(
-        default=None, description="Of searches that set none; null: age does not count."
-    )
-
-
-class LabelBody(Body):
-    """A judgement of a message as an answer to a question."""
-
-    message_id: Identifier
-    query: Stored = Field(min_length=1, description=QUERY_BOUND)
-    right: bool
-    flow_id: Identifier | None = None
-    session_id: Identifier | None = None
-    end_user_id: Identifier | None = None
-    settings: dict[str, Any] = Field(default_factory=dict)
-
-
-class SummaryBody(Body):
-    """The summary to rebuild; the defaults are the summary that contexts use."""
-
-    flow_id: Identifier
-    session_id: Identifier
-    summarizer: Name | None = None
-    preset: SummaryPreset = DEFAULT_PRESET
-
-
-class RecallBody(Body):
-    """Recall of memories. `share`: part of the budget that is reserved for memories; 0: no recall. `top_k`: maximum
-    messages to recall from; default: as many as fit, with the turns around them. `scope`: where a session without an
-    end user recalls from; default: the whole flow if it knows no end users at all, else the session. `facts`: add
-    facts that a model derived, in up to half of the share."""
-
-    top_k: int | None = Field(default=None, ge=1, description=f"At most {MAX_TOP_K}.")
-    share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
-    min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    scope: Literal["session", "flow"] | None = None
-    facts: bool = False
-    mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
-    weights: PartWeightsBody | None = None
-    half_life_days: HalfLife | None = Field(default=None, description=_HALF_LIFE)
-    roles: list[Role] | None = Field(default=None, max_length=8)
-    since: Moment | None = None
-    until: Until | None = None
-    corrections: bool | None = Field(default=None, description=_CORRECTIONS)
-
-
-class StandingBody(Body):
-    """Standing statements of the end user. `include`: default as the flow says. `share`: part of the budget that they
-    use at most."""
-
-    include: bool | None = None
-    share: float = Field(default=0.15, ge=0, le=1, allow_inf_nan=False)
-
-
-class ContextConfig(Body):
-    """Overrides of the preset. `pairs`: number of latest pairs of question and reply, in session memory."""
-
-    pairs: Annotated[int, Field(ge=1, le=99)] = NOT_GIVEN
-    max_turns: Annotated[int, Field(ge=1, le=1_000)] = NOT_GIVEN
-    max_messages: Annotated[int, Field(ge=1, le=1_000)] = NOT_GIVEN
-    summary: bool = NOT_GIVEN
-    summarizer: Name = NOT_GIVEN
-    uncovered_tokens: Annotated[int, Field(ge=0, le=MAX_VIEW_TOKENS)] = NOT_GIVEN
-    count_current: bool = NOT_GIVEN
-    clip: bool = NOT_GIVEN
-    summary_style: Literal["line", "heading", "both"] = NOT_GIVEN
-    summary_first: bool = NOT_GIVEN
-    align: Literal["none", "user_first", "strict"] = NOT_GIVEN
-    format: Literal["openai", "langchain", "text"] = NOT_GIVEN
-    roles: Annotated[list[Role], Field(max_length=8, description="Only messages of these roles.")] = NOT_GIVEN
-
-
-class ContextBody(Body):
-    """The context to build and its token budget. Without `query` nothing is recalled."""
-
-    flow_id: Identifier
-    session_id: Identifier
-    token_budget: int = Field(ge=1, le=MAX_VIEW_TOKENS)
-    query: Stored | None = Field(default=None, min_length=1, description=QUERY_BOUND)
-    leaf_id: Identifier | None = Field(
-        default=None, description="Last message of the thread; default: the newest message."
-    )
-    run_id: Identifier | None = None
-    node_id: Identifier | None = None
-    end_user_id: Identifier | None = None
-    use_memory: bool = True
-    model: Name | None = Field(default=None, description="Model that counts tokens, by the setting token_counters.")
-    preset: Literal["token_buffer", "window", "flowx_5", "flowx_6"] = "token_buffer"
-    config: ContextConfig = Field(default_factory=ContextConfig)
-    memory_base_ids: list[SentUuid] = Field(default_factory=list, max_length=20)
-    recall: RecallBody = Field(default_factory=RecallBody)
-    standing: StandingBody = Field(default_factory=StandingBody)
-
-
 class ErrorBody(BaseModel):
     """An error: the `field`, the `value` that was sent, and the `limit` that it broke."""
 
-    code: str
-    message: str
-    field: str | None = None
-    value: str | int | float | bool | None = None
-    limit: str | int | float | list[str | int | float] | None = None
-    retryable: bool
-    request_id: str
-    details: dict[str, Any] | None = None
+    code: str = Field(description="Stable code of the error.")
+    message: str = Field(description="For people; may change.")
+    field: str | None = Field(
+        default=None, description="Where in the request, such as `messages[3].role`; absent where it does not apply."
+    )
+    value: str | int | float | bool | None = Field(default=None, description="What was sent; never message text.")
+    limit: str | int | float | list[str | int | float] | None = Field(
+        default=None, description="The bound that was broken, or the allowed values."
+    )
+    retryable: bool = Field(description="Whether the same request can succeed later.")
+    request_id: str = Field(description="The request, as in the header `X-Request-Id`.")
+    details: Annotated[dict[str, Any] | None, described("ErrorDetails")] = Field(
+        default=None, description="More for some codes, such as `existing_id`."
+    )
 
 
 class ErrorAnswer(BaseModel):
     """The answer to every request that fails: problem details of RFC 9457, and `error` for programs."""
 
-    type: str
-    title: str
-    status: int
-    detail: str
-    error: ErrorBody
+    model_config = example(
+        type="urn:memorybase:error:not_found",
+        title="Not found",
+        status=404,
+        detail="There is no such flow",
+        error={
+            "code": "not_found",
+            "message": "There is no such flow",
+            "field": "flow_id",
+            "value": "support",
+            "retryable": False,
+            "request_id": "4f1c8e2a",
+        },
+    )
+
+    type: str = Field(description="`urn:memorybase:error:` and the code.")
+    title: str = Field(description="What the code means; the same for every error with it.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="The same as `error.message`.")
+    error: ErrorBody = Field(description="What is wrong, for programs.")
 
 
 class Accepted(BaseModel):
     """The resource is no longer visible; its deletion continues in the background."""
 
-    status: Literal["deleting"] = "deleting"
+    status: Literal["deleting"] = Field(default="deleting", description="Always `deleting`.")
 
 
 class Repairs(BaseModel):
     """Jobs that update the knowledge bases; empty if no knowledge base holds the message."""
 
-    job_ids: list[UUID]
+    job_ids: list[UUID] = Field(description="The queued jobs.")
 
 
 class Regeneration(BaseModel):
     """The started build. Searches read the old generation until the build is complete."""
 
-    generation: int
-    jobs: list[JobBrief]
+    generation: int = Field(description="Number of the new generation.")
+    jobs: list[JobBrief] = Field(description="The queued jobs.")
 
 
 class ViewAnswer(BaseModel):
     """Messages for a model. `sources` is parallel to `messages`; `text` is the same content as a transcript."""
 
-    messages: list[dict[str, Any]]
-    sources: list[Source]
-    text: str
-    report: Report
-
-
-class ContextAnswer(ViewAnswer):
-    """A view with a report of how the budget was spent."""
-
-    report: ContextReport
+    messages: ViewMessages = Field(description="Messages that can go to a model unchanged.")
+    sources: list[Source] = Field(description="Where each message comes from, parallel to `messages`.")
+    text: str = Field(description="The same content as a transcript.")
+    report: Report = Field(description="What happened to the log.")
 
 
 class CaptureAnswer(BaseModel):
@@ -461,38 +351,48 @@ class CaptureAnswer(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    run_id: UUID
-    run_external_id: str | None
-    session_id: str
-    created: bool
-    messages: list[CapturedMessage]
-    ingestion: list[IngestionState]
-    node_executions: list[ReportedExecution] = Field(default_factory=list, exclude_if=lambda value: not value)
+    run_id: UUID = Field(description="The run: its UUID.")
+    run_external_id: str | None = Field(description="The run's id as the caller chose it; null if that is a UUID.")
+    session_id: str = Field(description="The session's id, chosen by the caller.")
+    created: bool = Field(description="Whether anything was new; false for a repeat.")
+    messages: list[CapturedMessage] = Field(description="The result for each message, in order.")
+    ingestion: list[IngestionState] = Field(
+        description="The effect on each memory base of the flow that has `auto_capture`."
+    )
+    node_executions: list[ReportedExecution] = Field(
+        default_factory=list,
+        exclude_if=lambda value: not value,
+        description="The result for each node execution, in order; absent without any.",
+    )
 
 
 class SignInLinkAnswer(BaseModel):
     """A link for one use. Append `url_path` to the address of the API."""
 
-    url_path: str
-    expires_at: datetime
+    url_path: str = Field(description="The path of the link; it contains a token for one use.")
+    expires_at: datetime = Field(description="When the link stops working.")
 
 
 class Liveness(BaseModel):
     """The process answers."""
 
-    status: Literal["ok"] = "ok"
-    version: str
+    status: Literal["ok"] = Field(default="ok", description="Always `ok`.")
+    version: str = Field(description="The version of the server.")
 
 
 class Readiness(BaseModel):
     """Every part responds. `degraded`: jobs are still not processed; `reason` says why."""
 
-    status: Literal["ready", "degraded"]
-    parts: dict[str, Literal["ok", "degraded"]]
-    reason: str | None = None
+    status: Literal["ready", "degraded"] = Field(
+        description="`degraded`: every part responds, but the queue makes no progress."
+    )
+    parts: dict[str, Literal["ok", "degraded"]] = Field(description="The state of each part, by name.")
+    reason: str | None = Field(default=None, description="Why it is degraded; null otherwise.")
 
 
 _PROBLEM = {PROBLEM_JSON: {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}
+# Of operations that may conflict with the stored state.
+CONFLICT: dict[int | str, dict[str, Any]] = {409: {"description": "The request conflicts with the stored state."}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": ErrorAnswer, "content": _PROBLEM, "description": "The request is invalid; nothing was changed."},
     "5XX": {

@@ -11,4 +11,8 @@ from memorybase.standing.finder import MAX_CHARS
 class StandingStatementChanges(Body):
     """The words in the place of what was found; null: what was found again."""
 
-    text: Stored | None = Field(min_length=1, max_length=MAX_CHARS)
+    text: Stored | None = Field(
+        min_length=1,
+        max_length=MAX_CHARS,
+        description="The words in the place of what was found; null: what was found again.",
+    )

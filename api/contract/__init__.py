@@ -1,13 +1,13 @@
 """The OpenAPI document: FastAPI generates it from routes and types, and this package adds what code cannot say.
 
     document.py        the steps, in order
-    descriptions.py    a description of each property and parameter, from descriptions.toml
+    descriptions.py    a description of each field of the domain's answers, from descriptions.toml
     messages.py        schemas of messages, which the domain reads as plain JSON
-    examples.py        examples of each operation and of errors, from examples.json
+    lines.py           schemas of bodies that are lines or events, not one JSON value
+    typed.py           schemas of other plain JSON
+    properties.py      adds these schemas, and says which properties they describe
     errors.py          which errors each operation typically has
     headers.py         the headers of answers
-    lines.py           schemas of bodies that are lines or events, not one JSON value
-    typed.py           which properties these schemas describe
 
 Nothing here changes what the API accepts or returns. A test compares each schema with what it returns.
 """

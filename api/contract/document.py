@@ -6,9 +6,8 @@ from typing import Any
 
 from api.contract import descriptions
 from api.contract.errors import add_errors
-from api.contract.examples import add_examples
 from api.contract.headers import add_headers
-from api.contract.typed import add_types
+from api.contract.properties import add_types
 
 SERVERS: list[dict[str, Any]] = [
     {"url": "/", "description": "The server that this document was read from."},
@@ -53,9 +52,15 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     _title(document)
     add_headers(document)
     descriptions.describe(document)
-    add_examples(document)
+    _say_once(document)
     add_errors(document)
     return document
+
+
+def _say_once(document: dict[str, Any]) -> None:
+    """Leave the description of a parameter out of its schema, where FastAPI repeats it."""
+    for _, parameter in descriptions.parameters(document):
+        parameter["schema"].pop("description", None)
 
 
 def _title(document: dict[str, Any]) -> None:

@@ -7,12 +7,13 @@ from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
 
 from api.admission import Work, admission_of
 from api.contract.lines import JSON_LINES, LINES_OF_AUDIT
-from api.deps import Admin, PageDep, ServicesDep, SinceQuery, UntilQuery, keyed_router
+from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.routes.portability import STREAM_HEADERS
-from api.schemas import Name
+from api.schemas import Moment, Name, Until
 from memorybase.audit import entries
 from memorybase.audit.entries import AuditEntryView
 from memorybase.audit.record import Kind
@@ -21,9 +22,17 @@ from memorybase.queries.audit_entries import EntryFilter
 
 router = keyed_router("audit")
 
-KeyFilter = Annotated[UUID | None, Query(description="Only what this API key did.")]
-OperationFilter = Annotated[Name | None, Query(description="Only this operation.")]
-KindFilter = Annotated[Kind | None, Query()]
+
+class AuditFilter(BaseModel):
+    """Which entries to list."""
+
+    key_id: UUID | None = Field(default=None, description="Only what this API key did.")
+    operation: Name | None = Field(default=None, description="Only this operation.")
+    kind: Kind | None = Field(default=None, description="Only changes, reads, refusals or checkpoints.")
+    since: Moment | None = Field(
+        default=None, description="Only entries from this time on. Inclusive, like `until`. Without a time zone: UTC."
+    )
+    until: Until | None = Field(default=None, description="Only entries up to this time.")
 
 
 @router.get("/audit")
@@ -31,14 +40,10 @@ def list_audit_entries(
     services: ServicesDep,
     caller: Admin,
     page: PageDep,
-    key_id: KeyFilter = None,
-    operation: OperationFilter = None,
-    kind: KindFilter = None,
-    since: SinceQuery = None,
-    until: UntilQuery = None,
+    which: Annotated[AuditFilter, Query()],
 ) -> Page[AuditEntryView]:
     """List changes, exports, reads on the page and refusals, newest first. No entry contains text."""
-    wanted = EntryFilter(key_id, operation, kind, since, until)
+    wanted = EntryFilter(**dict(which))
     return entries.list_entries(services, caller.user_id, wanted, page)
 
 

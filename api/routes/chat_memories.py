@@ -10,11 +10,11 @@ from fastapi.responses import StreamingResponse
 from api.admission import Work, admission_of
 from api.chat_schemas import ChatPostBody, ChatSummaryBody, ChatTrimBody, ChatViewBody
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
-from api.deps import FlowId, NodeId, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.deps import EndUserFilter, FlowId, NodeId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping, operation_id, replayed
 from api.locations import location
 from api.routes.portability import STREAM_HEADERS
-from api.schemas import Identifier, ViewAnswer
+from api.schemas import CONFLICT, Identifier, ViewAnswer
 from memorybase import ids
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
@@ -31,7 +31,7 @@ MEMORIES = "/flows/{flow_id}/chat-memories"
 MEMORY = f"{MEMORIES}/{{node_id}}"
 
 
-ChatId = Annotated[Identifier, Query()]
+ChatId = Annotated[Identifier, Query(description="The chat's id, chosen by the caller.")]
 
 
 @router.get(MEMORIES)
@@ -71,14 +71,14 @@ def list_chats(
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
-    end_user_id: Annotated[Identifier | None, Query()] = None,
+    end_user_id: EndUserFilter = None,
 ) -> Page[ChatView]:
     """List chats, oldest first. `messages` and `tokens` count the whole log."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
     return memories.list_chats(services, key, page, end_user_id=end_user_id)
 
 
-@router.post(f"{MEMORY}/messages", status_code=201, responses={200: {"model": Posted}})
+@router.post(f"{MEMORY}/messages", status_code=201, responses={200: {"model": Posted}, **CONFLICT})
 def post_chat_messages(
     flow_id: FlowId,
     node_id: NodeId,
@@ -111,7 +111,7 @@ def list_chat_messages(
     services: ServicesDep,
     caller: Reader,
     chat_id: ChatId,
-    limit: Annotated[int, Query(ge=0, le=MAX_SIZE)] = 50,
+    limit: Annotated[int, Query(ge=0, le=MAX_SIZE, description="Maximum messages to return.")] = 50,
     offset: Annotated[
         int | None, Query(ge=0, le=MAX_SKIP, description="Position of the first message; default: the latest messages.")
     ] = None,
@@ -130,8 +130,17 @@ def delete_chat_messages(
     caller: Writer,
     request: Request,
     chat_id: ChatId,
-    mode: Annotated[DeleteMode, Query()],
-    roles: Annotated[list[DeletedRole], Query(min_length=1, max_length=2)],
+    mode: Annotated[
+        DeleteMode, Query(description="`latest_request`: what the latest run wrote; `all`: every message.")
+    ],
+    roles: Annotated[
+        list[DeletedRole],
+        Query(
+            min_length=1,
+            max_length=2,
+            description="Delete messages of these roles; both of them select every message.",
+        ),
+    ],
 ) -> Deleted:
     """Delete messages of these roles: those of the last request that wrote, or all. Both roles select every message."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
@@ -195,7 +204,7 @@ def export_chats(
     node_id: NodeId,
     services: ServicesDep,
     caller: Reader,
-    chat_id: Annotated[Identifier | None, Query()] = None,
+    chat_id: Annotated[Identifier | None, Query(description="Export only this chat.")] = None,
 ) -> StreamingResponse:
     """Export a chat memory, its chats and messages as JSON lines. A complete export ends with an `end` line."""
     exported = chats.export_memory(services, MemoryKey(caller.user_id, flow_id, node_id), chat_id=chat_id)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from api.context_schemas import ContextAnswer, ContextBody, ContextConfig, RecallBody
 from api.deps import Reader, ServicesDep, keyed_router
-from api.schemas import ContextAnswer, ContextBody, ContextConfig, RecallBody
+from api.schemas import CONFLICT
 from memorybase import ids
 from memorybase.conversation import Limits, context
 from memorybase.conversation.context import ContextRequest, RecallOptions
@@ -21,7 +22,7 @@ router = keyed_router("context")
 _LIMITS = ("max_turns", "max_messages")
 
 
-@router.post("/context")
+@router.post("/context", responses=CONFLICT)
 def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> ContextAnswer:
     """Build history, summary and recalled memories within the token budget. `degraded` names what is unavailable."""
     leaf = None if body.leaf_id is None else ids.CallerId.of(caller.user_id, "message", body.leaf_id, name="leaf_id")

@@ -22,8 +22,10 @@ from memorybase.read_models.jobs import DeadLetterView
 
 router = keyed_router("dead letters")
 
-BaseFilter = Annotated[UUID | None, Query()]
-CauseFilter = Annotated[Stored | None, Query(min_length=1, max_length=CAUSE_LENGTH)]
+BaseFilter = Annotated[UUID | None, Query(description="Only dead letters of this memory base.")]
+CauseFilter = Annotated[
+    Stored | None, Query(min_length=1, max_length=CAUSE_LENGTH, description="Only dead letters with this error code.")
+]
 
 
 @router.get("/dead-letters")

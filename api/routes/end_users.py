@@ -21,7 +21,8 @@ router = keyed_router("sessions")
 
 
 async def _end_user_in_path(
-    _request: Request, end_user_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]
+    _request: Request,
+    end_user_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH, description="The person.")],
 ) -> str:
     decoded = path_text(end_user_id)
     messages.check_json(decoded, "end_user_id")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Path, Query, Response
 
-from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.deps import MemoryBaseId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.fact_schemas import DistillationBody, FactsDeleted, FactSearchBody, FactsFound
 from api.schemas import Identifier, SentUuid
 from memorybase import caveats
@@ -19,16 +19,18 @@ from memorybase.queries.facts import FactState
 
 router = keyed_router("facts")
 
+FactId = Annotated[SentUuid, Path(description="The UUID of the fact.")]
+
 
 @router.get("/memories/{memory_base_id}/distillation")
-def get_distillation(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> DistillationView:
+def get_distillation(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader) -> DistillationView:
     """Read whether facts are distilled for a memory base, what waits and why, and what it used."""
     return manage.get_distillation(services, caller.user_id, memory_base_id)
 
 
 @router.put("/memories/{memory_base_id}/distillation")
 def set_distillation(
-    memory_base_id: SentUuid, body: DistillationBody, services: ServicesDep, caller: Writer
+    memory_base_id: MemoryBaseId, body: DistillationBody, services: ServicesDep, caller: Writer
 ) -> DistillationView:
     """Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and derives
     facts. Off: nothing more is read; facts stay until they are deleted."""
@@ -39,13 +41,16 @@ def set_distillation(
 
 @router.get("/memories/{memory_base_id}/facts")
 def list_facts(
-    memory_base_id: SentUuid,
+    memory_base_id: MemoryBaseId,
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
-    state: Annotated[FactState, Query()] = "current",
-    session_id: Annotated[Identifier | None, Query()] = None,
-    end_user_id: Annotated[Identifier | None, Query()] = None,
+    state: Annotated[
+        FactState,
+        Query(description="`current`: facts that hold; `superseded`: facts that a later one corrects; `all`."),
+    ] = "current",
+    session_id: Annotated[Identifier | None, Query(description="Only facts of this session.")] = None,
+    end_user_id: Annotated[Identifier | None, Query(description="Only facts from this person's sessions.")] = None,
 ) -> Page[FactView]:
     """List facts, newest first: those that hold, those that later ones correct, or all."""
     return manage.list_facts(
@@ -54,7 +59,9 @@ def list_facts(
 
 
 @router.post("/memories/{memory_base_id}/facts/search")
-def search_facts(memory_base_id: SentUuid, body: FactSearchBody, services: ServicesDep, caller: Reader) -> FactsFound:
+def search_facts(
+    memory_base_id: MemoryBaseId, body: FactSearchBody, services: ServicesDep, caller: Reader
+) -> FactsFound:
     """Find the facts that are about a question, best first, without those that later ones correct."""
     query = FactQuery(base_ids=[memory_base_id], **body.model_dump())
     facts = manage.search_facts(services, caller.user_id, query)
@@ -62,19 +69,19 @@ def search_facts(memory_base_id: SentUuid, body: FactSearchBody, services: Servi
 
 
 @router.get("/memories/{memory_base_id}/facts/{fact_id}")
-def get_fact(memory_base_id: SentUuid, fact_id: SentUuid, services: ServicesDep, caller: Reader) -> FactView:
+def get_fact(memory_base_id: MemoryBaseId, fact_id: FactId, services: ServicesDep, caller: Reader) -> FactView:
     """Read a fact. After a source was edited or deleted it is 404."""
     return manage.get_fact(services, caller.user_id, memory_base_id, fact_id)
 
 
 @router.delete("/memories/{memory_base_id}/facts/{fact_id}", status_code=204)
-def delete_fact(memory_base_id: SentUuid, fact_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+def delete_fact(memory_base_id: MemoryBaseId, fact_id: FactId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a fact and those that say the same. The messages stay."""
     manage.delete_fact(services, caller.user_id, memory_base_id, fact_id)
     return Response(status_code=204)
 
 
 @router.delete("/memories/{memory_base_id}/facts")
-def delete_facts(memory_base_id: SentUuid, services: ServicesDep, caller: Writer) -> FactsDeleted:
+def delete_facts(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Writer) -> FactsDeleted:
     """Delete every fact of a memory base. The messages stay."""
     return FactsDeleted(deleted=manage.delete_facts(services, caller.user_id, memory_base_id))

@@ -6,7 +6,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Path, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from api.deps import (
     FlowFilter,
@@ -15,9 +15,7 @@ from api.deps import (
     Reader,
     RunId,
     ServicesDep,
-    SinceQuery,
     TextQuery,
-    UntilQuery,
     Writer,
     keyed_router,
 )
@@ -25,7 +23,7 @@ from api.idempotency import keeping, operation_id
 from api.locations import location
 from api.middleware import path_text
 from api.retention_schemas import FlowChanges
-from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody, Identifier
+from api.schemas import CONFLICT, Accepted, CaptureAnswer, CaptureBody, FlowBody, Identifier, Moment, Until
 from memorybase import ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.history import node_executions
@@ -43,6 +41,20 @@ from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import flows
 
 router = keyed_router("flows")
+
+
+class RunListFilter(BaseModel):
+    """Which runs to list."""
+
+    session_id: Identifier | None = Field(default=None, description="Only runs of this session.")
+    end_user_id: Identifier | None = Field(default=None, description="Only runs in this end user's sessions.")
+    text: TextQuery = Field(default=None, alias="q")
+    state: SearchState | None = Field(default=None, description="Only runs in this state.")
+    since: Moment | None = Field(
+        default=None,
+        description="Only runs captured from this time on. Inclusive, like `until`. Without a time zone: UTC.",
+    )
+    until: Until | None = Field(default=None, description="Only runs captured up to this time.")
 
 
 @router.post("/flows", status_code=201)
@@ -105,7 +117,10 @@ def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Respo
 
 
 @router.post(
-    "/flows/{flow_id}/runs", status_code=201, response_model=CaptureAnswer, responses={200: {"model": CaptureAnswer}}
+    "/flows/{flow_id}/runs",
+    status_code=201,
+    response_model=CaptureAnswer,
+    responses={200: {"model": CaptureAnswer}, **CONFLICT},
 )
 def capture_run(
     flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer, request: Request
@@ -142,16 +157,11 @@ def find_runs(
     caller: Reader,
     page: PageDep,
     flow_id: FlowFilter,
-    session_id: Annotated[Identifier | None, Query()] = None,
-    end_user_id: Annotated[Identifier | None, Query()] = None,
-    q: TextQuery = None,
-    state: Annotated[SearchState | None, Query()] = None,
-    since: SinceQuery = None,
-    until: UntilQuery = None,
+    which: Annotated[RunListFilter, Query()],
 ) -> Page[RunView]:
     """List the runs of all flows, newest first. With `q` or `state` a page looks through a bounded number of runs:
     `next_cursor` continues even after an empty page."""
-    wanted = RunFilter(flow_id, session_id, end_user_id, q, state, since, until)
+    wanted = RunFilter(flow_id, **dict(which))
     return runs.list_runs(services, caller.user_id, wanted, page)
 
 

@@ -10,7 +10,7 @@ from api.deps import FlowFilter, FlowId, NodeExecutionId, NodeId, Reader, RunId,
 from api.history_schemas import HistoryAnswer, HistoryBody
 from api.locations import location
 from api.memory_use_schemas import MemoryUseBody
-from api.schemas import NodeExecutionBody
+from api.schemas import CONFLICT, NodeExecutionBody
 from memorybase import ids
 from memorybase.conversation import Prefixes
 from memorybase.conversation.history import node_executions
@@ -101,7 +101,7 @@ def get_run_memory(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller
     return record.run_memory(services, caller.user_id, flow_id, run_id)
 
 
-@router.put("/flows/{flow_id}/runs/{run_id}/memory/{node_id}")
+@router.put("/flows/{flow_id}/runs/{run_id}/memory/{node_id}", responses=CONFLICT)
 def put_run_memory(
     flow_id: FlowId, run_id: RunId, node_id: NodeId, body: MemoryUseBody, services: ServicesDep, caller: Writer
 ) -> NodeUse:

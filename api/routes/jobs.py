@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api import waiting
@@ -13,7 +13,7 @@ from api.admission import Work, admission_of
 from api.contract.lines import EVENTS, EVENTS_OF_JOB
 from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_router
 from api.job_schemas import JobActionBody
-from api.schemas import MAX_WAIT_SECONDS, Identifier, SentUuid
+from api.schemas import CONFLICT, MAX_WAIT_SECONDS, Identifier, SentUuid
 from memorybase import ids
 from memorybase.database.paging import Page
 from memorybase.memory_bases import job_actions, regenerate
@@ -26,16 +26,18 @@ from memorybase.read_models.jobs import JobView
 
 router = keyed_router("jobs")
 
+JobId = Annotated[SentUuid, Path(description="The UUID of the job.")]
+
 
 @router.get("/jobs")
 def list_all_jobs(
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
-    memory_base_id: Annotated[UUID | None, Query()] = None,
-    state: Annotated[JobState | None, Query()] = None,
-    kind: Annotated[JobKind | None, Query()] = None,
-    session_id: Annotated[Identifier | None, Query()] = None,
+    memory_base_id: Annotated[UUID | None, Query(description="Only jobs of this memory base.")] = None,
+    state: Annotated[JobState | None, Query(description="Only jobs in this state.")] = None,
+    kind: Annotated[JobKind | None, Query(description="Only jobs of this kind.")] = None,
+    session_id: Annotated[Identifier | None, Query(description="Only jobs of this session.")] = None,
 ) -> Page[JobView]:
     """List the jobs of all memory bases, newest first."""
     return jobs.list_jobs(services, caller.user_id, memory_base_id, page, state=state, kind=kind, session_id=session_id)
@@ -64,7 +66,7 @@ def act_on_jobs(body: JobActionBody, services: ServicesDep, caller: Writer) -> J
 
 @router.get("/jobs/{job_id}")
 async def get_job(
-    job_id: SentUuid,
+    job_id: JobId,
     services: ServicesDep,
     caller: Reader,
     request: Request,
@@ -85,7 +87,7 @@ async def get_job(
     response_class=StreamingResponse,
     responses={200: EVENTS_OF_JOB},
 )
-async def watch_job(job_id: SentUuid, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
+async def watch_job(job_id: JobId, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
     """Stream server-sent events: `job` after each change, `end` with the last state, `unauthorized` if the key was
     revoked."""
     first = await admission_of(request)[Work.STREAM].run(lambda: jobs.get_job(services, caller.user_id, job_id))
@@ -95,8 +97,8 @@ async def watch_job(job_id: SentUuid, services: ServicesDep, caller: Reader, req
     return StreamingResponse(events, media_type=EVENTS, headers=headers)
 
 
-@router.delete("/jobs/{job_id}", status_code=204)
-def cancel_job(job_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+@router.delete("/jobs/{job_id}", status_code=204, responses=CONFLICT)
+def cancel_job(job_id: JobId, services: ServicesDep, caller: Writer) -> Response:
     """Cancel a job. Its messages stay pending."""
     regenerate.cancel_job(services, caller.user_id, job_id)
     return Response(status_code=204)

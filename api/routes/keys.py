@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import timedelta
+from typing import Annotated
 
-from fastapi import Request, Response
+from fastapi import Path, Request, Response
 
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.idempotency import keeping, refuse_replay
 from api.key_schemas import KeyAnswer, KeyBody, KeyQuotas, NewKeyAnswer, QuotasBody, RotationBody
 from api.locations import location
-from api.schemas import SentUuid
+from api.schemas import CONFLICT, SentUuid
 from memorybase import errors, ids
 from memorybase.auth import api_keys
 from memorybase.auth.limits import scopes_of
@@ -21,6 +22,8 @@ from memorybase.quotas import manage
 from memorybase.quotas.bounds import Quotas
 
 router = keyed_router("keys")
+
+KeyId = Annotated[SentUuid, Path(description="The UUID of the key.")]
 
 
 @router.post("/keys", status_code=201)
@@ -46,9 +49,9 @@ def create_key(
     return NewKeyAnswer(**_shown(key).model_dump(), secret=secret)
 
 
-@router.post("/keys/{key_id}/rotate", status_code=201)
+@router.post("/keys/{key_id}/rotate", status_code=201, responses=CONFLICT)
 def rotate_key(
-    key_id: SentUuid,
+    key_id: KeyId,
     services: ServicesDep,
     caller: Admin,
     request: Request,
@@ -82,14 +85,14 @@ def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAn
 
 
 @router.put("/keys/{key_id}/quotas")
-def set_key_quotas(key_id: SentUuid, body: QuotasBody, services: ServicesDep, caller: Admin) -> KeyAnswer:
+def set_key_quotas(key_id: KeyId, body: QuotasBody, services: ServicesDep, caller: Admin) -> KeyAnswer:
     """Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own."""
     quotas = body.model_dump()
     return _shown(manage.change_key_quotas(services, caller.user_id, key_id, quotas, by_key_id=caller.key_id))
 
 
 @router.delete("/keys/{key_id}", status_code=204)
-def revoke_key(key_id: SentUuid, services: ServicesDep, caller: Admin) -> Response:
+def revoke_key(key_id: KeyId, services: ServicesDep, caller: Admin) -> Response:
     """Revoke an API key: its next use is refused."""
     api_keys.revoke_key(services, caller.user_id, key_id)
     return Response(status_code=204)

@@ -10,6 +10,7 @@ from api.deps import Named, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping
 from api.knowledge_base_schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
 from api.locations import location
+from api.schemas import CONFLICT
 from memorybase.database.paging import Page
 from memorybase.knowledge_bases import registry
 from memorybase.knowledge_bases.documents import NewDocument
@@ -29,7 +30,7 @@ def list_knowledge_bases(
     return registry.list_knowledge_bases(services, caller.user_id, page, for_retrieval=for_retrieval)
 
 
-@router.post("/knowledge-bases", status_code=201)
+@router.post("/knowledge-bases", status_code=201, responses=CONFLICT)
 def create_knowledge_base(
     body: KnowledgeBaseBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> KnowledgeBaseView:
@@ -51,28 +52,28 @@ def get_knowledge_base(name: Named, services: ServicesDep, caller: Reader) -> Kn
     return registry.get_knowledge_base(services, caller.user_id, name)
 
 
-@router.delete("/knowledge-bases/{name}", status_code=204)
+@router.delete("/knowledge-bases/{name}", status_code=204, responses=CONFLICT)
 def delete_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> Response:
     """Delete an ordinary knowledge base with its documents."""
     registry.delete(services, caller.user_id, name)
     return Response(status_code=204)
 
 
-@router.post("/knowledge-bases/{name}/documents")
+@router.post("/knowledge-bases/{name}/documents", responses=CONFLICT)
 def add_documents(name: Named, body: DocumentsBody, services: ServicesDep, caller: Writer) -> DocumentsAnswer:
     """Add documents and make them searchable. Returns one result per document, in order. A repeat changes nothing."""
     new = [NewDocument(text=each.text, id=each.id, metadata=each.metadata) for each in body.documents]
     return DocumentsAnswer(documents=registry.add_documents(services, caller.user_id, name, new))
 
 
-@router.post("/knowledge-bases/{name}/rebuild")
+@router.post("/knowledge-bases/{name}/rebuild", responses=CONFLICT)
 def rebuild_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
     """Rebuild the collection from SQL: it replaces a lost collection and uses the current model."""
     registry.rebuild(services, caller.user_id, name)
     return registry.get_knowledge_base(services, caller.user_id, name)
 
 
-@router.post("/knowledge-bases/{name}/search")
+@router.post("/knowledge-bases/{name}/search", responses=CONFLICT)
 def search_knowledge_base(
     name: Named, body: DocumentSearchBody, services: ServicesDep, caller: Reader
 ) -> DocumentAnswer:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Path, Query, Response
 from fastapi.responses import PlainTextResponse
 
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
-from api.schemas import LabelBody, SentUuid
+from api.schemas import SentUuid
+from api.search_schemas import LabelBody
 from memorybase import ids, labels
 from memorybase.database.paging import Page
 from memorybase.labels import LabelView, Mark
@@ -61,7 +62,9 @@ def export_labels(
 
 
 @router.delete("/labels/{label_id}", status_code=204)
-def delete_label(label_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+def delete_label(
+    label_id: Annotated[SentUuid, Path(description="The UUID of the label.")], services: ServicesDep, caller: Writer
+) -> Response:
     """Remove a label."""
     labels.remove_label(services, caller.user_id, label_id)
     return Response(status_code=204)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import Query
 
-from api.deps import Reader, ServicesDep, Writer, keyed_router
-from api.schemas import SentUuid, Stored
+from api.deps import MemoryBaseId, Reader, ServicesDep, Writer, keyed_router
+from api.schemas import Stored
 from memorybase.memory_map import read
 from memorybase.memory_map.read import MapView
 
@@ -15,7 +15,7 @@ router = keyed_router("memories")
 
 
 @router.post("/memories/{memory_base_id}/map", status_code=202)
-def request_memory_map(memory_base_id: SentUuid, services: ServicesDep, caller: Writer) -> MapView:
+def request_memory_map(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Writer) -> MapView:
     """Request a map of the memory base's messages in two dimensions. A worker computes it; the last one stays until
     then. With less than 20 messages nothing is computed."""
     return read.request_map(services, caller.user_id, memory_base_id)
@@ -23,10 +23,10 @@ def request_memory_map(memory_base_id: SentUuid, services: ServicesDep, caller: 
 
 @router.get("/memories/{memory_base_id}/map")
 def get_memory_map(
-    memory_base_id: SentUuid,
+    memory_base_id: MemoryBaseId,
     services: ServicesDep,
     caller: Reader,
-    question: Annotated[Stored | None, Query(min_length=1)] = None,
+    question: Annotated[Stored | None, Query(min_length=1, description="A question to project onto the map.")] = None,
 ) -> MapView:
     """Read the map: up to 5,000 points, each with its message's id, session, speaker and time, but not its text.
     Deleted messages never show. A `question` is projected onto the map."""

@@ -6,17 +6,19 @@ from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Query, Request, Response
+from fastapi import Path, Query, Request, Response
+from pydantic import BaseModel, Field, StringConstraints
 from sqlalchemy.orm import Session as OrmSession
 
 from api import waiting
 from api.admission import Work, admission_of
-from api.deps import FlowFilter, FlowId, Named, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.deps import BaseNamed, FlowFilter, FlowId, MemoryBaseId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping
 from api.locations import location
 from api.memory_base_schemas import FlushBody, MemoryBaseBody, MemoryBaseChanges, MemoryBaseSettings, RegenerateBody
 from api.routes.flows import deleted
 from api.schemas import (
+    CONFLICT,
     MAX_WAIT_SECONDS,
     Accepted,
     Identifier,
@@ -25,8 +27,8 @@ from api.schemas import (
     Repairs,
     SentUuid,
     Stored,
-    WeightsBody,
 )
+from api.search_schemas import WeightsBody
 from memorybase import caveats, ids
 from memorybase.auth.api_keys import Principal
 from memorybase.database.paging import Page
@@ -49,12 +51,38 @@ from memorybase.services import Services
 
 router = keyed_router("memories")
 
-TextFilter = Annotated[Stored | None, Query(min_length=1, max_length=ID_LENGTH)]
-
+DeadLetterId = Annotated[SentUuid, Path(description="The UUID of the dead letter.")]
+Text = Annotated[Stored, StringConstraints(min_length=1, max_length=ID_LENGTH)]
 Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until the jobs end.")]
 
 
-@router.post("/memories", status_code=201)
+class MemoryBaseFilter(BaseModel):
+    """Which memory bases to list, and in which order."""
+
+    text: Text | None = Field(
+        default=None, description="Only memory bases with this text in their name or in that of their flow."
+    )
+    auto_capture: bool | None = Field(default=None, description="Only memory bases whose auto-capture is on, or off.")
+    condition: ConditionName | None = Field(default=None, description="Only memory bases in this condition.")
+    order: MemoryBaseOrder = Field(
+        default="created", description="`created`: oldest first. `recent`: latest first. `name`: by name."
+    )
+
+
+class BaseSessionFilter(BaseModel):
+    """Which sessions of a memory base to list, and in which order."""
+
+    state: SessionState | None = Field(default=None, description="Only sessions in this state.")
+    end_user_id: Identifier | None = Field(default=None, description="Only sessions of this end user.")
+    text: Text | None = Field(
+        default=None, description="Only sessions with this text in their id or in that of their end user."
+    )
+    order: SessionOrder = Field(
+        default="created", description="`created`: oldest first. `recent`: latest capture first."
+    )
+
+
+@router.post("/memories", status_code=201, responses=CONFLICT)
 def create_memory_base(
     body: MemoryBaseBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> MemoryBaseView:
@@ -70,10 +98,10 @@ def create_memory_base(
     return memory_bases.get_memory_base(services, caller.user_id, base_id)
 
 
-@router.put("/flows/{flow_id}/memories/{name}", responses={201: {"model": MemoryBaseView}})
+@router.put("/flows/{flow_id}/memories/{name}", responses={201: {"model": MemoryBaseView}, **CONFLICT})
 def put_memory_base(
     flow_id: FlowId,
-    name: Named,
+    name: BaseNamed,
     services: ServicesDep,
     caller: Writer,
     response: Response,
@@ -98,25 +126,22 @@ def list_memory_bases(
     caller: Reader,
     page: PageDep,
     flow_id: FlowFilter,
-    text: TextFilter = None,
-    auto_capture: Annotated[bool | None, Query()] = None,
-    condition: Annotated[ConditionName | None, Query()] = None,
-    order: Annotated[MemoryBaseOrder, Query()] = "created",
+    which: Annotated[MemoryBaseFilter, Query()],
 ) -> Page[MemoryBaseView]:
     """List memory bases: oldest first, latest first, by name, or the highest priority first."""
-    query = MemoryBaseQuery(flow_id, text, auto_capture, condition, order)
+    query = MemoryBaseQuery(flow_id, **dict(which))
     return memory_bases.list_memory_bases(services, caller.user_id, page, query)
 
 
 @router.get("/memories/{memory_base_id}")
-def get_memory_base(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> MemoryBaseView:
+def get_memory_base(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader) -> MemoryBaseView:
     """Read a memory base with its progress."""
     return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 
 
 @router.patch("/memories/{memory_base_id}")
 def update_memory_base(
-    memory_base_id: SentUuid, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
+    memory_base_id: MemoryBaseId, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
 ) -> MemoryBaseView:
     """Change name, threshold, auto_capture, idle_after, retain_days or priority, pause its ingestion or resume it. This
     starts no job."""
@@ -125,30 +150,27 @@ def update_memory_base(
 
 
 @router.delete("/memories/{memory_base_id}", status_code=204, responses={202: {"model": Accepted}})
-def delete_memory_base(memory_base_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+def delete_memory_base(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a memory base and its knowledge base: 204, or 202 while its jobs stop. It is invisible at once."""
     return deleted(deletion.delete_memory_base(services, caller.user_id, memory_base_id))
 
 
 @router.get("/memories/{memory_base_id}/sessions")
 def list_memory_base_sessions(
-    memory_base_id: SentUuid,
+    memory_base_id: MemoryBaseId,
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
-    state: Annotated[SessionState | None, Query()] = None,
-    end_user_id: Annotated[Identifier | None, Query()] = None,
-    text: TextFilter = None,
-    order: Annotated[SessionOrder, Query()] = "created",
+    which: Annotated[BaseSessionFilter, Query()],
 ) -> Page[BaseSessionView]:
     """List the sessions of the flow with their progress, tracked or not."""
-    query = BaseSessionQuery(state, end_user_id, text, order)
+    query = BaseSessionQuery(**dict(which))
     return memory_bases.list_base_sessions(services, caller.user_id, memory_base_id, page, query)
 
 
-@router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}})
+@router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}, **CONFLICT})
 async def flush_memory_base(
-    memory_base_id: SentUuid,
+    memory_base_id: MemoryBaseId,
     services: ServicesDep,
     caller: Writer,
     request: Request,
@@ -177,9 +199,9 @@ async def flush_memory_base(
     return result
 
 
-@router.post("/memories/{memory_base_id}/update", status_code=202, responses={200: {"model": FlushResult}})
+@router.post("/memories/{memory_base_id}/update", status_code=202, responses={200: {"model": FlushResult}, **CONFLICT})
 async def sync_memory_base(
-    memory_base_id: SentUuid,
+    memory_base_id: MemoryBaseId,
     services: ServicesDep,
     caller: Writer,
     request: Request,
@@ -191,9 +213,9 @@ async def sync_memory_base(
     return await flush_memory_base(memory_base_id, services, caller, request, response, body, wait)
 
 
-@router.post("/memories/{memory_base_id}/regenerate", status_code=202)
+@router.post("/memories/{memory_base_id}/regenerate", status_code=202, responses=CONFLICT)
 def regenerate_memory_base(
-    memory_base_id: SentUuid,
+    memory_base_id: MemoryBaseId,
     services: ServicesDep,
     caller: Writer,
     request: Request,
@@ -212,20 +234,20 @@ def regenerate_memory_base(
 
 
 @router.get("/memories/{memory_base_id}/mismatch")
-def check_mismatch(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> consistency.Mismatch:
+def check_mismatch(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader) -> consistency.Mismatch:
     """Compare the vector store with the ledger, chunk by chunk."""
     return consistency.check_mismatch(services, caller.user_id, memory_base_id)
 
 
 @router.get("/memories/{memory_base_id}/weights")
-def get_search_weights(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> WeightsView:
+def get_search_weights(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader) -> WeightsView:
     """Show the weights of search signals: the defaults, the memory base's own, and its previous ones."""
     return weights.get_weights(services, caller.user_id, memory_base_id)
 
 
 @router.put("/memories/{memory_base_id}/weights")
 def set_search_weights(
-    memory_base_id: SentUuid, body: WeightsBody, services: ServicesDep, caller: Writer
+    memory_base_id: MemoryBaseId, body: WeightsBody, services: ServicesDep, caller: Writer
 ) -> WeightsView:
     """Set the memory base's own weights. Searches use them at once. To undo, set the previous weights."""
     wanted = StoredWeights(
@@ -240,7 +262,7 @@ def set_search_weights(
 
 
 @router.delete("/memories/{memory_base_id}/weights", status_code=204)
-def reset_search_weights(memory_base_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+def reset_search_weights(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Writer) -> Response:
     """Return to the default weights. The memory base's own become the previous ones."""
     weights.set_weights(services, caller.user_id, memory_base_id, None)
     return Response(status_code=204)
@@ -248,12 +270,14 @@ def reset_search_weights(memory_base_id: SentUuid, services: ServicesDep, caller
 
 @router.get("/memories/{memory_base_id}/activity")
 def get_activity(
-    memory_base_id: SentUuid,
+    memory_base_id: MemoryBaseId,
     services: ServicesDep,
     caller: Reader,
-    since: Annotated[Moment, Query()],
+    since: Annotated[Moment, Query(description="Start of the time range, inclusive.")],
     until: Annotated[Moment | None, Query(description="Default and maximum: now.")] = None,
-    buckets: Annotated[int, Query(ge=1, le=activity.MAX_BUCKETS)] = activity.DEFAULT_BUCKETS,
+    buckets: Annotated[
+        int, Query(ge=1, le=activity.MAX_BUCKETS, description="About how many buckets to return.")
+    ] = activity.DEFAULT_BUCKETS,
 ) -> Activity:
     """Count messages captured and ingested over time, with ingestion delays. The window is at most 31 days."""
     return activity.activity(services, caller.user_id, memory_base_id, since=since, until=until, buckets=buckets)
@@ -261,12 +285,12 @@ def get_activity(
 
 @router.get("/memories/{memory_base_id}/jobs")
 def list_jobs(
-    memory_base_id: SentUuid,
+    memory_base_id: MemoryBaseId,
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
-    state: Annotated[JobState | None, Query()] = None,
-    session_id: Annotated[Identifier | None, Query()] = None,
+    state: Annotated[JobState | None, Query(description="Only jobs in this state.")] = None,
+    session_id: Annotated[Identifier | None, Query(description="Only jobs of this session.")] = None,
 ) -> Page[JobView]:
     """List the jobs of a memory base, newest first."""
     return work.list_jobs(services, caller.user_id, memory_base_id, page, state=state, session_id=session_id)
@@ -274,7 +298,7 @@ def list_jobs(
 
 @router.get("/memories/{memory_base_id}/dead-letters")
 def list_dead_letters(
-    memory_base_id: SentUuid, services: ServicesDep, caller: Reader, page: PageDep
+    memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[DeadLetterView]:
     """List messages that could not be embedded, with error and attempts."""
     return work.list_dead_letters(services, caller.user_id, memory_base_id, page)
@@ -282,7 +306,7 @@ def list_dead_letters(
 
 @router.post("/memories/{memory_base_id}/dead-letters/{dead_letter_id}/retry", status_code=202)
 def retry_dead_letter(
-    memory_base_id: SentUuid, dead_letter_id: SentUuid, services: ServicesDep, caller: Writer
+    memory_base_id: MemoryBaseId, dead_letter_id: DeadLetterId, services: ServicesDep, caller: Writer
 ) -> Repairs:
     """Try again to embed the message of a dead letter."""
     job_ids = dead_letters.retry_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
@@ -291,7 +315,7 @@ def retry_dead_letter(
 
 @router.delete("/memories/{memory_base_id}/dead-letters/{dead_letter_id}", status_code=204)
 def discard_dead_letter(
-    memory_base_id: SentUuid, dead_letter_id: SentUuid, services: ServicesDep, caller: Writer
+    memory_base_id: MemoryBaseId, dead_letter_id: DeadLetterId, services: ServicesDep, caller: Writer
 ) -> Response:
     """Discard a dead letter: this memory base skips the message, which stays stored."""
     dead_letters.discard_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import Query
+from pydantic import BaseModel, Field
 
 from api.deps import FlowFilter, MessageId, PageDep, Reader, RunFilter, ServicesDep, Writer, keyed_router
 from api.schemas import (
@@ -38,6 +39,26 @@ from memorybase.sessions.restoring import DeletedMessageView
 router = keyed_router("messages")
 
 
+class MessageFilter(BaseModel):
+    """Which messages to list, and in which order."""
+
+    memory_base_id: SentUuid | None = Field(default=None, description="Messages of its flow, each with `ingested`.")
+    session_id: Identifier | None = Field(default=None, description="Only messages of this session.")
+    end_user_id: Identifier | None = Field(default=None, description="Only messages of this end user's sessions.")
+    role: Role | None = Field(default=None, description="Only messages with this role.")
+    is_output: bool | None = Field(default=None, description="Only outputs, or only other messages.")
+    ingested: bool | None = Field(default=None, description="Requires memory_base_id.")
+    since: Moment | None = Field(default=None, description="Inclusive, like `until`. Without a time zone: UTC.")
+    until: Until | None = Field(default=None, description="End of the time range, inclusive.")
+    state: Literal["muted", "pinned", "failed"] | None = Field(
+        default=None, description="`failed`: it could not be embedded; requires memory_base_id."
+    )
+    find: Identifier | None = Field(
+        default=None, description="Only messages with all of these words; requires a flow or memory base."
+    )
+    order: Literal["asc", "desc"] = Field(default="asc", description="Oldest or newest first.")
+
+
 @router.get("/messages")
 def list_messages(
     services: ServicesDep,
@@ -45,39 +66,10 @@ def list_messages(
     page: PageDep,
     flow_id: FlowFilter,
     run_id: RunFilter,
-    memory_base_id: Annotated[SentUuid | None, Query(description="Messages of its flow, each with `ingested`.")] = None,
-    session_id: Annotated[Identifier | None, Query()] = None,
-    end_user_id: Annotated[Identifier | None, Query()] = None,
-    role: Annotated[Role | None, Query()] = None,
-    is_output: Annotated[bool | None, Query()] = None,
-    ingested: Annotated[bool | None, Query(description="Requires memory_base_id.")] = None,
-    since: Annotated[Moment | None, Query(description="Inclusive, like `until`. Without a time zone: UTC.")] = None,
-    until: Annotated[Until | None, Query()] = None,
-    state: Annotated[
-        Literal["muted", "pinned", "failed"] | None,
-        Query(description="`failed`: it could not be embedded; requires memory_base_id."),
-    ] = None,
-    find: Annotated[
-        Identifier | None, Query(description="Only messages with all of these words; requires a flow or memory base.")
-    ] = None,
-    order: Annotated[Literal["asc", "desc"], Query()] = "asc",
+    which: Annotated[MessageFilter, Query()],
 ) -> Page[MessageView]:
     """List messages: by seq within one session of a flow, else by time of capture."""
-    query = MessageQuery(
-        flow_id=flow_id,
-        memory_base_id=memory_base_id,
-        session_id=session_id,
-        run_id=run_id,
-        end_user_id=end_user_id,
-        role=role,
-        is_output=is_output,
-        ingested=ingested,
-        since=since,
-        until=until,
-        state=state,
-        find=find,
-        order=order,
-    )
+    query = MessageQuery(flow_id=flow_id, run_id=run_id, **dict(which))
     return sessions.list_messages(services, caller.user_id, query, page)
 
 
@@ -144,7 +136,7 @@ def list_deleted_messages(
     page: PageDep,
     flow_id: FlowFilter,
     memory_base_id: Annotated[SentUuid | None, Query(description="Messages of its flow.")] = None,
-    session_id: Annotated[Identifier | None, Query()] = None,
+    session_id: Annotated[Identifier | None, Query(description="Only messages of this session.")] = None,
 ) -> Page[DeletedMessageView]:
     """List deleted messages that can be restored, the last deleted first."""
     return restoring.list_deleted(
@@ -179,7 +171,7 @@ def delete_message(
     flow_id: FlowFilter,
     services: ServicesDep,
     caller: Writer,
-    reason: Annotated[Reason | None, Query()] = None,
+    reason: Annotated[Reason | None, Query(description="Why; for people, at most 500 characters.")] = None,
 ) -> DeletionReceipt:
     """Delete a message. Searches leave it out at once; jobs update the knowledge bases. It can be restored for as many
     days as the setting deleted_retention_days says."""

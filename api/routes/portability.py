@@ -27,7 +27,9 @@ def export_lines(
     caller: Reader,
     flow_id: FlowFilter,
     memory_base_id: Annotated[SentUuid | None, Query(description="Export the flow of this memory base.")] = None,
-    end_user_id: Annotated[Identifier | None, Query()] = None,
+    end_user_id: Annotated[
+        Identifier | None, Query(description="Export only sessions and chats of this end user.")
+    ] = None,
 ) -> StreamingResponse:
     """Export flows, sessions, runs and messages with every stored field. A complete export ends with an `end` line."""
     scope = exporter.resolve_scope(
@@ -42,7 +44,13 @@ async def import_lines(
     request: Request,
     services: ServicesDep,
     caller: Writer,
-    on_conflict: Annotated[Literal["error", "keep", "update"], Query()] = "error",
+    on_conflict: Annotated[
+        Literal["error", "keep", "update"],
+        Query(
+            description="What to do if a message id is stored with other content: `error` stores nothing more, `keep` "
+            "keeps the stored message, `update` stores a new version."
+        ),
+    ] = "error",
 ) -> ImportAnswer:
     """Import any range of lines of an export. Stored rows are kept, so a broken import can be sent again."""
     body = await request.body()

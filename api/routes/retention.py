@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Query, Response
+from fastapi import Path, Query, Response
 
-from api.deps import Admin, FlowFilter, PageDep, Reader, ServicesDep, keyed_router
+from api.deps import Admin, EndUserFilter, FlowFilter, PageDep, Reader, ServicesDep, keyed_router
 from api.locations import location
 from api.retention_schemas import HoldBody
-from api.schemas import Identifier, RetainDays, SentUuid
+from api.schemas import RetainDays, SentUuid
 from memorybase import ids
 from memorybase.database.paging import Page
 from memorybase.retention import holds, preview, receipts
@@ -71,14 +71,16 @@ def list_holds(
     caller: Reader,
     page: PageDep,
     flow_id: FlowFilter,
-    end_user_id: Annotated[Identifier | None, Query()] = None,
+    end_user_id: EndUserFilter = None,
 ) -> Page[HoldView]:
     """List the legal holds, oldest first."""
     return holds.list_holds(services, caller.user_id, page, flow_id=flow_id, end_user_id=end_user_id)
 
 
 @router.delete("/holds/{hold_id}", status_code=204)
-def lift_hold(hold_id: SentUuid, services: ServicesDep, caller: Admin) -> Response:
+def lift_hold(
+    hold_id: Annotated[SentUuid, Path(description="The UUID of the hold.")], services: ServicesDep, caller: Admin
+) -> Response:
     """Lift a legal hold. What only it kept can be deleted again, and expires with the next pass."""
     holds.lift_hold(services, caller.user_id, hold_id)
     return Response(status_code=204)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from api.deps import Reader, ServicesDep, keyed_router
+from api.deps import MemoryBaseId, Reader, ServicesDep, keyed_router
 from api.fact_schemas import SearchAnswer
-from api.schemas import FlowSearchBody, SearchBody, SentUuid
+from api.search_schemas import FlowSearchBody, SearchBody
 from memorybase import caveats, errors, ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.caveats import Caveat
@@ -24,7 +24,7 @@ router = keyed_router("search")
 
 @router.post("/memories/{memory_base_id}/search")
 def search_memory_base(
-    memory_base_id: SentUuid, body: SearchBody, services: ServicesDep, caller: Reader
+    memory_base_id: MemoryBaseId, body: SearchBody, services: ServicesDep, caller: Reader
 ) -> SearchAnswer:
     """Search the messages of a memory base, best first, including those not ingested yet."""
     return _search(services, caller, body, _request(body, caller, memory_base_id=memory_base_id))

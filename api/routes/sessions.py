@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Query
+from pydantic import BaseModel, Field
 
 from api.deps import (
+    EndUserFilter,
     FlowFilter,
     FlowNamed,
     PageDep,
     Reader,
     ServicesDep,
-    SinceQuery,
+    SessionNamed,
     TextQuery,
-    UntilQuery,
     Writer,
     keyed_router,
 )
-from api.schemas import Identifier, SessionChanges
+from api.schemas import Moment, SessionChanges, Until
 from memorybase import ids, messages
 from memorybase.database.paging import Page
 from memorybase.queries.coverage import SearchState
@@ -31,26 +32,36 @@ from memorybase.sessions.erasure import Erasure
 router = keyed_router("sessions")
 
 
+class SessionListFilter(BaseModel):
+    """Which sessions to list, and in which order."""
+
+    end_user_id: EndUserFilter = None
+    text: TextQuery = Field(default=None, alias="q")
+    state: SearchState | None = Field(default=None, description="Only sessions in this state.")
+    since: Moment | None = Field(
+        default=None,
+        description="Only sessions with a capture from this time on. Inclusive, like `until`. Without a time "
+        "zone: UTC.",
+    )
+    until: Until | None = Field(default=None, description="Only sessions without a capture after this time.")
+    order: SessionOrder = Field(
+        default="created", description="By creation, oldest first, or by the latest capture, latest first."
+    )
+
+
 @router.get("/sessions")
 def list_sessions(
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
     flow_id: FlowFilter,
-    end_user_id: Annotated[Identifier | None, Query()] = None,
-    q: TextQuery = None,
-    state: Annotated[SearchState | None, Query()] = None,
-    since: SinceQuery = None,
-    until: UntilQuery = None,
-    order: Annotated[
-        SessionOrder, Query(description="By creation, oldest first, or by the latest capture, latest first.")
-    ] = "created",
+    which: Annotated[SessionListFilter, Query()],
 ) -> Page[SessionView]:
     """List sessions. In the order `recent` a session moves to the front with each capture, also between two pages.
 
     With `q` or `state` a page looks through a bounded number of sessions: `next_cursor` continues even after an empty
     page."""
-    wanted = SessionFilter(flow_id, end_user_id, q, state, since, until, order)
+    wanted = SessionFilter(flow_id, **dict(which))
     return sessions.list_sessions(services, caller.user_id, wanted, page)
 
 
@@ -72,8 +83,6 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
 
 
 @router.delete("/sessions")
-def delete_session(
-    services: ServicesDep, caller: Writer, flow_id: FlowNamed, session_id: Annotated[Identifier, Query()]
-) -> Erasure:
+def delete_session(services: ServicesDep, caller: Writer, flow_id: FlowNamed, session_id: SessionNamed) -> Erasure:
     """Delete a session and its messages. Searches leave it out at once; jobs update the knowledge bases."""
     return edits.delete_session(services, caller.user_id, flow_id, session_id)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Path, Query, Response
 
-from api.deps import FlowNamed, Reader, ServicesDep, Writer, keyed_router
+from api.deps import EndUserFilter, FlowNamed, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import Identifier, SentUuid
 from api.standing_schemas import StandingStatementChanges
 from memorybase.standing import statements
@@ -14,13 +14,15 @@ from memorybase.standing.statements import StandingStatementView, StandingView
 
 router = keyed_router("standing statements")
 
+StatementId = Annotated[SentUuid, Path(description="The UUID of the standing statement.")]
+
 
 @router.get("/standing-statements")
 def list_standing_statements(
     services: ServicesDep,
     caller: Reader,
     flow_id: FlowNamed,
-    end_user_id: Annotated[Identifier | None, Query()] = None,
+    end_user_id: EndUserFilter = None,
     session_id: Annotated[Identifier | None, Query(description="In place of end_user_id: the session's.")] = None,
     every: Annotated[bool, Query(description="Also replaced and deleted ones.")] = False,
 ) -> StandingView:
@@ -37,14 +39,14 @@ def list_standing_statements(
 
 @router.patch("/standing-statements/{statement_id}")
 def edit_standing_statement(
-    statement_id: SentUuid, body: StandingStatementChanges, services: ServicesDep, caller: Writer
+    statement_id: StatementId, body: StandingStatementChanges, services: ServicesDep, caller: Writer
 ) -> StandingStatementView:
     """Put a person's own words in the place of what was found. The message stays as it is."""
     return statements.edit_statement(services, caller.user_id, statement_id, body.text, by=caller.name)
 
 
 @router.delete("/standing-statements/{statement_id}", status_code=204)
-def delete_standing_statement(statement_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+def delete_standing_statement(statement_id: StatementId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a statement. It is not found in its message again; the message stays."""
     statements.delete_statement(services, caller.user_id, statement_id, by=caller.name)
     return Response(status_code=204)

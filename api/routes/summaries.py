@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import Query
 
-from api.deps import FlowNamed, Reader, ServicesDep, Writer, keyed_router
-from api.schemas import DEFAULT_PRESET, Identifier, Name, SummaryBody, SummaryPreset
+from api.context_schemas import DEFAULT_PRESET, SummaryBody, SummaryPreset
+from api.deps import FlowNamed, Reader, ServicesDep, SessionNamed, Writer, keyed_router
+from api.schemas import Name
 from memorybase import ids
 from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryView
@@ -21,9 +22,12 @@ def get_summary(
     services: ServicesDep,
     caller: Reader,
     flow_id: FlowNamed,
-    session_id: Annotated[Identifier, Query()],
-    summarizer: Annotated[Name | None, Query()] = None,
-    preset: Annotated[SummaryPreset, Query()] = DEFAULT_PRESET,
+    session_id: SessionNamed,
+    summarizer: Annotated[Name | None, Query(description="What writes the summary.")] = None,
+    preset: Annotated[
+        SummaryPreset,
+        Query(description="The preset whose summary it is; `pairs_N` is that of all but the latest N pairs."),
+    ] = DEFAULT_PRESET,
 ) -> SummaryView:
     """Read a session's summary and the state of the next one."""
     by = summarizer or checked_name(services.settings, None)
@@ -45,9 +49,13 @@ def delete_summary(
     services: ServicesDep,
     caller: Writer,
     flow_id: FlowNamed,
-    session_id: Annotated[Identifier, Query()],
-    summarizer: Annotated[Name | None, Query()] = None,
-    preset: Annotated[SummaryPreset | None, Query()] = None,
+    session_id: SessionNamed,
+    summarizer: Annotated[
+        Name | None, Query(description="Only summaries of this summarizer; by default of all.")
+    ] = None,
+    preset: Annotated[
+        SummaryPreset | None, Query(description="Only the summary of this preset; by default of all.")
+    ] = None,
 ) -> None:
     """Delete a session's summaries, or those of one summarizer or preset. A later read may request new ones."""
     summaries.delete_summary(services, caller.user_id, flow_id, session_id, preset=preset, summarizer=summarizer)

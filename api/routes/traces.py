@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from api.contract.messages import ref
 from api.deps import FlowId, ServicesDep, Writer, keyed_router
 from memorybase.errors import InvalidRequest, TooLarge
 from memorybase.integrations import spans
@@ -15,11 +15,15 @@ from memorybase.integrations import spans
 router = keyed_router("traces")
 
 
+def _json(schema: str) -> dict[str, Any]:
+    return {"content": {spans.JSON: {"schema": {"$ref": f"#/components/schemas/{schema}"}}}}
+
+
 @router.post(
     "/flows/{flow_id}/traces",
     response_class=Response,
-    openapi_extra={"requestBody": {"required": True, "content": {spans.JSON: {"schema": ref("TracesExport")}}}},
-    responses={200: {"content": {spans.JSON: {"schema": ref("TracesAnswer")}}}},
+    openapi_extra={"requestBody": {"required": True, **_json("TracesExport")}},
+    responses={200: _json("TracesAnswer")},
 )
 async def receive_traces(flow_id: FlowId, request: Request, services: ServicesDep, caller: Writer) -> Response:
     """Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is stored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query, Request, Response
+from fastapi import Path, Query, Request, Response
 
 from api import waiting
 from api.admission import Work, admission_of
@@ -21,6 +21,9 @@ from memorybase.webhooks.endpoints import WebhookView, WebhookWithSecret
 from memorybase.webhooks.events import EventType
 
 router = keyed_router("webhooks")
+
+WebhookId = Annotated[SentUuid, Path(description="The UUID of the webhook.")]
+DeliveryId = Annotated[SentUuid, Path(description="The UUID of the delivery.")]
 
 
 @router.post("/webhooks", status_code=201)
@@ -49,19 +52,19 @@ def list_webhooks(services: ServicesDep, caller: Admin, page: PageDep) -> Page[W
 
 
 @router.get("/webhooks/{webhook_id}")
-def get_webhook(webhook_id: SentUuid, services: ServicesDep, caller: Admin) -> WebhookView:
+def get_webhook(webhook_id: WebhookId, services: ServicesDep, caller: Admin) -> WebhookView:
     """Get a webhook."""
     return endpoints.get_webhook(services, caller.user_id, webhook_id)
 
 
 @router.patch("/webhooks/{webhook_id}")
-def update_webhook(webhook_id: SentUuid, body: WebhookPatchBody, services: ServicesDep, caller: Admin) -> WebhookView:
+def update_webhook(webhook_id: WebhookId, body: WebhookPatchBody, services: ServicesDep, caller: Admin) -> WebhookView:
     """Change a webhook. While it is disabled, no event is recorded for it and its pending deliveries wait."""
     return endpoints.change(services, caller.user_id, webhook_id, body.given())
 
 
 @router.delete("/webhooks/{webhook_id}", status_code=204)
-def delete_webhook(webhook_id: SentUuid, services: ServicesDep, caller: Admin) -> Response:
+def delete_webhook(webhook_id: WebhookId, services: ServicesDep, caller: Admin) -> Response:
     """Delete a webhook with its deliveries."""
     endpoints.delete(services, caller.user_id, webhook_id)
     return Response(status_code=204)
@@ -69,7 +72,7 @@ def delete_webhook(webhook_id: SentUuid, services: ServicesDep, caller: Admin) -
 
 @router.post("/webhooks/{webhook_id}/secret")
 def rotate_webhook_secret(
-    webhook_id: SentUuid, services: ServicesDep, caller: Admin, body: RotateSecretBody | None = None
+    webhook_id: WebhookId, services: ServicesDep, caller: Admin, body: RotateSecretBody | None = None
 ) -> WebhookWithSecret:
     """Replace the secret. Requests are signed with both until the overlap ends. Only this response contains the new
     one."""
@@ -79,7 +82,7 @@ def rotate_webhook_secret(
 
 @router.post("/webhooks/{webhook_id}/test", status_code=201)
 async def send_test_event(
-    webhook_id: SentUuid,
+    webhook_id: WebhookId,
     services: ServicesDep,
     caller: Admin,
     request: Request,
@@ -103,37 +106,39 @@ async def send_test_event(
 
 @router.get("/webhooks/{webhook_id}/deliveries")
 def list_deliveries(
-    webhook_id: SentUuid,
+    webhook_id: WebhookId,
     services: ServicesDep,
     caller: Admin,
     page: PageDep,
-    state: DeliveryState | None = None,
-    event_type: EventType | None = None,
+    state: Annotated[DeliveryState | None, Query(description="Only deliveries in this state.")] = None,
+    event_type: Annotated[EventType | None, Query(description="Only deliveries of events of this type.")] = None,
 ) -> Page[DeliveryView]:
     """List the deliveries of a webhook, newest first."""
     return deliveries.list_deliveries(services, caller.user_id, webhook_id, page, state=state, event_type=event_type)
 
 
 @router.get("/webhooks/{webhook_id}/deliveries/{delivery_id}")
-def get_delivery(webhook_id: SentUuid, delivery_id: SentUuid, services: ServicesDep, caller: Admin) -> DeliveryView:
+def get_delivery(webhook_id: WebhookId, delivery_id: DeliveryId, services: ServicesDep, caller: Admin) -> DeliveryView:
     """Get a delivery."""
     return deliveries.get_delivery(services, caller.user_id, webhook_id, delivery_id)
 
 
 @router.post("/webhooks/{webhook_id}/deliveries/{delivery_id}/replay")
-def replay_delivery(webhook_id: SentUuid, delivery_id: SentUuid, services: ServicesDep, caller: Admin) -> DeliveryView:
+def replay_delivery(
+    webhook_id: WebhookId, delivery_id: DeliveryId, services: ServicesDep, caller: Admin
+) -> DeliveryView:
     """Send a delivery again, with all its attempts."""
     return deliveries.replay(services, caller.user_id, webhook_id, delivery_id)
 
 
 @router.post("/webhooks/{webhook_id}/replay")
-def replay_dead_deliveries(webhook_id: SentUuid, body: ReplayBody, services: ServicesDep, caller: Admin) -> Replayed:
+def replay_dead_deliveries(webhook_id: WebhookId, body: ReplayBody, services: ServicesDep, caller: Admin) -> Replayed:
     """Send the dead deliveries of events since then again, oldest first. Repeat the call while `remaining` is true."""
     return deliveries.replay_dead(services, caller.user_id, webhook_id, body.since)
 
 
 @router.delete("/webhooks/{webhook_id}/deliveries/{delivery_id}", status_code=204)
-def discard_delivery(webhook_id: SentUuid, delivery_id: SentUuid, services: ServicesDep, caller: Admin) -> Response:
+def discard_delivery(webhook_id: WebhookId, delivery_id: DeliveryId, services: ServicesDep, caller: Admin) -> Response:
     """Discard a dead delivery: it is deleted and cannot be sent again. 409 if it is pending or delivered."""
     deliveries.discard(services, caller.user_id, webhook_id, delivery_id)
     return Response(status_code=204)
@@ -141,7 +146,7 @@ def discard_delivery(webhook_id: SentUuid, delivery_id: SentUuid, services: Serv
 
 @router.post("/webhooks/{webhook_id}/discard")
 def discard_dead_deliveries(
-    webhook_id: SentUuid, services: ServicesDep, caller: Admin, body: DiscardBody | None = None
+    webhook_id: WebhookId, services: ServicesDep, caller: Admin, body: DiscardBody | None = None
 ) -> Discarded:
     """Discard the deliveries that were dead by then, oldest first; without `until`, all dead ones. Repeat the call
     while `remaining` is true."""

@@ -1,4 +1,4 @@
-"""How the calls of harness/examples.py fail in typical ways: each is made again with a change, beside its example."""
+"""How the calls of harness/calls.py fail in typical ways: each is made again with a change."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ INVALID: dict[str, Json] = {
     "export_lines": {"memory_base_id": "not-a-uuid"},
     "get_run": {"flow_id": TOO_LONG},
 }
-# What conflicts with the state just after the example's call; {}: the same call again.
+# What conflicts with the state just after the call; {}: the same call again.
 CONFLICTING: dict[str, Json] = {
     "create_memory_base": {},
     "put_memory_base": {"capture": "outputs"},

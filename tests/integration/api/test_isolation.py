@@ -22,9 +22,9 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api
+from harness.calls import export_of_span
 from harness.constants import constants
 from harness.contract import CONTRACT
-from harness.examples import export_of_span
 from harness.facts import add_fact, add_usage
 
 from memorybase.auth import api_keys

@@ -248,7 +248,7 @@ class Operations(Transport):
         size: Maximum items of a page.
         offset: Added to the position where the page starts.
         cursor: next_cursor of the previous page; stable under changes.
-        flow_id: Only runs of this flow: a UUID or the caller's id. A UUID, or the caller's id.
+        flow_id: A UUID, or the caller's id.
         """
         call = Call(
             "GET",
@@ -1558,7 +1558,7 @@ class Operations(Transport):
         size: Maximum items of a page.
         offset: Added to the position where the page starts.
         cursor: next_cursor of the previous page; stable under changes.
-        flow_id: Only end users of this flow: a UUID or the caller's id. A UUID, or the caller's id.
+        flow_id: A UUID, or the caller's id.
         """
         call = Call(
             "GET",
@@ -1586,7 +1586,7 @@ class Operations(Transport):
     def erase_end_user(self, end_user_id: str | UUID) -> models.Erasure:
         """Delete every session of an end user, in all flows. The response counts what was deleted.
 
-        end_user_id: The person whose sessions and chats are deleted.
+        end_user_id: The person.
         """
         call = Call("DELETE", f"/end-users/{segment(end_user_id, 'end_user_id')}")
         return self._call(call, models.Erasure)

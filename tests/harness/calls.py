@@ -1,82 +1,43 @@
-"""The example of every operation and of its typical errors: a conversation with the API, recorded for the OpenAPI
-document.
+"""A conversation with the API that calls every operation, and fails each in its typical ways.
 
-    python -m harness.examples > examples.json && mv examples.json api/contract/
-
-The calls are those below, in order, each followed by its failing variants of harness/failing_calls.py; the answers are
-those of a live API, with ids, times and secrets replaced by fixed ones, so that recording again gives the same file.
-tests/integration/api/test_examples.py compares them.
+The calls are those below, in order, each followed by its failing variants of harness/failing_calls.py.
+tests/integration/api/test_answers.py compares what they send and get with the OpenAPI document.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 import httpx
 
-from api.limits import Gate
 from harness import hooks
 from harness.api import Api, Json, open_api
-from harness.constants import constants
 from harness.contract import CONTRACT
-from harness.failing_calls import UNKNOWN_ID, changed, failing
+from harness.failing_calls import changed, failing
 from memorybase.audit import chain
-from memorybase.database.engine import Database
 from memorybase.operations import heartbeats
 from memorybase.settings import Settings
-from memorybase.webhooks import signatures
 
-FILE = Path(__file__).parents[2] / "api" / "contract" / "examples.json"
-MAX_ITEMS = 2  # of a recorded list
-DIFY = "retrieve_knowledge"  # its errors have a form of their own
-METRIC = "memorybase_runs_captured_total"  # the one that is shown
-SCORE_DIGITS = 3
-TIME, MINUTE = "2026-01-15T09:30:00Z", "2026-01-15 09:30 UTC"
-# Values that differ at every call, by name.
-FIXED: Json = {
-    "took_ms": 3.2,
-    "secret": "mb_EXAMPLE-secret-that-is-shown-once",
-    "prefix": "mb_EXAMP",
-    "request_id": "4f1c8e2a",
-    "memorybase": "1.0.0",
-    "url_path": "/ui/enter?token=EXAMPLE",
-    "retry_after_seconds": 0.2,
-    "hash": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
-    "searchable_after_ms": 840,
-    "delay_median_seconds": 0.8,
-    "delay_p95_seconds": 1.4,
-    "searchable_after_seconds": 0.8,
-}
-WEBHOOK_SECRET = "whsec_RVhBTVBMRS1zZWNyZXQtdGhhdC1pcy1zaG93bi1vbmNl"
-OUTAGE: Json = {"operation": "query", "reason": "ConnectError"}  # of Chroma's adapter
-OVERVIEW_BUCKET: Json = {"searchable": 2, "waiting": 1, "failed": 0, "other": 1}
-BUCKET: Json = {"captured": 2, "ingested": 2, "delay_mean_seconds": 0.8, "delay_max_seconds": 1.4}
-
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)")
-_MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
+TIME = "2026-01-15T09:30:00Z"
 _LOOKUP = re.compile(r"^\$(\w+)\.([\w.]+)$")
 
 
 @dataclass(frozen=True)
 class Call:
     """A call. `$operation.path` is a value in the answer of an earlier one. `work`: a worker then runs what is queued.
-    `record`: it is the operation's example; else it prepares one."""
+    `check`: it stands for its operation, with its failing variants; else it prepares such a call."""
 
     operation: str
     body: Any = None
     parameters: Json = field(default_factory=dict)
     work: bool = True
-    record: bool = True
+    check: bool = True
 
 
 def said(role: str, content: str, **more: Any) -> Json:
@@ -176,7 +137,7 @@ CALLS = [
         "capture_run",
         {"session_id": "anna-1", "run_id": "run-2", "messages": [said("user", "And almonds?")]},
         {"flow_id": "support"},
-        record=False,
+        check=False,
     ),
     Call(
         "put_run_memory",
@@ -206,7 +167,7 @@ CALLS = [
         "capture_run",
         {"session_id": "anna-1", "run_id": "run-3", "messages": 4 * CONTEXT},
         {"flow_id": "support"},
-        record=False,
+        check=False,
     ),
     Call("request_summary", ANNA),
     Call("get_summary", parameters=ANNA),
@@ -221,7 +182,7 @@ CALLS = [
         "capture_run",
         {"session_id": "anna-1", "run_id": "run-4", "messages": [said("user", "Thanks!")]},
         {"flow_id": "support"},
-        record=False,
+        check=False,
     ),
     Call("flush_memory_base", {"session_id": "anna-1"}, BASE, work=False),
     Call("cancel_job", parameters={"job_id": "$flush_memory_base.jobs.0.id"}),
@@ -236,7 +197,7 @@ CALLS = [
             "messages": [said("assistant", "poison"), said("assistant", "Good morning.")],
         },
         {"flow_id": "support"},
-        record=False,
+        check=False,
     ),
     Call("list_dead_letters", parameters=BASE),
     Call("list_problems"),
@@ -294,12 +255,12 @@ CALLS = [
     Call("export_audit_entries", parameters={"after_seq": "$list_audit_entries.items.0.seq"}),
     Call("create_sign_in_link"),
     Call("get_metrics"),
-    Call("put_flow", {"name": "Archive"}, {"flow_id": "archive"}, record=False),
+    Call("put_flow", {"name": "Archive"}, {"flow_id": "archive"}, check=False),
     Call(
         "capture_run",
         {"session_id": "carl-1", "run_id": "run-9", "messages": [said("user", "Hello", id="m-9")]},
         {"flow_id": "archive"},
-        record=False,
+        check=False,
     ),
     Call("export_lines", parameters={"flow_id": "archive"}),
     Call("import_lines", "$export_lines.text", {"on_conflict": "keep"}),
@@ -308,9 +269,9 @@ CALLS = [
     Call("erase_end_user", parameters={"end_user_id": "ben"}),
     Call("delete_memory_base", parameters=BASE),
     Call("delete_flow", parameters={"flow_id": "archive"}),
-    Call("put_flow", {"name": "Harbour"}, {"flow_id": "harbour"}, record=False),
+    Call("put_flow", {"name": "Harbour"}, {"flow_id": "harbour"}, check=False),
     Call("receive_traces", export_of_span("anna-1", "Where is my boat?", "At berth 12."), {"flow_id": "harbour"}),
-    Call("create_memory_base", {"name": "harbour notes", "flow_id": "harbour", "threshold": 1}, record=False),
+    Call("create_memory_base", {"name": "harbour notes", "flow_id": "harbour", "threshold": 1}, check=False),
     Call(
         "capture_run",
         {
@@ -323,7 +284,7 @@ CALLS = [
             ],
         },
         {"flow_id": "harbour"},
-        record=False,
+        check=False,
     ),
     Call(
         "build_context",
@@ -336,7 +297,7 @@ CALLS = [
             "run_id": "berth-2",
             "node_id": "answer",
         },
-        record=False,
+        check=False,
     ),
     Call(
         "capture_run",
@@ -347,7 +308,7 @@ CALLS = [
             "messages": [said("user", "Where is my boat?"), said("assistant", "Still at berth 12.")],
         },
         {"flow_id": "harbour"},
-        record=False,
+        check=False,
     ),
     Call("get_run_story", parameters={"flow_id": "harbour", "run_id": "berth-2"}),
     Call("list_message_uses", parameters={"message_id": "berth-answer"}),
@@ -355,13 +316,13 @@ CALLS = [
     Call("list_end_users", parameters={"q": "be"}),
     Call("get_end_user", parameters={"end_user_id": "ben"}),
     Call("get_message_ingestion", parameters={"message_id": "berth-answer"}),
-    Call("put_flow", {"name": "Pontoon"}, {"flow_id": "pontoon"}, record=False),
+    Call("put_flow", {"name": "Pontoon"}, {"flow_id": "pontoon"}, check=False),
     Call(
         "create_memory_base",
         {"name": "pontoon notes", "flow_id": "pontoon", "threshold": 20, "capture": "all"},
-        record=False,
+        check=False,
     ),
-    Call("capture_run", {"session_id": "anna-2", "messages": HARBOUR_TALK}, {"flow_id": "pontoon"}, record=False),
+    Call("capture_run", {"session_id": "anna-2", "messages": HARBOUR_TALK}, {"flow_id": "pontoon"}, check=False),
     Call("request_memory_map", parameters=BASE),
     Call("get_memory_map", parameters={**BASE, "question": "Which berth has shore power?"}),
     Call("set_distillation", {"enabled": True}, BASE),
@@ -376,9 +337,9 @@ CALLS = [
             ],
         },
         {"flow_id": "pontoon"},
-        record=False,
+        check=False,
     ),
-    Call("flush_memory_base", {"session_id": "carl-1"}, BASE, record=False),
+    Call("flush_memory_base", {"session_id": "carl-1"}, BASE, check=False),
     Call("get_distillation", parameters=BASE),
     Call("list_facts", parameters={**BASE, "end_user_id": "carl"}),
     Call("search_facts", {"query": "Who needs shore power?", "top_k": 1}, BASE),
@@ -410,7 +371,7 @@ CALLS = [
             ],
         },
         {"flow_id": "harbour"},
-        record=False,
+        check=False,
     ),
     Call("list_standing_statements", parameters={"flow_id": "harbour", "end_user_id": "ben"}),
     Call(
@@ -430,13 +391,13 @@ CALLS = [
             ],
         },
         {"flow_id": "harbour"},
-        record=False,
+        check=False,
     ),
     Call(
         "edit_message",
         {"content": "Berth 12 has 16 A shore power.", "reason": "It was wired in May."},
         {"message_id": "m-20"},
-        record=False,
+        check=False,
     ),
     Call("get_message_history", parameters={"message_id": "m-20"}),
     Call("act_on_messages", {"action": "delete", "ids": ["m-20", "m-21"], "reason": "Sent by mistake."}),
@@ -458,7 +419,7 @@ CALLS = [
         "capture_run",
         {"session_id": "ben-3", "run_id": "run-22", "messages": [said("assistant", "Good morning.")]},
         {"flow_id": "harbour"},
-        record=False,
+        check=False,
     ),
     Call("list_deliveries", parameters={**WEBHOOK, "state": "pending"}),
     Call("replay_delivery", parameters={**WEBHOOK, "delivery_id": "$list_deliveries.items.0.id"}),
@@ -478,55 +439,35 @@ CALLS = [
 ]
 
 
-class Fixed:
-    """Replaces what differs at every recording: ids by their order, times and secrets by fixed ones."""
+@dataclass(frozen=True)
+class Made:
+    """A call that was made: what was sent, its answer, and the answers of its failing variants."""
 
-    def __init__(self) -> None:
-        self._ids: dict[str, str] = {}
-
-    def value(self, value: Any, name: str = "") -> Any:
-        if name in FIXED and value is not None:
-            return WEBHOOK_SECRET if str(value).startswith(signatures.PREFIX) else FIXED[name]
-        if isinstance(value, dict):
-            return {key: self.value(each, key) for key, each in value.items()}
-        if isinstance(value, list):
-            return [self.value(each) for each in value]
-        if name == "version" and isinstance(value, str):
-            return FIXED["memorybase"]
-        if isinstance(value, float):
-            return round(value, SCORE_DIGITS) + 0.0  # no negative zero
-        return self.text(value) if isinstance(value, str) else value
-
-    def text(self, value: str) -> str:
-        return _MINUTE.sub(MINUTE, _TIME.sub(TIME, _UUID.sub(self._id, value)))
-
-    def _id(self, found: re.Match[str]) -> str:
-        if found[0] == UNKNOWN_ID:
-            return UNKNOWN_ID
-        return self._ids.setdefault(found[0], str(uuid5(NAMESPACE_URL, f"example-{len(self._ids) + 1}")))
+    parameters: Json
+    body: Any
+    answer: httpx.Response
+    failures: list[httpx.Response]
 
 
-class Recorder:
+class Conversation:
     """Makes the calls and keeps their answers."""
 
     def __init__(self, api: Api) -> None:
         self.api = api
-        self.fixed = Fixed()
         self.answers: dict[str, Any] = {}
-        self.examples: Json = {}
-        self.errors: Json = {}
 
-    def record(self, calls: Sequence[Call] = tuple(CALLS)) -> Json:
-        """The examples of the operations, and the errors that they name."""
+    def make(self, calls: Sequence[Call] = tuple(CALLS)) -> dict[str, Made]:
+        """The calls that stand for their operations, by operation."""
+        made = {}
         for call in calls:
-            self._make(call)
+            done = self._make(call)
+            if call.check:
+                made[call.operation] = done
             if call.work:
                 self.api.work()
-        self._add_common()
-        named = {name for example in self.examples.values() for name in example["errors"]}
-        return {"operations": self.examples, "errors": {name: self.errors[name] for name in sorted(named)}}
+        return made
 
-    def _make(self, call: Call) -> None:
+    def _make(self, call: Call) -> Made:
         parameters, body = self._resolved(call.parameters), self._resolved(call.body)
         if call.operation == "get_activity":
             parameters["since"] = self.answers["create_memory_base"]["created_at"]
@@ -539,17 +480,10 @@ class Recorder:
         responses = OPERATIONS[call.operation][2]["responses"]
         expected = tuple(int(status) for status in responses if status.startswith("2"))
         answer = self._call(call.operation, parameters, body, expected)
-        content = self._content(answer)
-        if call.operation == "get_activity":  # how many buckets there are depends on the clock
-            content |= {"bucket_seconds": 60, "buckets": [each | BUCKET for each in content["buckets"][-1:]]}
-        if call.operation == "get_overview":  # the last hours only
-            content["buckets"] = [each | OVERVIEW_BUCKET for each in content["buckets"][-2:]]
-            for flow in content["flows"]:
-                flow["runs_by_bucket"] = [0, flow["runs"]]
-        self.answers[call.operation] = content
-        if call.record:
-            example = self._example(parameters, body, answer, content)
-            self.examples[call.operation] = example | {"errors": self._failures(call.operation, parameters, body)}
+        is_json = answer.content and answer.headers["content-type"] == "application/json"
+        self.answers[call.operation] = answer.json() if is_json else {"text": answer.text}
+        failures = self._failures(call.operation, parameters, body) if call.check else []
+        return Made(parameters, body, answer, failures)
 
     def _call(self, operation: str, parameters: Json, body: Any, expected: int | tuple[int, ...]) -> httpx.Response:
         method, path, _ = OPERATIONS[operation]
@@ -558,94 +492,15 @@ class Recorder:
         where = path.format(**parameters).removeprefix("/v1")
         return self.api.call(method, where, expect=expected, params=query, **sent)
 
-    def _failures(self, operation: str, parameters: Json, body: Any) -> list[str]:
-        """The names of the errors of the call's failing variants."""
-        names = []
+    def _failures(self, operation: str, parameters: Json, body: Any) -> list[httpx.Response]:
+        found = []
         _, path, described = OPERATIONS[operation]
         has_pages = any(each["name"] == "size" for each in described.get("parameters", ()))
         for each in failing(operation, path, parameters, body, has_pages=has_pages):
             self.api.vectors.away = each.needs_store
-            answer = self._call(operation, *changed(path, parameters, body, each.changes), each.status)
+            found.append(self._call(operation, *changed(path, parameters, body, each.changes), each.status))
             self.api.vectors.away = False
-            names.append(self._named(operation, answer))
-        return names
-
-    def _add_common(self) -> None:
-        """Name the errors that every call with a key can get, unless it has one of that status."""
-        common = {is_dify: self._common(name) for is_dify, name in ((False, "list_flows"), (True, DIFY))}
-        for operation, example in self.examples.items():
-            if OPERATIONS[operation][2].get("security"):
-                taken = {self.errors[name]["status"] for name in example["errors"]}
-                names = common[operation == DIFY]
-                example["errors"] += [name for name in names if self.errors[name]["status"] not in taken]
-            example["errors"].sort(key=lambda name: (self.errors[name]["status"], name))
-
-    def _common(self, operation: str) -> list[str]:
-        """The names of the errors of this call without a key, with too many calls, and without a database."""
-        method, path, _ = OPERATIONS[operation]
-        body = None if method == "GET" else {}
-        state, services = self.api.client.app.state, self.api.services  # type: ignore[attr-defined]
-        answers = [self.api.client.request(method, path, json=body)]
-        limited = services.settings.model_copy(update={"rate_limit_per_second": 200})
-        with constants({"api.limits.BURST_SECONDS": 0}):
-            state.gate = Gate(limited, clock=lambda: 0.0)
-        self._call(operation, {}, body, (200, 422))
-        answers.append(self._call(operation, {}, body, 429))
-        state.gate = Gate(services.settings)
-        nowhere = Database(f"sqlite:///{services.settings.data_dir}/missing/memorybase.db")
-        state.services = replace(services, database=nowhere)
-        answers.append(self._call(operation, {}, body, 503))
-        state.services = services
-        nowhere.dispose()
-        return [self._named(operation, answer) for answer in answers]
-
-    def _named(self, operation: str, answer: httpx.Response) -> str:
-        """The name of an error, by its code and field; equal ones have one name."""
-        body = answer.json()
-        if body.get("error", {}).get("code") == "vector_store_unavailable":
-            body["error"]["details"] = OUTAGE
-        entry = {"status": str(answer.status_code), "answer": self.fixed.value(body)}
-        error = entry["answer"].get("error")
-        name = f"Retrieval{answer.status_code}" if error is None else camel(error["code"], error.get("field", ""))
-        equal = [each for each, known in self.errors.items() if known == entry and each.startswith(name)]
-        if equal:
-            return equal[0]
-        if name in self.errors:
-            name += camel("of", operation)
-        self.errors[name] = entry
-        return name
-
-    def _example(self, parameters: Json, body: Any, answer: httpx.Response, content: Any) -> Json:
-        example: Json = {"status": str(answer.status_code)}
-        if parameters:
-            example["parameters"] = self.fixed.value(parameters)
-        if body is not None:
-            example["body"] = self._shown(body)
-        if content is not None:
-            example["answer"] = self._shown(content["text"] if "text" in content and len(content) == 1 else content)
-        return example
-
-    def _shown(self, content: Any) -> Any:
-        """With fixed values; lists in it are short."""
-        if not isinstance(content, str):
-            return short(self.fixed.value(content))
-        lines = content.splitlines()
-        if not content.startswith(("{", "event:")):
-            shown = [line for line in lines if METRIC in line]
-            return "\n".join([*shown[:-1], f"{METRIC} 5.0"]) + "\n"
-        return "".join(self._line(line) + "\n" for line in lines)
-
-    def _line(self, line: str) -> str:
-        prefix, data = ("data: ", line.removeprefix("data: ")) if line.startswith("data: ") else ("", line)
-        if not data.startswith("{"):
-            return line
-        return prefix + json.dumps(self.fixed.value(json.loads(data)), ensure_ascii=False, separators=(",", ":"))
-
-    @staticmethod
-    def _content(answer: httpx.Response) -> Any:
-        if not answer.content:
-            return None
-        return answer.json() if answer.headers["content-type"] == "application/json" else {"text": answer.text}
+        return found
 
     def _resolved(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -660,17 +515,6 @@ class Recorder:
         return value
 
 
-def camel(*texts: str) -> str:
-    """NotFoundFlowId for not_found and flow_id."""
-    return "".join(word.capitalize() for text in texts for word in re.findall("[a-z]+", text))
-
-
-def short(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: short(each) for name, each in value.items()}
-    return [short(each) for each in value[:MAX_ITEMS]] if isinstance(value, list) else value
-
-
 def operations() -> Iterator[tuple[str, tuple[str, str, Json]]]:
     for path, item in CONTRACT["paths"].items():
         for method, operation in item.items():
@@ -681,8 +525,8 @@ OPERATIONS = dict(operations())
 
 
 @contextmanager
-def recorder(folder: Path) -> Iterator[Recorder]:
-    """A recorder with an API of its own in this folder."""
+def conversation(folder: Path) -> Iterator[Conversation]:
+    """A conversation with an API of its own in this folder."""
     settings = Settings(
         data_dir=folder,
         embedding_model="fake",
@@ -694,13 +538,4 @@ def recorder(folder: Path) -> Iterator[Recorder]:
         heartbeats.beat(api.services, "worker@1", "worker")
         heartbeats.beat(api.services, "sweeper@1", "sweeper")
         api.embedders.get().reject("poison")
-        yield Recorder(api)
-
-
-def as_text(examples: Json) -> str:
-    return json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as scratch, recorder(Path(scratch)) as opened:
-        sys.stdout.write(as_text(opened.record()))
+        yield Conversation(api)
