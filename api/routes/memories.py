@@ -38,7 +38,7 @@ from memorybase.memory_bases import consistency, dead_letters, deletion, manage,
 from memorybase.memory_bases.regenerate import RegenerateResult
 from memorybase.models import ID_LENGTH, JobState
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseOrder, MemoryBaseQuery
+from memorybase.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery, MemoryBaseStatus
 from memorybase.queries.session_lists import SessionOrder
 from memorybase.read_models import activity, memory_bases
 from memorybase.read_models import jobs as work
@@ -63,7 +63,13 @@ class MemoryBaseFilter(BaseModel):
         default=None, description="Only memory bases with this text in their name or in that of their flow."
     )
     auto_capture: bool | None = Field(default=None, description="Only memory bases whose auto-capture is on, or off.")
-    condition: ConditionName | None = Field(default=None, description="Only memory bases in this condition.")
+    status: MemoryBaseStatus | None = Field(default=None, description="Only memory bases with this status.")
+    mismatch: bool | None = Field(
+        default=None, description="Only memory bases that have lost vectors, or only those that have not."
+    )
+    dead_letters: bool | None = Field(
+        default=None, description="Only memory bases that have dead letters, or only those that have none."
+    )
     order: MemoryBaseOrder = Field(
         default="created", description="`created`: oldest first. `recent`: latest first. `name`: by name."
     )

@@ -31,10 +31,11 @@ Condition = sa.ColumnElement[bool]
 
 
 class SearchState(StrEnum):
-    """The worst state in any memory base. Messages that wait or are being ingested are found by their words.
+    """Whether searches by meaning find the messages of a session or a run: the worst state in any memory base.
 
-    What a memory base that is off lacks does not count while another one of the flow is on.
-    lost: the memory base has lost vectors, perhaps theirs.
+    lost: the memory base has lost vectors, perhaps theirs. failed: one could not be embedded. ingesting: ingestion runs
+    or is due. waiting: below the threshold. no_memory: no memory base counts them. What a memory base that is off lacks
+    does not count while another one of the flow is on. Searches by words find them in any state.
     """
 
     NO_MEMORY = "no_memory"

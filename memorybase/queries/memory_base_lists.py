@@ -50,32 +50,30 @@ _BASES: dict[MemoryBaseOrder, Keyset] = {
 }
 
 
-class ConditionName(StrEnum):
-    """The condition of a memory base, the worst first.
+class MemoryBaseStatus(StrEnum):
+    """What is going on with a memory base: the last of these that is true."""
 
-    lost: vectors are missing. failed: has dead letters. unreachable: the vector store fails. building: a regenerate
-    runs. working: ingests, or is being prepared. waiting: has pending messages. paused: somebody has paused it, or
-    auto_capture is off. ok: everything is searchable.
-    """
-
-    LOST = "lost"
-    FAILED = "failed"
-    UNREACHABLE = "unreachable"
-    BUILDING = "building"
-    WORKING = "working"
-    WAITING = "waiting"
+    READY = "ready"
+    PENDING = "pending"
     PAUSED = "paused"
-    OK = "ok"
+    INGESTING = "ingesting"
+    PREPARING = "preparing"
+    REGENERATING = "regenerating"
+    UNAVAILABLE = "unavailable"
+    DELETING = "deleting"
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryBaseQuery:
-    """Which memory bases, and their order. `text` is part of the name of the memory base or of its flow."""
+    """Which memory bases, and their order. `text` is part of the name of the memory base or of its flow. `mismatch`,
+    `dead_letters`: those that have lost vectors, or dead letters; False: the others."""
 
     flow_id: UUID | None = None
     text: str | None = None
     auto_capture: bool | None = None
-    condition: ConditionName | None = None
+    status: MemoryBaseStatus | None = None
+    mismatch: bool | None = None
+    dead_letters: bool | None = None
     order: MemoryBaseOrder = "created"
     without_planned: bool = False  # leave out those that are deleted soon
 
@@ -99,20 +97,28 @@ def bases_page(
     if query.text is not None:
         of_flow = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.name.icontains(query.text, autoescape=True))
         conditions.append(sa.or_(Base.name.icontains(query.text, autoescape=True), Base.flow_id.in_(of_flow)))
+    if query.mismatch is not None:
+        conditions.append(sa.func.coalesce(Base.mismatch, sa.false()).is_(query.mismatch))
+    if query.dead_letters is not None:
+        dead = sa.select(DeadLetter.id).where(DeadLetter.memory_base_id == Base.id, DEAD_LETTER_IS_SHOWN)
+        has_any = dead.correlate(Base).exists()
+        conditions.append(has_any if query.dead_letters else ~has_any)
     keys = sa.select(Base.id)
-    if query.condition is not None:
+    if query.status is not None:
         keys = keys.join(Generation, SERVES)
-        conditions.append(_condition(db, failing) == query.condition)
+        conditions.append(_status(db, failing) == query.status)
     keys = keys.where(*conditions)
     found = fetch_page(db, keys, keys, _BASES[query.order], request)
     # The numbers of the page alone: beside them a database computes those of every row that an offset skips.
     ids = [row.id for row in found.rows]
-    numbers = {row.MemoryBase.id: row for row in db.execute(_bases(db, count_to).where(Base.id.in_(ids)))}
+    numbers = {row.MemoryBase.id: row for row in db.execute(_bases(db, count_to, failing).where(Base.id.in_(ids)))}
     return replace(found, rows=[numbers[each] for each in ids if each in numbers])
 
 
-def fetch_base_view(db: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int) -> AnyRow | None:
-    return db.execute(_bases(db, count_to).where(Base.id == base_id, own_base(user_id))).one_or_none()
+def fetch_base_view(
+    db: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int, failing: Collection[VectorStoreName]
+) -> AnyRow | None:
+    return db.execute(_bases(db, count_to, failing).where(Base.id == base_id, own_base(user_id))).one_or_none()
 
 
 def bases_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> list[tuple[UUID, str, UUID]]:
@@ -128,9 +134,15 @@ def bases_called(db: OrmSession, user_id: UUID, text: str, *, limit: int) -> lis
 
 
 def base_views_of_flows(
-    db: OrmSession, user_id: UUID, flow_ids: Sequence[UUID], *, count_to: int, limit: int
+    db: OrmSession,
+    user_id: UUID,
+    flow_ids: Sequence[UUID],
+    *,
+    count_to: int,
+    failing: Collection[VectorStoreName],
+    limit: int,
 ) -> Sequence[AnyRow]:
-    statement = _bases(db, count_to).where(own_base(user_id), Base.flow_id.in_(flow_ids))
+    statement = _bases(db, count_to, failing).where(own_base(user_id), Base.flow_id.in_(flow_ids))
     return db.execute(statement.order_by(Base.created_at, Base.id).limit(limit)).all()
 
 
@@ -142,7 +154,7 @@ def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID], *,
     return db.execute(statement.distinct().limit(limit)).all()
 
 
-def _bases(db: OrmSession, count_to: int) -> AnySelect:
+def _bases(db: OrmSession, count_to: int, failing: Collection[VectorStoreName]) -> AnySelect:
     return sa.select(
         Base,
         Generation.capture,
@@ -153,26 +165,21 @@ def _bases(db: OrmSession, count_to: int) -> AnySelect:
         _of_rows(sa.func.max(Progress.last_sync_at)).label("last_sync_at"),
         _sessions_of_flow().label("sessions"),
         _dead_letters().label("dead_letters"),
-        _has_job().label("active"),
-        is_in_preparation(Base.id).label("preparing"),
-        _has_postponed_job().label("waiting"),
+        _status(db, failing).label("status"),
     ).join(Generation, SERVES)
 
 
-def _condition(db: OrmSession, failing: Collection[VectorStoreName]) -> sa.ColumnElement[str]:
-    """The first condition that holds, as `condition.condition_name` finds it."""
-    dead = sa.select(DeadLetter.id).where(DeadLetter.memory_base_id == Base.id, DEAD_LETTER_IS_SHOWN)
+def _status(db: OrmSession, failing: Collection[VectorStoreName]) -> sa.ColumnElement[str]:
     steps = (
-        (Base.mismatch.is_(True), ConditionName.LOST),
-        (dead.correlate(Base).exists(), ConditionName.FAILED),
-        (sa.or_(_has_postponed_job(), *map(is_in, failing)), ConditionName.UNREACHABLE),
-        (Base.building.is_not(None), ConditionName.BUILDING),
-        (sa.or_(_has_job(), is_in_preparation(Base.id)), ConditionName.WORKING),
-        (Base.paused_at.is_not(None), ConditionName.PAUSED),
-        (_pending(db, 1) > 0, ConditionName.WAITING),
-        (Base.auto_capture.is_(False), ConditionName.PAUSED),
+        (Base.deleting_at.is_not(None), MemoryBaseStatus.DELETING),
+        (sa.or_(_has_postponed_job(), *map(is_in, failing)), MemoryBaseStatus.UNAVAILABLE),
+        (Base.building.is_not(None), MemoryBaseStatus.REGENERATING),
+        (is_in_preparation(Base.id), MemoryBaseStatus.PREPARING),
+        (_has_job(), MemoryBaseStatus.INGESTING),
+        (Base.paused_at.is_not(None), MemoryBaseStatus.PAUSED),
+        (_pending(db, 1) > 0, MemoryBaseStatus.PENDING),
     )
-    return sa.case(*((holds, name.value) for holds, name in steps), else_=ConditionName.OK.value)
+    return sa.case(*((holds, status.value) for holds, status in steps), else_=MemoryBaseStatus.READY.value)
 
 
 def _pending(db: OrmSession, count_to: int) -> sa.ColumnElement[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -14,24 +13,9 @@ from memorybase.database.paging import AnyRow
 from memorybase.messages import message_text
 from memorybase.models import Run
 from memorybase.queries import coverage, memory_uses, overview
+from memorybase.queries.coverage import SearchState
 
 SHOWN_CHARS = 200
-
-
-class RunState(StrEnum):
-    """Whether searches by meaning find a run's messages, in every memory base of its flow.
-
-    lost: a memory base that holds them has lost vectors. failed: one could not be embedded. waiting: below the
-    threshold. working: ingestion is due or runs. history: no memory base counts them. Searches by words find them in
-    any case.
-    """
-
-    SEARCHABLE = "searchable"
-    WORKING = "working"
-    WAITING = "waiting"
-    FAILED = "failed"
-    LOST = "lost"
-    HISTORY = "history"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +34,7 @@ class LatestRun:
     question: str | None
     answer: str | None
     created_at: datetime
-    state: RunState
+    state: SearchState
     searchable_after_seconds: float | None
     pending: int | None
     threshold: int | None
@@ -83,10 +67,10 @@ def _run(
 ) -> LatestRun:
     state = _state(ingestion)
     after = None
-    if state is RunState.SEARCHABLE:
+    if state is SearchState.SEARCHABLE:
         times = [row.ingested_at for row in ingestion if row.ingested_at is not None]
         after = round(max((max(times) - run.created_at).total_seconds(), 0.0), 3) if times else None
-    waits = max(ingestion, key=lambda row: row.pending, default=None) if state is RunState.WAITING else None
+    waits = max(ingestion, key=lambda row: row.pending, default=None) if state is SearchState.WAITING else None
     recalled = None if given is None else [source for source in given if source.get("kind") == "recall"]
     return LatestRun(
         run_id=run.id,
@@ -106,21 +90,21 @@ def _run(
     )
 
 
-def _state(ingestion: Sequence[AnyRow]) -> RunState:
+def _state(ingestion: Sequence[AnyRow]) -> SearchState:
     if not ingestion:
-        return RunState.HISTORY
+        return SearchState.NO_MEMORY
     if any(row.mismatch and row.held for row in ingestion):
-        return RunState.LOST
+        return SearchState.LOST
     if any(row.failed for row in ingestion):
-        return RunState.FAILED
+        return SearchState.FAILED
     behind = [row for row in ingestion if row.held < row.counted]
     if not behind:
-        return RunState.SEARCHABLE
+        return SearchState.SEARCHABLE
     # With a threshold's worth pending the next job follows the one that runs.
     is_due = any(
         (row.target_seq or 0) >= row.last_seq or (row.auto_capture and row.pending >= row.threshold) for row in behind
     )
-    return RunState.WORKING if is_due else RunState.WAITING
+    return SearchState.INGESTING if is_due else SearchState.WAITING
 
 
 def _short(text: str | None) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -16,10 +15,9 @@ from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase, Priority
 from memorybase.queries import base_sessions, cursors, memory_base_lists, memory_bases
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseQuery
+from memorybase.queries.memory_base_lists import MemoryBaseQuery, MemoryBaseStatus
 from memorybase.queries.ownership import require, require_flow, require_memory_base
 from memorybase.queries.store_health import failing_stores
-from memorybase.read_models.condition import NEAR, condition_name
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.settings import VectorStoreName
@@ -28,21 +26,10 @@ from memorybase.vectors.collection_names import store_of
 # How far pending messages are counted, so that a look costs the same beside any backlog.
 COUNT_TO = 100_000
 COUNT_TO_IN_LIST = 10_000
+# A session is near its threshold with this share of it pending.
+NEAR = 0.8
 ALL_MEMORY_BASES = MemoryBaseQuery()
 ALL_SESSIONS = BaseSessionQuery()
-
-
-class MemoryBaseStatus(StrEnum):
-    """What is going on: the first of these that is true, from the bottom up."""
-
-    READY = "ready"
-    PENDING = "pending"
-    PAUSED = "paused"
-    INGESTING = "ingesting"
-    PREPARING = "preparing"
-    REGENERATING = "regenerating"
-    UNAVAILABLE = "unavailable"
-    DELETING = "deleting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +63,6 @@ class MemoryBaseView:
     chunks_missing: int | None
     dead_letters: int
     sessions_near_threshold: int
-    condition: ConditionName
     warnings: tuple[Caveat, ...]
 
 
@@ -107,7 +93,7 @@ def list_memory_bases(
         failing = failing_stores(db, services.settings, clock.now(db))
         found = memory_base_lists.bases_page(db, user_id, query, request, count_to=COUNT_TO_IN_LIST, failing=failing)
         near = _near(db, found.rows)
-        return page_of(found, lambda row: _base(row, near, COUNT_TO_IN_LIST, failing=failing))
+        return page_of(found, lambda row: _base(row, near, COUNT_TO_IN_LIST))
 
 
 def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
@@ -117,10 +103,11 @@ def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryB
 
 
 def base_view(db: OrmSession, services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
-    """The same, inside the caller's transaction."""
-    row = require(memory_base_lists.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO), "memory base", base_id)
+    """Read a memory base inside the caller's transaction. Raises NotFound."""
     failing = failing_stores(db, services.settings, clock.now(db))
-    return _base(row, _near(db, [row]), COUNT_TO, failing=failing)
+    found = memory_base_lists.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO, failing=failing)
+    row = require(found, "memory base", base_id)
+    return _base(row, _near(db, [row]), COUNT_TO)
 
 
 def views_of_flows(
@@ -129,10 +116,12 @@ def views_of_flows(
     """Memory bases of these flows, oldest first, inside the caller's transaction."""
     if not flow_ids:
         return []
-    rows = memory_base_lists.base_views_of_flows(db, user_id, flow_ids, count_to=COUNT_TO_IN_LIST, limit=limit)
     failing = failing_stores(db, services.settings, clock.now(db))
+    rows = memory_base_lists.base_views_of_flows(
+        db, user_id, flow_ids, count_to=COUNT_TO_IN_LIST, failing=failing, limit=limit
+    )
     near = _near(db, rows)
-    return [_base(row, near, COUNT_TO_IN_LIST, failing=failing) for row in rows]
+    return [_base(row, near, COUNT_TO_IN_LIST) for row in rows]
 
 
 def only_flow(services: Services, user_id: UUID, base_ids: Collection[UUID]) -> str | None:
@@ -158,20 +147,16 @@ def _near(db: OrmSession, rows: Sequence[AnyRow]) -> dict[UUID, int]:
     return base_sessions.sessions_near_threshold(db, waiting, NEAR) if waiting else {}
 
 
-def _base(
-    row: AnyRow, near: Mapping[UUID, int], counted_to: int, *, failing: Collection[VectorStoreName]
-) -> MemoryBaseView:
+def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
-    store = store_of(row.collection_name)
-    store_fails = store in failing
     return view_of(
         MemoryBaseView,
         base,
         capture=Capture(row.capture),
         priority=Priority(base.priority),
         embedding_model=row.embedding_model,
-        vector_store=store,
-        status=_status(row, store_fails=store_fails),
+        vector_store=store_of(row.collection_name),
+        status=MemoryBaseStatus(row.status),
         pending_messages=row.pending_messages,
         pending_capped=row.pending_messages >= counted_to,
         total_processed=int(row.total_processed),
@@ -180,30 +165,7 @@ def _base(
         dead_letters=row.dead_letters,
         sessions_near_threshold=near.get(base.id, 0),
         warnings=(OUTPUTS_ONLY,) if row.capture == Capture.OUTPUTS else (),
-        condition=condition_name(
-            mismatch=base.mismatch,
-            dead_letters=row.dead_letters,
-            is_unreachable=row.waiting or store_fails,
-            is_building=base.building is not None,
-            is_working=row.active or row.preparing,
-            is_paused=base.paused_at is not None,
-            pending_messages=row.pending_messages,
-            auto_capture=base.auto_capture,
-        ),
     )
-
-
-def _status(row: AnyRow, *, store_fails: bool) -> MemoryBaseStatus:
-    steps = (
-        (row.MemoryBase.deleting_at is not None, MemoryBaseStatus.DELETING),
-        (row.waiting or store_fails, MemoryBaseStatus.UNAVAILABLE),
-        (row.MemoryBase.building is not None, MemoryBaseStatus.REGENERATING),
-        (row.preparing, MemoryBaseStatus.PREPARING),
-        (row.active, MemoryBaseStatus.INGESTING),
-        (row.MemoryBase.paused_at is not None, MemoryBaseStatus.PAUSED),
-        (row.pending_messages > 0, MemoryBaseStatus.PENDING),
-    )
-    return next((status for holds, status in steps if holds), MemoryBaseStatus.READY)
 
 
 def _session(row: AnyRow) -> BaseSessionView:

@@ -19,10 +19,8 @@ from memorybase.database.engine import Database
 from memorybase.database.paging import AnyRow
 from memorybase.models import Capture
 from memorybase.queries import overview as overview_queries
-from memorybase.queries.memory_base_lists import ConditionName
 from memorybase.queries.overview import COUNT_TO, Span
 from memorybase.read_models import memory_bases
-from memorybase.read_models.condition import condition
 from memorybase.read_models.latest_runs import LatestRun, latest_runs
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.services import Services
@@ -65,16 +63,6 @@ class OverviewBucket:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowMemory:
-    """A memory base of a flow, with its condition in words."""
-
-    id: UUID
-    name: str
-    condition: ConditionName
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class FlowOverview:
     """A flow in the window. `delay_median_seconds`: of its latest messages; null if none was ingested."""
 
@@ -84,7 +72,7 @@ class FlowOverview:
     runs: int
     runs_by_bucket: list[int]
     sessions: int
-    memories: list[FlowMemory]
+    memories: list[MemoryBaseView]
     delay_median_seconds: float | None
     last_captured_at: datetime | None
 
@@ -187,7 +175,7 @@ def compute(services: Services, user_id: UUID, window: Window) -> Overview:
                 runs=sum(counts.runs.get(row.id, ())),
                 runs_by_bucket=counts.runs.get(row.id, [0] * len(spans)),
                 sessions=counts.sessions.get(row.id, 0),
-                memories=[_memory(view) for view in views if view.flow_id == row.id],
+                memories=[view for view in views if view.flow_id == row.id],
                 delay_median_seconds=_percentile(counts.delays.get(row.id, ()), 0.5),
                 last_captured_at=row.last,
             )
@@ -279,7 +267,3 @@ def _percentile(values: Sequence[float], share: float) -> float | None:
         return None
     ordered = sorted(values)
     return round(ordered[min(int(len(ordered) * share), len(ordered) - 1)], 3)
-
-
-def _memory(view: MemoryBaseView) -> FlowMemory:
-    return FlowMemory(view.id, view.name, view.condition, condition(view).words)

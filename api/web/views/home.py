@@ -12,6 +12,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web import states as badges
+from api.web.memory_state import state_of
 from api.web.rendering import plural
 from api.web.views import first_minute, settings_webhooks
 from api.web.visits import Visit, Visitor
@@ -23,12 +24,12 @@ from memorybase.operations import health
 from memorybase.operations import parts as stack_parts
 from memorybase.operations.parts import PartView
 from memorybase.operations.problems import FixAction, problems
+from memorybase.queries.coverage import SearchState
 from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.read_models import overview as overviews
 from memorybase.read_models import titles
-from memorybase.read_models.condition import shown_as
 from memorybase.read_models.first_steps import first_steps
-from memorybase.read_models.latest_runs import LatestRun, RunState
+from memorybase.read_models.latest_runs import LatestRun
 from memorybase.read_models.overview import Overview, OverviewBucket, Window
 from memorybase.services import Services
 from memorybase.webhooks import endpoints
@@ -208,7 +209,7 @@ async def _overview_values(visit: Visit, found: Overview | None, window: Window)
         "filled": sum(any(_amounts(bucket).values()) for bucket in found.buckets),
         "span": SPANS[window],
         "run_words": {run.run_id: _run_words(run) for run in found.latest_runs},
-        "shown_as": shown_as,
+        "state_of": state_of,
     }
 
 
@@ -218,12 +219,12 @@ def _amounts(bucket: OverviewBucket) -> dict[str, int]:
 
 def _run_words(run: LatestRun) -> tuple[str, str]:
     """Tone and words of a run's state."""
-    if run.state is RunState.WAITING:
+    if run.state is SearchState.WAITING:
         return "waiting", f"{run.pending:,} of {run.threshold:,} before ingest" if run.threshold else "Waits for a sync"
     return {
-        RunState.SEARCHABLE: ("ok", "Searchable"),
-        RunState.WORKING: badges.INGESTING,
-        RunState.FAILED: ("failed", "Not searchable"),
-        RunState.LOST: ("failed", "Lost its vectors"),
-        RunState.HISTORY: ("off", "History only"),
+        SearchState.SEARCHABLE: ("ok", "Searchable"),
+        SearchState.INGESTING: badges.INGESTING,
+        SearchState.FAILED: ("failed", "Not searchable"),
+        SearchState.LOST: ("failed", "Lost its vectors"),
+        SearchState.NO_MEMORY: ("off", "History only"),
     }[run.state]

@@ -1,4 +1,4 @@
-"""The list of memories: condition, what waits, auto-capture; find, filter, order; create one; act on several."""
+"""The list of memories: state, what waits, auto-capture; find, filter, order; create one; act on several."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.memory_state import filter_of, state_labels, state_of
 from api.web.rendering import UNDO_SECONDS
 from api.web.views.memory import act as act_on
 from api.web.views.memory import delete_memories
@@ -18,9 +19,8 @@ from memorybase.database.paging import Page, PageRequest
 from memorybase.memory_bases import manage, planned_deletion
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import Capture
-from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseOrder, MemoryBaseQuery
+from memorybase.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery
 from memorybase.read_models import memory_bases, sessions
-from memorybase.read_models.condition import condition, condition_labels
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.settings import VectorStoreName
 
@@ -132,9 +132,9 @@ async def _list(visit: Visit) -> dict[str, Any]:
     query = MemoryBaseQuery(
         text=asked.get("q", "").strip() or None,
         auto_capture={"on": True, "off": False}.get(asked.get("auto", "")),
-        condition=ConditionName(wanted) if (wanted := asked.get("condition", "")) in set(ConditionName) else None,
         order=orders.get(asked.get("sort", ""), "name"),
         without_planned=True,
+        **filter_of(state := asked.get("state", "")),
     )
     request = PageRequest(size=PAGE, cursor=asked.get("cursor") or None)
     page: Page[MemoryBaseView] = await visit.read(memory_bases.list_memory_bases, request, query)
@@ -142,9 +142,10 @@ async def _list(visit: Visit) -> dict[str, Any]:
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor", "new", "flow"} and value]
     return {
         "query": query,
-        "condition_labels": condition_labels(),
+        "state": state,
+        "state_labels": state_labels(),
         "memories": page,
-        "conditions": {each.id: condition(each) for each in page.items},
+        "states": {each.id: state_of(each) for each in page.items},
         "flow_names": {flow_id: flow.name for flow_id, flow in flows.items()},
         "kept": urlencode(kept),
         "cursor": request.cursor or "",

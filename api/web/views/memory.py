@@ -44,7 +44,7 @@ async def memory(visit: Visitor, memory_base_id: UUID, tab: str = "overview") ->
 
 @router.get("/memories/{memory_base_id}/status")
 async def status(visit: Visitor, memory_base_id: UUID) -> Response:
-    """The condition and the numbers, live; with the progress of a rebuild."""
+    """The state and the numbers, live; with the progress of a rebuild."""
     found = await visit.read(memory_bases.get_memory_base, memory_base_id)
     return visit.live("memory_status.html", **await status_values(visit, found))
 

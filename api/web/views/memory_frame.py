@@ -1,4 +1,4 @@
-"""The frame of a memory's tabs: its name, condition, actions and tabs."""
+"""The frame of a memory's tabs: its name, state, actions and tabs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from fastapi.responses import Response
 
+from api.web.memory_state import state_of
 from api.web.visits import Visit
 from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
 from memorybase.read_models import memory_bases, sessions
-from memorybase.read_models.condition import condition
 from memorybase.read_models.memory_bases import MemoryBaseView
 
 TABS = (
@@ -35,7 +35,7 @@ async def status_values(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
         if memory.sessions <= COUNTED_SESSIONS:
             pending = BaseSessionQuery(state=SessionState.PENDING)
             waiting = (await visit.read(memory_bases.list_base_sessions, memory.id, PageRequest(size=1), pending)).total
-    return {"memory": memory, "condition": condition(memory), "building": building, "waiting": waiting}
+    return {"memory": memory, "state": state_of(memory), "building": building, "waiting": waiting}
 
 
 async def memory_page(visit: Visit, template: str, memory: MemoryBaseView, tab: str, **values: Any) -> Response:

@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.memory_state import state_of
 from api.web.views.conversations import delete_sessions
 from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
@@ -17,9 +18,7 @@ from memorybase.database.paging import Page, PageRequest
 from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.queries.memory_base_lists import ConditionName
 from memorybase.read_models import memory_bases, titles
-from memorybase.read_models.condition import condition
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
 from memorybase.sessions.bulk import Chosen
 
@@ -114,8 +113,8 @@ async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
     named = await visit.read(titles.session_titles, [(memory.flow_id, each.session_id) for each in page.items])
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor", "tab"} and value]
     states, tones = STATES, TONES
-    if memory.condition is ConditionName.LOST:  # whose vectors it lost is not known
-        states, tones = STATES | {SessionState.SYNCED: condition(memory).words}, TONES | {SessionState.SYNCED: "failed"}
+    if memory.mismatch:  # whose vectors it lost is not known
+        states, tones = STATES | {SessionState.SYNCED: state_of(memory).words}, TONES | {SessionState.SYNCED: "failed"}
     if memory.paused_at is not None:
         states, tones = states | {SessionState.PENDING: "Paused"}, tones | {SessionState.PENDING: "off"}
     return {

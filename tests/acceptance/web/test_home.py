@@ -79,7 +79,7 @@ def test_lost_vectors_are_rebuilt_from_home(
     page = opened.page
     problem = page.get_by_role("listitem").filter(has_text=f"{name} lost its vectors")
     expect(problem).to_contain_text("since")
-    assert client.get_memory_base(memory).condition == "lost"
+    assert client.get_memory_base(memory).mismatch
     expect(page.get_by_role("link", name=shown(name, "Lost its vectors"))).to_be_visible()
     problem.get_by_role("button", name=f"Rebuild: {name}").click()
     expect(page.get_by_text("The rebuild has started.", exact=False)).to_be_visible()

@@ -170,11 +170,11 @@ def test_the_store_was_lost_and_is_repaired(window: Window, client: Client, web_
     assert client.check_mismatch(base).mismatch
     opened = window()
     page = opened.page
-    opened.open("/memories?q=lost+store&condition=ok")
+    opened.open("/memories?q=lost+store&state=ready")
     expect(page.get_by_text("No memory fits")).to_be_visible()
     page.get_by_label("State", exact=True).select_option(label="Lost its vectors")
     page.get_by_role("button", name="Find", exact=True).click()
-    expect(page).to_have_url(re.compile("condition=lost"))
+    expect(page).to_have_url(re.compile("state=lost"))
     expect(page.get_by_role("row", name="Lost store")).to_contain_text("Lost its vectors")
     page.get_by_role("link", name="Lost store").click()
     expect(page.get_by_role("row", name="lost-store-1")).to_contain_text("Lost its vectors")

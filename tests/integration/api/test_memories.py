@@ -42,7 +42,6 @@ CONTRACT = {
     "mismatch_checked_at",
     "dead_letters",
     "sessions_near_threshold",
-    "condition",
     "mismatch_since",
     "chunks_missing",
 }

@@ -242,7 +242,7 @@ class TestWhichStore:
         assert failing == {"pgvector", "worker"}
         statuses = [views.get_memory_base(both.services, both.user_id, base).status for base in (here, there)]
         assert statuses == ["ready", "unavailable"]
-        unreachable = views.MemoryBaseQuery(condition=views.ConditionName.UNREACHABLE)
+        unreachable = views.MemoryBaseQuery(status=views.MemoryBaseStatus.UNAVAILABLE)
         listed = views.list_memory_bases(both.services, both.user_id, views.PageRequest(), unreachable)
         assert [each.id for each in listed.items] == [there]
 
@@ -251,7 +251,7 @@ class TestWhichStore:
         fail_checks(both, both.vectors)
 
         statuses = [views.get_memory_base(both.services, both.user_id, base).status for base in (here, there)]
-        unreachable = views.MemoryBaseQuery(condition=views.ConditionName.UNREACHABLE)
+        unreachable = views.MemoryBaseQuery(status=views.MemoryBaseStatus.UNAVAILABLE)
         listed = views.list_memory_bases(both.services, both.user_id, views.PageRequest(), unreachable)
 
         assert (statuses, [each.id for each in listed.items]) == (["unavailable", "ready"], [here])

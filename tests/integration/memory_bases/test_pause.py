@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 from harness.world import World
 
+from api.web.memory_state import state_of
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
@@ -16,9 +17,8 @@ from memorybase.models import JobKind, JobState
 from memorybase.operations import health, problems
 from memorybase.operations.problems import FixAction, ProblemKind
 from memorybase.queries import cursors, jobs
-from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseQuery
+from memorybase.queries.memory_base_lists import MemoryBaseQuery, MemoryBaseStatus
 from memorybase.read_models import memory_bases
-from memorybase.read_models.condition import condition
 from memorybase.sessions import edits
 
 
@@ -168,11 +168,11 @@ def test_it_is_shown_and_not_called_stalled(world: World, base: UUID, monkeypatc
     vitals = health.read_vitals(world.services)
     assert (vitals.pending_messages, vitals.queue_stalled, vitals.oldest_pending_seconds) == (0, False, None)
     view = memory_bases.get_memory_base(world.services, world.user_id, base)
-    assert (view.status, view.condition, view.pending_messages) == ("paused", ConditionName.PAUSED, 2)
+    assert (view.status, view.pending_messages) == ("paused", 2)
     assert view.paused_at is not None
-    assert condition(view).words == "Paused"
+    assert state_of(view).words == "Paused"
     listed = memory_bases.list_memory_bases(
-        world.services, world.user_id, PageRequest(), MemoryBaseQuery(condition=ConditionName.PAUSED)
+        world.services, world.user_id, PageRequest(), MemoryBaseQuery(status=MemoryBaseStatus.PAUSED)
     )
     assert [each.id for each in listed.items] == [base]
     found = problems.problems(world.services, world.user_id).problems

@@ -13,9 +13,8 @@ from harness.statements import recorded
 from harness.world import World
 
 from memorybase.models import Capture, LedgerEntry, MemoryBase, MemoryUse, Message, Run, Session
-from memorybase.queries.memory_base_lists import ConditionName
+from memorybase.queries.coverage import SearchState
 from memorybase.read_models import overview as module
-from memorybase.read_models.latest_runs import RunState
 from memorybase.read_models.overview import Overview, Window
 
 
@@ -64,9 +63,7 @@ def test_each_message_is_searchable_waiting_failed_or_only_history(world: World)
     by_id = {flow.id: flow for flow in seen.flows}
     mine = by_id[world.flow_id]
     assert (mine.runs, mine.sessions, sum(mine.runs_by_bucket)) == (2, 2, 2)
-    assert [(memory.condition, memory.words) for memory in mine.memories] == [
-        (ConditionName.FAILED, "Not searchable: 1")
-    ]
+    assert [(memory.status, memory.dead_letters) for memory in mine.memories] == [("pending", 1)]
     assert by_id[other].memories == []
 
 
@@ -80,12 +77,12 @@ def test_a_message_that_two_memories_lack_waits_once(world: World) -> None:
 def test_a_memory_that_is_off_counts_only_if_no_other_is_on(world: World) -> None:
     off = world.new_base(threshold=1, auto_capture=False)
     world.say("s", "one")
-    assert (overview(world).waiting, overview(world).latest_runs[0].state) == (1, RunState.WAITING)
+    assert (overview(world).waiting, overview(world).latest_runs[0].state) == (1, SearchState.WAITING)
     world.new_base(threshold=1)
     world.say("s", "two")
     world.settle()
     seen = overview(world)
-    assert (seen.searchable, seen.waiting, seen.latest_runs[0].state) == (2, 0, RunState.SEARCHABLE)
+    assert (seen.searchable, seen.waiting, seen.latest_runs[0].state) == (2, 0, SearchState.SEARCHABLE)
     assert {memory.id for memory in seen.flows[0].memories} >= {off}
 
 
@@ -99,7 +96,7 @@ def test_what_a_memory_lost_is_not_searchable(world: World) -> None:
     seen = overview(world)
     assert (seen.captured, seen.searchable, seen.lost, seen.waiting) == (2, 1, 1, 0)
     assert [(b.searchable, b.lost) for b in seen.buckets if b.lost] == [(1, 1)]
-    assert seen.latest_runs[0].state is RunState.LOST
+    assert seen.latest_runs[0].state is SearchState.LOST
 
 
 def test_messages_before_the_window_are_left_out(world: World) -> None:
@@ -152,10 +149,10 @@ def test_the_latest_runs_are_shown_with_question_answer_and_state(world: World) 
     seen = overview(world)
     latest, middle, oldest = seen.latest_runs
     assert (oldest.run_id, oldest.question, oldest.answer) == (first.run_id, "Which berth?", "Berth 12.")
-    assert (oldest.state, oldest.memories) == (RunState.SEARCHABLE, None)
+    assert (oldest.state, oldest.memories) == (SearchState.SEARCHABLE, None)
     assert oldest.searchable_after_seconds is not None
-    assert (middle.state, middle.answer) == (RunState.WORKING, "x" * 200 + "…")
-    assert (latest.question, latest.state, latest.pending, latest.threshold) == (None, RunState.WAITING, 1, 2)
+    assert (middle.state, middle.answer) == (SearchState.INGESTING, "x" * 200 + "…")
+    assert (latest.question, latest.state, latest.pending, latest.threshold) == (None, SearchState.WAITING, 1, 2)
     assert (latest.memories, latest.tokens, seen.recalls) == (1, 12, 1)
 
 
@@ -164,7 +161,7 @@ def test_a_run_that_no_memory_counts_is_history(world: World) -> None:
     world.new_base(capture=Capture.OUTPUTS)
     world.say("s", {"role": "user", "content": "q"})
     latest, first = overview(world).latest_runs
-    assert (latest.state, first.state) == (RunState.HISTORY, RunState.WAITING)
+    assert (latest.state, first.state) == (SearchState.NO_MEMORY, SearchState.WAITING)
 
 
 def test_a_failed_message_makes_its_run_failed(world: World) -> None:
@@ -172,7 +169,7 @@ def test_a_failed_message_makes_its_run_failed(world: World) -> None:
     world.embedder.reject("bad")
     world.say("s", "bad")
     world.settle()
-    assert overview(world).latest_runs[0].state is RunState.FAILED
+    assert overview(world).latest_runs[0].state is SearchState.FAILED
 
 
 def test_another_user_sees_nothing(world: World) -> None:

@@ -33,7 +33,6 @@ class Page(Answer, Generic[Item]):
 
 
 Capture = Literal["outputs", "all"]
-ConditionName = Literal["lost", "failed", "unreachable", "building", "working", "waiting", "paused", "ok"]
 Coverage = Literal["searchable", "updating", "ingesting", "waiting", "failed", "lost", "skipped", "not_counted"]
 DeadLetterAction = Literal["retry", "discard"]
 DeadLetterOutcome = Literal["retrying", "discarded", "not_found"]
@@ -59,7 +58,6 @@ MemoryBaseStatus = Literal[
 ]
 Priority = Literal["low", "normal", "high"]
 ProblemKind = Literal["part", "lost", "failed", "overdue", "webhook", "paused"]
-RunState = Literal["searchable", "working", "waiting", "failed", "lost", "history"]
 SearchState = Literal["no_memory", "searchable", "waiting", "ingesting", "failed", "lost"]
 SessionState = Literal["synced", "pending", "ingesting", "failed"]
 Window = Literal["1h", "24h", "7d"]
@@ -1118,19 +1116,6 @@ class FixBody(Answer):
     """Captures trigger ingestion again."""
 
 
-class FlowMemory(Answer):
-    """A memory base of a flow, with its condition in words."""
-
-    id: UUID
-    """The UUID."""
-    name: str
-    """The name of the memory base."""
-    condition: ConditionName | str
-    """The same as in the memory base."""
-    words: str
-    """The condition in words."""
-
-
 class FlowOverview(Answer):
     """A flow in the window. `delay_median_seconds`: of its latest messages; null if none was ingested."""
 
@@ -1146,7 +1131,7 @@ class FlowOverview(Answer):
     """Number of runs in each bucket."""
     sessions: int
     """Number of sessions with captures."""
-    memories: list[FlowMemory]
+    memories: list[MemoryBaseView]
     """Its memory bases."""
     delay_median_seconds: float | None = None
     """Median time until its latest messages were searchable; null if none was ingested."""
@@ -1795,10 +1780,10 @@ class LatestRun(Answer):
     """The assistant's last message in it, shortened; null without one."""
     created_at: datetime
     """When it was created."""
-    state: RunState | str
+    state: SearchState | str
     """Whether searches by meaning find its messages. `lost`: a memory base that holds them has lost vectors.
-    `failed`: one could not be embedded. `working`: ingestion is due. `waiting`: its session is below the
-    threshold. `history`: no memory base counts them.
+    `failed`: one could not be embedded. `ingesting`: ingestion runs or is due. `waiting`: its session is below
+    the threshold. `no_memory`: no memory base counts them.
     """
     searchable_after_seconds: float | None = None
     """Time from the run until all its messages were searchable; null before."""
@@ -1955,7 +1940,10 @@ class MemoryBaseView(Answer):
     deletions.
     """
     status: MemoryBaseStatus | str
-    """What is going on."""
+    """What is going on, the last of these that is true: `ready`, `pending` (messages wait), `paused`, `ingesting`,
+    `preparing` (its sessions are gone through), `regenerating`, `unavailable` (the vector store or the model
+    fails) and `deleting`. Lost vectors and dead letters are in `mismatch` and `dead_letters`.
+    """
     pending_messages: int
     """Number of pending messages."""
     pending_capped: bool
@@ -1978,12 +1966,6 @@ class MemoryBaseView(Answer):
     """Number of dead letters."""
     sessions_near_threshold: int
     """Sessions with at least 80 % of the threshold pending, counted up to 1,000."""
-    condition: ConditionName | str
-    """What the web page shows: the first of these that holds. `lost`: vectors are missing. `failed`: it has dead
-    letters. `unreachable`: the vector store fails. `building`: a regenerate runs. `working`: it ingests.
-    `waiting`: it has pending messages. `paused`: it is paused, or auto_capture is off. `ok`: everything is
-    searchable.
-    """
     warnings: list[Caveat] = Field(default_factory=list)
     """What it will not remember, and which settings of a PUT it did not take."""
 

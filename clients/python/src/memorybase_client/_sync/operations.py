@@ -297,7 +297,9 @@ class Operations(Transport):
         *,
         text: str | None = None,
         auto_capture: bool | None = None,
-        condition: models.ConditionName | None = None,
+        status: models.MemoryBaseStatus | None = None,
+        mismatch: bool | None = None,
+        dead_letters: bool | None = None,
         order: Literal["created", "recent", "name", "priority"] | None = None,
         page: int | None = None,
         size: int | None = None,
@@ -309,7 +311,9 @@ class Operations(Transport):
 
         text: Only memory bases with this text in their name or in that of their flow.
         auto_capture: Only memory bases whose auto-capture is on, or off.
-        condition: Only memory bases in this condition.
+        status: Only memory bases with this status.
+        mismatch: Only memory bases that have lost vectors, or only those that have not.
+        dead_letters: Only memory bases that have dead letters, or only those that have none.
         order: `created`: oldest first. `recent`: latest first. `name`: by name.
         page: Number of the page, from 1. Not together with `cursor`.
         size: Maximum items of a page.
@@ -323,7 +327,9 @@ class Operations(Transport):
             params={
                 "text": text,
                 "auto_capture": auto_capture,
-                "condition": condition,
+                "status": status,
+                "mismatch": mismatch,
+                "dead_letters": dead_letters,
                 "order": order,
                 "page": page,
                 "size": size,

@@ -1,4 +1,4 @@
-"""The condition of a memory base: one word everywhere, the worst that holds."""
+"""The state of a memory base: one word everywhere, and every filter finds what is called so."""
 
 from __future__ import annotations
 
@@ -9,75 +9,44 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
+from api.web.memory_state import MemoryState, filter_of, state_labels, state_of
 from memorybase.database.paging import PageRequest
 from memorybase.models import Capture, DeadLetter, IngestionJob, MemoryBase
-from memorybase.queries.memory_base_lists import ConditionName, MemoryBaseQuery
+from memorybase.queries.memory_base_lists import MemoryBaseQuery
 from memorybase.read_models import memory_bases
-from memorybase.read_models.condition import Condition, condition, condition_name, shown_as
-
-FINE: dict[str, Any] = {
-    "mismatch": None,
-    "dead_letters": 0,
-    "is_unreachable": False,
-    "is_building": False,
-    "is_working": False,
-    "is_paused": False,
-    "pending_messages": 0,
-    "auto_capture": True,
-}
-# What each condition needs, the worst first.
-HOLDS = (
-    ({"mismatch": True}, ConditionName.LOST),
-    ({"dead_letters": 2}, ConditionName.FAILED),
-    ({"is_unreachable": True}, ConditionName.UNREACHABLE),
-    ({"is_building": True}, ConditionName.BUILDING),
-    ({"is_working": True}, ConditionName.WORKING),
-    ({"is_paused": True}, ConditionName.PAUSED),
-    ({"pending_messages": 3}, ConditionName.WAITING),
-    ({"auto_capture": False}, ConditionName.PAUSED),
-)
 
 
-def shown(world: World, base_id: Any) -> Condition:
+def shown(world: World, base_id: Any) -> MemoryState:
     (listed,) = (
         base
         for base in memory_bases.list_memory_bases(world.services, world.user_id, PageRequest()).items
         if base.id == base_id
     )
     one = memory_bases.get_memory_base(world.services, world.user_id, base_id)
-    assert condition(listed) == condition(one)
-    assert {name for name in ConditionName if base_id in listed_in(world, name)} == {one.condition}
-    return condition(one)
+    state = state_of(one)
+    assert state_of(listed) == state
+    assert [name for name in state_labels() if base_id in listed_in(world, name)] == [state.name]
+    return state
 
 
-def listed_in(world: World, name: ConditionName) -> list[UUID]:
-    query = MemoryBaseQuery(condition=name)
+def listed_in(world: World, name: str) -> list[UUID]:
+    query = MemoryBaseQuery(**filter_of(name))
     page = memory_bases.list_memory_bases(world.services, world.user_id, PageRequest(), query)
     assert page.total == len(page.items)
     return [base.id for base in page.items]
 
 
-def test_the_worst_that_holds_is_named() -> None:
-    assert condition_name(**FINE) is ConditionName.OK
-    assert condition_name(**{**FINE, "mismatch": False}) is ConditionName.OK
-    worse: dict[str, Any] = {}
-    for values, name in reversed(HOLDS):
-        worse |= values
-        assert condition_name(**{**FINE, **worse}) is name
-
-
 def test_a_memory_base_passes_through_its_conditions(world: World) -> None:
     base = world.new_base(threshold=5)
-    assert shown(world, base) == Condition(ConditionName.OK, "Empty", "none", "circle")
-    assert shown_as(ConditionName.OK, "Empty") == ("none", "circle")
+    assert shown(world, base) == MemoryState("ready", "Empty", "none", "circle")
     world.say("s", "one")
-    assert shown(world, base) == Condition(ConditionName.WAITING, "Waiting", "waiting", "clock", "1 wait")
+    assert shown(world, base) == MemoryState("pending", "Waiting", "waiting", "clock", "1 wait")
     world.say("s", "two", "three", "four", "five")
     assert shown(world, base).words == "Ingesting"
     world.settle()
-    assert shown(world, base) == Condition(ConditionName.OK, "Searchable", "ok", "check")
+    assert shown(world, base) == MemoryState("ready", "Searchable", "ok", "check")
     change(world, MemoryBase, auto_capture=False)
-    assert shown(world, base) == Condition(ConditionName.PAUSED, "Off", "off", "pause")
+    assert shown(world, base) == MemoryState("ready", "Off", "off", "pause")
     world.say("s", *"678901")
     assert (shown(world, base).words, shown(world, base).detail) == ("Waiting", "6 wait")
     change(world, MemoryBase, building=2)
@@ -91,7 +60,7 @@ def test_dead_letters_are_counted_in_the_words(world: World) -> None:
     world.embedder.reject("bad")
     world.say("s", "bad", "good")
     world.settle()
-    assert shown(world, base) == Condition(ConditionName.FAILED, "Not searchable: 1", "failed", "exclamation")
+    assert shown(world, base) == MemoryState("failed", "Not searchable: 1", "failed", "exclamation")
     change(world, DeadLetter, state="discarded")
     assert shown(world, base).words == "Searchable"
 
