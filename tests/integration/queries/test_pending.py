@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import sqlalchemy as sa
 from harness.world import World
@@ -35,7 +38,7 @@ def test_each_form_of_what_counts_is_pending_and_is_due_finds_the_same_messages(
             return list(db.scalars(of_base))
 
     cursor, target = sa.literal(3), sa.literal(6)
-    forms = {
+    forms: dict[str, Callable[[], tuple[list[int], list[int], list[int]]]] = {
         "the capture": lambda: (
             seqs(is_counted(capture)),
             seqs(is_pending(capture, cursor)),
@@ -65,7 +68,8 @@ def test_each_form_of_what_counts_is_pending_and_is_due_finds_the_same_messages(
 
 def test_one_capture_is_a_plain_condition_which_its_index_answers() -> None:
     """Also as rows have it, a plain text: a CASE would read the whole session."""
-    found = {str(is_counted(capture)) for capture in ("outputs", Capture.OUTPUTS)}
+    of_a_row: Any = "outputs"
+    found = {str(is_counted(capture)) for capture in (of_a_row, Capture.OUTPUTS)}
 
     assert found == {"messages.is_output = true"}
 
