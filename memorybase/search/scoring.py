@@ -149,7 +149,7 @@ def log_sum(sums: Floats) -> float:
 
 
 def log_sums(sums: Floats, starts: NDArray[np.int64]) -> Floats:
-    """The same for each of several searches: the candidates of all, and where those of each start."""
+    """`log_sum` for each of several searches: the candidates of all, and where those of each start."""
     highest = np.maximum(np.maximum.reduceat(sums, starts), NO_ANSWER)
     found: Floats = np.logaddexp(np.logaddexp.reduceat(sums, starts), NO_ANSWER)
     return np.minimum(found, highest + math.log(MOST_ALIKE))
@@ -202,8 +202,8 @@ def weights_of(stored: str | None, name: str) -> Weights:
     return Weights(name, tuned["bias"], tuned["weights"], tuned=True) if tuned else SETS[name]
 
 
+# The parts of a score are words that a user understands: each holds some of the signals, and a request may weigh it.
 MAX_FACTOR: Final = 2.0
-
 # Signals that no part names are of the kind of a message: its length, speaker, dates, times, numbers.
 SIGNALS_OF: Mapping[str, tuple[str, ...]] = {
     "meaning": ("dense", "two_before", "after_question"),
@@ -266,7 +266,11 @@ def shares_by_part(shares: Mapping[str, float]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Scores from `low` up to the next band's bound."""
+    """A word for scores from `low` up to the next band's bound, wherever a result is shown.
+
+    The bounds are of fused scores (modes hybrid and keyword), and were checked against labelled questions: see "What a
+    score says" in docs/explanation/recall.md. A score is no probability, and a cosine (mode dense) has no band.
+    """
 
     name: str
     low: float

@@ -273,7 +273,7 @@ def token_columns(
 
 
 def _matches(query: NDArray[np.float32], packed: Sequence[bytes]) -> NDArray[np.float32]:
-    """The best cosine of each token of the query (rows) in each message (token_columns), at least 0."""
+    """The best cosine of each token of the query (rows) in each message (columns), at least 0."""
     dimensions = query.shape[1]
     counts = [len(vectors) * 2 // dimensions for vectors in packed]
     best = np.zeros((len(query), len(packed)), dtype=np.float32)

@@ -468,9 +468,8 @@ def may_replace(older: Sentence, newer: Sentence, asked: Asked) -> bool:
 
 def replaces(older: Sentence, newer: Sentence, alike: float, asked: Asked) -> bool:
     """`may_replace`, given how alike both sentences are."""
-    return (alike >= REPLACEMENT_LIKENESS or (older.has_relation and newer.has_relation)) and may_replace(
-        older, newer, asked
-    )
+    is_alike = alike >= REPLACEMENT_LIKENESS or (older.has_relation and newer.has_relation)
+    return is_alike and may_replace(older, newer, asked)
 
 
 def _written(text: str) -> Iterator[str]:

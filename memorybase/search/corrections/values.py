@@ -64,7 +64,7 @@ _ENGLISH_SYMBOL = re.compile(r"^[$€£]|(?<=\d) ?[a-z]+$", re.IGNORECASE)
 
 
 def english_values(text: str) -> Iterator[Found]:
-    """The english_values of a sentence."""
+    """The values of an English sentence."""
     left = text
     for kind, pattern in _PATTERNS.items():
         matches = list(pattern.finditer(left))
@@ -109,7 +109,12 @@ _Key = Callable[[re.Match[str], Language], str | None]
 
 
 def foreign_values(text: str, language: Language) -> Iterator[Found]:
-    """The foreign_values of a sentence in normal form KC."""
+    """The values, but names, of a sentence in normal form KC, in another language than English.
+
+    Keys are equal for the same value: "1.500,50" and "1500,5", "17. Oktober" and "17.10.2024", "14 Uhr" and "14:00". A
+    year does not distinguish days, and morning and afternoon do not distinguish hours: too few corrections are found
+    rather than wrong ones.
+    """
     left = language.folded(text)
     position = _positions(text, left, language)
     for kind, pattern, key in _readers(language.name):
