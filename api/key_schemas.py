@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.schemas import Body, Identifier, Moment, Name
 from memorybase.auth.api_keys import DEFAULT_OVERLAP, MAX_OVERLAP
 from memorybase.auth.limits import MAX_FLOWS
-from memorybase.quota_settings import MAX_QUOTA
+from memorybase.settings import MAX_QUOTA
 
 Quota = Annotated[int, Field(ge=0, le=MAX_QUOTA)]
 

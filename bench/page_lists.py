@@ -43,7 +43,7 @@ from memorybase.models import (
     Session,
     SessionProgress,
 )
-from memorybase.operations import passed_sessions
+from memorybase.operations import sweeper
 from memorybase.queries.coverage import SearchState
 from memorybase.queries.runs import RunFilter
 from memorybase.queries.session_lists import SessionFilter
@@ -295,9 +295,9 @@ def _is_filled(database: Database) -> bool:
 def _mark_passed(services: Services) -> None:
     """Let the sweeper's step look at every session."""
     with services.database.reading() as db:
-        passes = (db.scalar(sa.select(sa.func.count()).select_from(Session)) or 0) // passed_sessions.LIMIT + 1
+        passes = (db.scalar(sa.select(sa.func.count()).select_from(Session)) or 0) // sweeper.LIMIT + 1
     for _ in range(passes):
-        passed_sessions.mark_passed(services)
+        sweeper.mark_passed(services)
 
 
 def main() -> None:

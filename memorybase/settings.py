@@ -15,13 +15,110 @@ from urllib.parse import parse_qs, urlsplit
 
 import Stemmer
 from pydantic import Field, ValidationError, field_validator, model_validator
-from pydantic_settings import SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memorybase import errors
-from memorybase.distiller_settings import DistillerSettings
-from memorybase.embedding_settings import EmbeddingSettings
-from memorybase.quota_settings import QuotaSettings
-from memorybase.retention_settings import RetentionSettings
+
+MAX_QUOTA = 10**15
+
+
+def _quota(what: str, whose: str) -> int | None:
+    found: int | None = Field(None, ge=0, le=MAX_QUOTA, description=f"{what} of each {whose}; unset: unlimited.")
+    return found
+
+
+class QuotaSettings(BaseSettings):
+    """Fields of `Settings`, named `<whose>_quota_<name of the quota>`."""
+
+    user_quota_messages_per_day: int | None = _quota("Messages a day", "user")
+    user_quota_stored_messages: int | None = _quota("Stored messages", "user")
+    user_quota_searches_per_minute: int | None = _quota("Searches a minute", "user")
+    user_quota_end_users: int | None = _quota("End users", "user")
+    key_quota_messages_per_day: int | None = _quota("Messages a day", "API key")
+    key_quota_stored_messages: int | None = _quota("Stored messages", "API key")
+    key_quota_searches_per_minute: int | None = _quota("Searches a minute", "API key")
+    key_quota_end_users: int | None = _quota("End users", "API key")
+
+
+PromptSide = Literal["query", "passage"]
+
+
+class EmbeddingSettings(BaseSettings):
+    """The endpoint is one, for every model named `openai:NAME`."""
+
+    embedding_backend: Literal["onnx", "onnx-int8", "sentence-transformers"] = Field(
+        "onnx-int8",
+        description="onnx-int8 (quantized) is twice as fast as onnx (fp32); sentence-transformers is the reference.",
+    )
+    model_dir: Path | None = Field(
+        None, description="Folder of prepared models; unset: memorybase/models in XDG_CACHE_HOME, or ~/.cache."
+    )
+    model_image_dir: Path | None = Field(
+        None, description="Folder of further prepared models, such as an image's own; only read."
+    )
+    embedding_prompts: dict[str, dict[PromptSide, str]] = Field(
+        default_factory=dict,
+        description="Prefixes by model, for models whose files name none, such as "
+        '{"intfloat/e5-small-v2": {"query": "query: ", "passage": "passage: "}}.',
+    )
+    embedding_url: str = Field(
+        "https://api.openai.com/v1",
+        pattern="^https?://",
+        description="Base URL of an OpenAI-compatible endpoint, for models named openai:NAME.",
+    )
+    embedding_key: str | None = Field(None, description="Bearer token for embedding_url.")
+    embedding_dimension: int = Field(
+        0, ge=0, le=65_536, description="Dimension to ask the endpoint for; 0: the model's own."
+    )
+    embedding_max_tokens: int = Field(
+        8_191, ge=16, description="Tokens of a text that the endpoint's model reads; longer texts are cut."
+    )
+    embedding_tokenizer: str = Field(
+        "", description="The tokenizer.json of the endpoint's model, or its folder; empty: that of the default model."
+    )
+    embedding_request_texts: int = Field(64, ge=1, le=2_048, description="Maximum texts in a request to embedding_url.")
+    embedding_request_tokens: int = Field(
+        16_000, ge=16, description="Maximum estimated tokens in a request; one text always fits."
+    )
+    embedding_token_price: float = Field(
+        0.0, ge=0, description="Price of a million tokens, in your currency, for the metric of the cost."
+    )
+
+
+class DistillerSettings(BaseSettings):
+    """A part of `Settings`. The endpoint is that of summaries."""
+
+    distiller: Literal["none", "openai"] = Field(
+        "none", description="openai lets owners of memory bases turn on distillation, through summarizer_url."
+    )
+    distiller_model: str = Field(
+        "", max_length=150, description="Model name for distillation; empty: summarizer_model."
+    )
+    distiller_daily_tokens: int = Field(
+        500_000, ge=1_000, description="Tokens that distillation may use on a day in UTC; then it waits for the next."
+    )
+    distiller_input_price: float = Field(
+        0.0, ge=0, description="Price of a million tokens of input, to show what distillation costs; 0: unknown."
+    )
+    distiller_output_price: float = Field(0.0, ge=0, description="Price of a million tokens of output.")
+
+
+class RetentionSettings(BaseSettings):
+    """Fields of `Settings`."""
+
+    node_memory_days: int = Field(
+        0, ge=0, description="Days after the last write until node object memory is deleted; 0: never."
+    )
+    memory_use_days: int = Field(
+        0, ge=0, le=36_500, description="Days until what a node's model was given is deleted; 0: with its session."
+    )
+    deleted_retention_days: int = Field(
+        30, ge=0, le=3_650, description="Days that a deleted message can be restored; 0: its text is deleted at once."
+    )
+    retention_receipt_days: int = Field(
+        730, ge=0, le=36_500, description="Days until the receipt of a retention pass is deleted; 0: never."
+    )
+
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 VectorStoreName = Literal["chroma", "pgvector"]

@@ -6,13 +6,11 @@ HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script 
     visits           the signed-in key behind a request, its calls of the domain, its pages
     rendering        Jinja2: filters and globals of all templates
     responses        a whole page, a live part, a redirect with a notice
-    request_tokens   forms of other sites are refused: the token in each form
     deadlines        how long a page waits for a part that may hang
     same_origin      refuses what other sites cause
-    headers          the Content-Security-Policy, which allows no inline script and no inline style
     sign_in          signing in and out, and error pages
     views/           one module for each view; templates/ has one file for each, components/ their macros
-    states           what badges say in several views
+    states           what badges say in several views; memory_state: what the page calls a memory base
     static/          tokens.css (all colours, sizes), page.css, page.js; htmx and the font as published
 
 How a view is written:

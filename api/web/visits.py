@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -14,7 +17,7 @@ from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
-from api.web import audited, rendering, request_tokens, responses
+from api.web import audited, rendering, responses
 from api.web.deadlines import Deadlines
 from api.web.same_origin import SAFE
 from memorybase import errors
@@ -23,6 +26,35 @@ from memorybase.auth import web_sessions
 from memorybase.auth.api_keys import Principal
 from memorybase.quotas.bounds import acting_as
 from memorybase.services import Services
+
+FIELD = "csrf"
+HEADER = "X-CSRF"
+_BYTES = 16
+
+
+def issue(session_token: str) -> str:
+    """A token for the pages of this session."""
+    mask = secrets.token_bytes(_BYTES)
+    return urlsafe_b64encode(mask + _xor(mask, _secret(session_token))).decode()
+
+
+def is_valid(token: str, session_token: str) -> bool:
+    try:
+        given = urlsafe_b64decode(token)
+    except ValueError:
+        return False
+    return len(given) == 2 * _BYTES and hmac.compare_digest(
+        _xor(given[:_BYTES], given[_BYTES:]), _secret(session_token)
+    )
+
+
+def _secret(session_token: str) -> bytes:
+    return hmac.digest(session_token.encode(), b"forms", "sha256")[:_BYTES]
+
+
+def _xor(left: bytes, right: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(left, right, strict=True))
+
 
 COOKIE = "memorybase_session"
 
@@ -67,7 +99,7 @@ class Visit:
     @property
     def csrf(self) -> str:
         """A token for the forms of this page."""
-        return request_tokens.issue(self._token)
+        return issue(self._token)
 
     @property
     def scopes(self) -> list[str]:
@@ -177,8 +209,8 @@ async def _visit(request: Request) -> Visit:
 
 
 async def _check_token(request: Request, session_token: str) -> None:
-    given = request.headers.get(request_tokens.HEADER) or (await request.form()).get(request_tokens.FIELD)
-    if not isinstance(given, str) or not request_tokens.is_valid(given, session_token):
+    given = request.headers.get(HEADER) or (await request.form()).get(FIELD)
+    if not isinstance(given, str) or not is_valid(given, session_token):
         raise errors.Forbidden("This form is too old or came from another site. Load the page again")
 
 

@@ -15,6 +15,60 @@ if TYPE_CHECKING:
     from memorybase.memory_bases.reconcile import Reconciled
     from memorybase.services import Services
     from memorybase.settings import VectorStoreName
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from memorybase.memory_bases.consistency import OnProgress
+    from memorybase.memory_bases.deep_check import DeepResult
+    from memorybase.services import Services
+
+
+def report(services: Services, base_ids: Sequence[UUID]) -> int:
+    """Check every memory base and ordinary knowledge base, and print a line for each; how many are not ok."""
+    from memorybase.memory_bases import deep_check
+    from memorybase.queries import knowledge_bases
+
+    with services.database.reading() as db:
+        entries = knowledge_bases.ordinary_knowledge_bases(db)
+    problems = 0
+    for base_id in base_ids:
+        done = _with_bar(partial(deep_check.check_memory_base, services, base_id))
+        if done is not None:
+            remedy = f"Regenerate: POST /v1/memories/{base_id}/regenerate"
+            problems += _tell(f"deep check of {base_id}", done, remedy)
+    for entry in entries:
+        done = _with_bar(partial(deep_check.check_knowledge_base, services, entry))
+        if done is not None:
+            remedy = f"Rebuild: POST /v1/knowledge-bases/{quote(entry.name, safe='')}/rebuild"
+            problems += _tell(f"deep check of knowledge base {entry.name}", done, remedy)
+    return problems
+
+
+def _with_bar(check: Callable[[OnProgress], DeepResult | None]) -> DeepResult | None:
+    with progress(keep=False) as bar:
+        task = bar.add_task("reading vectors", total=None)
+        return check(lambda checked, total: bar.update(task, completed=checked, total=total))
+
+
+def _tell(what: str, done: DeepResult, remedy: str) -> bool:
+    damage = done.damage
+    line = f"{what}: {done.state}, {damage.checked} chunks read"
+    if damage:
+        line += f", {damage.unreadable} without a readable vector, {damage.unreachable} not found by their own vector"
+        line += f", {damage.altered} with another text"
+    reasons = {
+        "damaged": remedy,
+        "unreadable": f"the vector store answers, but not for this collection: its index is damaged. {remedy}",
+        "gone": f"the collection is missing. {remedy}",
+        "unavailable": "the vector store does not answer: run this again when it does",
+    }
+    typer.echo(line if done.state == "ok" else f"{line}\n  -> {reasons[done.state]}")
+    return done.state != "ok"
 
 
 def reconcile(
@@ -32,7 +86,6 @@ def reconcile(
 ) -> None:
     """Compare every memory base's store with SQL, id by id. Exit code 1 if problems remain."""
     from memorybase import telemetry, wiring
-    from memorybase.cli import deep_check
     from memorybase.queries import memory_bases
 
     settings = settings_in_use(data_dir)
@@ -42,7 +95,7 @@ def reconcile(
         base_ids = memory_bases.active_base_ids(db)
     remaining = sum([_base_needs_repair(services, base_id, repair=repair) for base_id in base_ids])
     if deep:
-        remaining += deep_check.report(services, base_ids)
+        remaining += report(services, base_ids)
     remaining += _remaining_orphans(services, repair=repair)
     if remaining:
         raise typer.Exit(1)

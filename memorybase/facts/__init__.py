@@ -2,7 +2,6 @@
 
     prompt      pure: what the model is shown, and the schema of its answer
     checks      pure: which facts of an answer are accepted, and why the others are refused
-    relations   pure: which facts say the same, and which corrects which
     page        the messages of one request
     distill     the job: claim a session, ask the model, store what passes the checks and move on
     usage       tokens and cost: counted, and bounded for each day

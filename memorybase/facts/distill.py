@@ -8,6 +8,7 @@ facts are stored once, whatever process is killed.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,17 +32,56 @@ from memorybase.conversation.summarizers.chat_completions import (
 from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.database import clock
 from memorybase.facts import page as pages
-from memorybase.facts import relations, usage
-from memorybase.facts.checks import Accepted, AnswerRefused, Checked, Refusal, check_answer
+from memorybase.facts import usage
+from memorybase.facts.checks import Accepted, AnswerRefused, Checked, Refusal, check_answer, numbers_of
 from memorybase.facts.page import Page
 from memorybase.facts.prompt import MAX_ANSWER_TOKENS, SCHEMA, Known, messages_for
-from memorybase.keyword_index.analyzer import analyzer
+from memorybase.keyword_index import scripts
+from memorybase.keyword_index.analyzer import Analyzer, analyzer
 from memorybase.models import Distillation, Fact, FactSource
 from memorybase.queries import distillations, memory_bases, sessions
 from memorybase.queries import facts as fact_rows
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.telemetry import get_logger
+
+MIN_SIMILARITY = 0.95  # of two facts that say the same in other words
+MIN_SHARED = 1 / 3  # of the words of a fact, by what corrects it
+_NEGATIONS = frozenset(
+    {"no", "not", "never", "none", "nothing", "without", "cannot", "don't", "doesn't", "didn't", "isn't", "won't"}
+)
+
+
+def key_of(who: str, what: str) -> bytes:
+    """Equal for facts whose words are the same, whatever their case and punctuation."""
+    return hashlib.sha256(" ".join([*_words(who), "|", *_words(what)]).encode()).digest()
+
+
+def is_duplicate(
+    what: str, vector: NDArray[np.float32] | None, other_what: str, other_vector: NDArray[np.float32] | None
+) -> bool:
+    """Whether two facts nearly say the same. Other numbers or a negation make another fact, however near it is."""
+    if vector is None or other_vector is None or vector.shape != other_vector.shape:
+        return False
+    if numbers_of(what) != numbers_of(other_what) or _negations(what) != _negations(other_what):
+        return False
+    return float(vector @ other_vector) >= MIN_SIMILARITY
+
+
+def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: Analyzer) -> bool:
+    """Whether a fact is about the same thing as the one that the model says it corrects, and says something else."""
+    others = {*analyzer.terms(other_what), *analyzer.terms(other_who)}
+    shared = others & {*analyzer.terms(what), *analyzer.terms(who)}
+    return key_of(who, what) != key_of(other_who, other_what) and len(shared) >= MIN_SHARED * len(others)
+
+
+def _words(text: str) -> list[str]:
+    return scripts.WORD.findall(scripts.without_marks(scripts.normal(text)).casefold())
+
+
+def _negations(text: str) -> frozenset[str]:
+    return _NEGATIONS.intersection(_words(text.replace("\u2019", "'")))
+
 
 log = get_logger(__name__)
 
@@ -275,7 +315,7 @@ def _add(
             who=each.who,
             what=each.what,
             when_text=each.when,
-            key=relations.key_of(each.who, each.what),
+            key=key_of(each.who, each.what),
             source_count=len(each.sources),
             last_seq=newest.seq,
             said_at=newest.said_at,
@@ -292,7 +332,7 @@ def _add(
             if (
                 old is not None
                 and old.said_at <= newest.said_at
-                and relations.may_correct(fact.who, fact.what, old.who, old.what, words)
+                and may_correct(fact.who, fact.what, old.who, old.what, words)
             ):
                 corrected.append((old.fact_id, fact.id))
         facts.append(fact)
@@ -313,7 +353,7 @@ def _says_the_same(fact: Fact, other: Fact) -> bool:
     if fact.embedder is None or fact.embedder != other.embedder:
         return False
     vector, other_vector = (np.frombuffer(each.vector or b"", dtype=np.float32) for each in (fact, other))
-    return relations.is_duplicate(fact.what, vector, other.what, other_vector)
+    return is_duplicate(fact.what, vector, other.what, other_vector)
 
 
 def _refuse(services: Services, claim: _Claim, page: Page, reason: Refusal) -> Outcome:

@@ -5,7 +5,6 @@ Records in, runs out, one at a time, so memory does not grow with the file:
 records    `Record`, `Found`, and the `Report` of what did not fit
 files      `read_records`: JSON files, folders and ZIP archives as records
 queries    `read_rows`: the rows of a table as records
-addresses  `read_answers`: the answers of an HTTP API as records
 chatgpt    `read`: a system's records as messages; so do the other modules that are named after a system
 claude, langchain, langflow, mem0, letta, zep, agent_memory_server
 runs       `runs_of`: messages checked, repaired and grouped into runs that the API accepts

@@ -2,17 +2,91 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import IO, Any
+from urllib.parse import unquote
+
+import httpx
 
 from memorybase import errors
 from memorybase.importers import agent_memory_server, chatgpt, claude, langchain, langflow, letta, mem0, zep
-from memorybase.importers.addresses import Links, no_links, read_answers
-from memorybase.importers.files import read_records
+from memorybase.importers.files import read_records, records_of_file
 from memorybase.importers.queries import Table, is_database, read_rows
 from memorybase.importers.records import Found, Json, Record, Report
 from memorybase.importers.runs import Part, runs_of
+
+TIMEOUT_SECONDS = 60.0
+MAX_ANSWER_BYTES = 8_000_000_000
+MAX_SHOWN_ERROR = 200
+
+# From the address of an answer and one of its records to the addresses of further answers.
+Links = Callable[[httpx.URL, Any], list[httpx.URL]]
+
+
+def no_links(_url: httpx.URL, _value: Any) -> list[httpx.URL]:
+    """The answer is all there is."""
+    return []
+
+
+def read_answers(address: str, headers: Mapping[str, str], links: Links, report: Report) -> Iterator[Record]:
+    """The records of the answer at this address and of those that it leads to, on the same server. Raises
+    InvalidRequest if the first cannot be read; a later one that cannot ends the import early."""
+    try:
+        first = httpx.URL(address)
+    except httpx.InvalidURL as exc:
+        raise errors.InvalidRequest(f"FILE must be a valid address: {exc}", field="FILE") from exc
+    waiting, known = deque([first]), {first}
+    # Redirects are not followed: the headers may be a key, which is for this server only.
+    with httpx.Client(headers=dict(headers), timeout=TIMEOUT_SECONDS) as client:
+        while waiting:
+            url = waiting.popleft()
+            with tempfile.TemporaryFile() as file:
+                try:
+                    _download(client, url, file)
+                except (httpx.HTTPError, ValueError) as exc:
+                    if url == first:
+                        raise errors.InvalidRequest(f"{_shown(url)} cannot be read: {exc}", field="FILE") from exc
+                    report.end_early(f"{_shown(url)} cannot be read: {exc}")
+                    return
+                file.seek(0)
+                for record in records_of_file(file, _shown(url), report):
+                    for link in links(url, record.value):
+                        if link not in known and (link.scheme, link.netloc) == (first.scheme, first.netloc):
+                            known.add(link)
+                            waiting.append(link)
+                    yield replace(record, source=_name(url))
+
+
+def _download(client: httpx.Client, url: httpx.URL, file: IO[bytes]) -> None:
+    """Raises HTTPError, or ValueError for an answer that is not 200 or too large."""
+    with client.stream("GET", url) as answer:
+        if answer.status_code != httpx.codes.OK:
+            said = answer.read()[:MAX_SHOWN_ERROR].decode(errors="replace").partition("\n")[0]
+            target = f" (to {answer.headers['location']})" if answer.has_redirect_location else ""
+            raise ValueError(f"it answers {answer.status_code}{target}: {said}".rstrip(": "))
+        for part in answer.iter_bytes():
+            file.write(part)
+            if file.tell() > MAX_ANSWER_BYTES:
+                raise ValueError(f"an answer must have at most {MAX_ANSWER_BYTES} bytes")
+
+
+def _shown(url: httpx.URL) -> str:
+    """Without a password or a query, which may be a key."""
+    return str(url.copy_with(userinfo=b"", query=None))
+
+
+def _name(url: httpx.URL) -> str:
+    """What the answer is about: the last part of its path that is no name of a list."""
+    # As it was sent: a session's id may contain a slash.
+    path = url.raw_path.decode("ascii").partition("?")[0]
+    parts = [part for part in path.split("/") if part]
+    if len(parts) > 1 and parts[-1] in {"messages", "episodes"}:
+        parts.pop()
+    return unquote(parts[-1]) if parts else url.host
 
 
 @dataclass(frozen=True, slots=True)

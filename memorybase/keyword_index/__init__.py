@@ -3,7 +3,6 @@
     analyzer   text to terms and traits (asks a question, tells a time or a number), in the language of the text
     scripts    what words are made of in each script, and which spellings are one
     languages/ what is known of each language, and which one a text is in
-    labels     how a session is indexed
     index      add, replace, remove and reindex messages
     partitions divide the postings of a large PostgreSQL database
 

@@ -11,8 +11,9 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.keyword_index import analyzer, labels
+from memorybase.keyword_index import analyzer
 from memorybase.keyword_index.analyzer import Document
+from memorybase.keyword_index.languages import OF_CODE
 from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message
 from memorybase.queries import keyword_index as postings
@@ -22,9 +23,36 @@ from memorybase.queries.keyword_index import Waiting
 from memorybase.queries.sessions import OpenSession
 from memorybase.services import Services
 
+MAX_LABEL_CHARS = 32  # of the column; codes that do not fit are left out
 REINDEX_PAGE = 100  # messages in one transaction, about 50 ms, while captures into the session wait
 
 _NO_TERMS = Document({}, 0, analyzer.Traits(0), "none")
+
+
+def joined_label(label: str | None, other: str, code: str) -> str | None:
+    """The label of a session after a document with the `other` label, in the language of this code or in none."""
+    if label is None or not is_indexed_by(label, other):
+        return None
+    return session_label(other, {*label_languages(label), code} - {""})
+
+
+def session_label(analyzer_label: str, codes: Iterable[str]) -> str:
+    """The label of a session that this analyzer has indexed, with the languages that occur."""
+    label = analyzer_label
+    for code in sorted(codes):
+        if len(label) + len(code) < MAX_LABEL_CHARS:
+            label += f" {code}"
+    return label
+
+
+def is_indexed_by(label: str, analyzer_label: str) -> bool:
+    """Whether this analyzer has indexed the session."""
+    return f"{label} ".startswith(f"{analyzer_label} ")
+
+
+def label_languages(label: str | None) -> set[str]:
+    """The languages that the label tells, as codes."""
+    return set((label or "").split()) & OF_CODE.keys()
 
 
 def analyze(services: Services, role: str, content: Any) -> Document:
@@ -132,7 +160,7 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
                 last = message.seq
             is_done = len(messages) < REINDEX_PAGE
             if is_done:
-                sessions.update(db, session, keyword_language=labels.of(_label(services), spoken - {""}))
+                sessions.update(db, session, keyword_language=session_label(_label(services), spoken - {""}))
         yield len(messages)
 
 
@@ -142,14 +170,14 @@ def _label(services: Services) -> str:
 
 def _new_languages(session: OpenSession, documents: Iterable[Document]) -> set[str]:
     """Languages of these documents that the session's label does not tell."""
-    return {each.spoken for each in documents if each.spoken} - labels.spoken(session.keyword_language)
+    return {each.spoken for each in documents if each.spoken} - label_languages(session.keyword_language)
 
 
 def _count(session: OpenSession, document: Document) -> None:
     """Add a document to the session's counts, and record how it is indexed."""
     if document.counts:
         known = session.keyword_language if session.documents else document.label
-        session.keyword_language = labels.joined(known, document.label, document.spoken)
+        session.keyword_language = joined_label(known, document.label, document.spoken)
     session.documents += bool(document.counts)
     session.terms += document.length
 

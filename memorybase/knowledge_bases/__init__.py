@@ -5,7 +5,6 @@ knowledge base is listed here, but only the memory base writes, searches and del
 
     registry    list all; create, search, rebuild and delete ordinary ones. Callers use this module
     documents   chunk, embed, write and find the documents of an ordinary one
-    comparison  does the collection of an ordinary one hold its documents?
 """
 
 from __future__ import annotations

@@ -13,14 +13,40 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.knowledge_bases import registry
-from memorybase.knowledge_bases.comparison import count_missing_chunks
 from memorybase.memory_bases import orphans, reconcile, regenerate
 from memorybase.memory_bases.orphans import Orphan
 from memorybase.memory_bases.reconcile import Reconciled
 from memorybase.models import KnowledgeBase
-from memorybase.queries import memory_bases
+from memorybase.queries import knowledge_bases, memory_bases
 from memorybase.services import Services
+from memorybase.vectors.chunk_ids import chunk_ids
 from memorybase.vectors.store import CollectionRef
+
+DOCUMENTS_READ = 500  # in one statement
+
+
+def count_missing_chunks(services: Services, entry: KnowledgeBase) -> int | None:
+    """How many chunks of its documents are missing; None: the collection is. Raises VectorStoreUnavailable.
+
+    Chunks of no document do not count: no search returns them.
+    """
+    if entry.collection_name is None or entry.collection_id is None:
+        return 0  # the first document creates the collection
+    ref = CollectionRef(entry.collection_name, entry.collection_id)
+    try:
+        stored = {chunk for page in services.vectors.iter_ids(ref) for chunk in page}
+    except errors.CollectionMissing:
+        return None
+    missing, last = 0, None
+    while True:
+        with services.database.reading() as db:
+            page = knowledge_bases.document_chunks_after(db, entry.id, last, limit=DOCUMENTS_READ)
+        if not page:
+            return missing
+        for document_id, version, chunks in page:
+            missing += len(set(chunk_ids(entry.id, document_id, version, chunks)) - stored)
+        last = page[-1][0]
+
 
 # A request creates a collection just before the row that names it. Shorter than for a daily reconcile, because the
 # collections of the lost time may be young.

@@ -1,6 +1,5 @@
 """The map of a memory base: its messages in two dimensions, near where they say alike things.
 
-    sample      which messages are on the map, if there are too many
     projection  vectors to two dimensions by their principal components
     clusters    groups of near messages, and the words that name a group
     job         a worker computes a map and stores it; the sweeper repeats a lost notification

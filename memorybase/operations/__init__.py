@@ -7,7 +7,6 @@ heartbeats    heartbeats of workers and sweepers
 health        readiness, the state of each component, ingestion lag
 parts         each component in words: since when it is away, and the command that helps
 problems      what needs a person, with the calls that help
-store_sizes   what each vector store takes on disk, beside its vectors
 vector_backup the vectors that serve, into files
 embedding_usage  what embedding endpoints were asked for, into SQL
 exposition    metrics as Prometheus text

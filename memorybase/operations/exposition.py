@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, exposition
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -13,10 +19,80 @@ from prometheus_client.metrics_core import Metric
 from memorybase import errors
 from memorybase.embedding.usage import Usage
 from memorybase.metrics import _OF_THIS_PROCESS
-from memorybase.operations import embedding_usage, health, store_sizes
+from memorybase.operations import embedding_usage, health
 from memorybase.operations.health import Part, Vitals
-from memorybase.operations.store_sizes import StoreSize
+from memorybase.queries import statistics
 from memorybase.services import Services
+from memorybase.settings import Settings, VectorStoreName
+from memorybase.vectors.collection_names import store_of
+from memorybase.vectors.stores import store_named
+
+BYTES_PER_VALUE: dict[VectorStoreName, int] = {"chroma": 4, "pgvector": 2}  # 32 bits, and halfvec
+BLOCK_BYTES = 512  # the unit of st_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSize:
+    """Of one vector store: chunks of memory bases at their last comparison, and the bytes of their vectors.
+
+    `disk_bytes`: all that the store has on disk; None if this process cannot see it.
+    """
+
+    store: VectorStoreName
+    chunks: int
+    vector_bytes: int
+    disk_bytes: int | None
+
+
+def measure(services: Services) -> list[StoreSize]:
+    """The size of every vector store in use. Raises DatabaseUnavailable."""
+    with services.database.reading() as db:
+        stored = statistics.stored(db)
+    chunks: defaultdict[VectorStoreName, int] = defaultdict(int)
+    needed: defaultdict[VectorStoreName, int] = defaultdict(int)
+    for each in stored:
+        store = store_of(each.collection)
+        chunks[store] += each.chunks
+        needed[store] += each.chunks * each.dimension * BYTES_PER_VALUE[store]
+    return [
+        StoreSize(store, chunks[store], needed[store], disk_bytes(services, store))
+        for store in services.settings.vector_stores_in_use
+    ]
+
+
+def disk_bytes(services: Services, store: VectorStoreName) -> int | None:
+    """What the store has on disk: of pgvector by its own account, of a Chroma on this machine by its folder."""
+    if store == "chroma":
+        folder = _local_folder(services.settings)
+        return None if folder is None else _bytes_below(folder)
+    # The protocol has no such call: a Chroma server does not tell.
+    ask: Callable[[], int] | None = getattr(store_named(services.vectors, store), "disk_bytes", None)
+    try:
+        return None if ask is None else ask()
+    except errors.VectorStoreUnavailable:
+        return None
+
+
+def _local_folder(settings: Settings) -> Path | None:
+    folder = settings.data_dir / "chroma"
+    host = urlsplit(settings.resolved_chroma_url).hostname or ""
+    try:
+        is_local = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        is_local = False
+    return folder if is_local and folder.is_dir() else None
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += Path(directory, name).lstat().st_blocks * BLOCK_BYTES
+            except FileNotFoundError:  # deleted meanwhile
+                continue
+    return total
+
 
 CONTENT_TYPE = exposition.CONTENT_TYPE_PLAIN_0_0_4
 SIZES_KEEP_SECONDS = 60.0
@@ -172,7 +248,7 @@ class Exposition:
         """Sizes change slowly, and measuring them reads a whole folder."""
         if self._measured_at is None or self._clock() - self._measured_at >= SIZES_KEEP_SECONDS:
             try:
-                self._sizes = store_sizes.measure(services)
+                self._sizes = measure(services)
             except errors.EnvironmentFailure:
                 self._sizes = []
             self._measured_at = self._clock()

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
+from weakref import WeakKeyDictionary
 
 from memorybase import errors, idempotency
 from memorybase.audit import chain
 from memorybase.conversation.node_object_memory import node_memory as node_objects
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database.due import change_if_due
+from memorybase.database.engine import Database
 from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
 from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
-from memorybase.operations import clock_steps, finished_jobs, passed_sessions
-from memorybase.queries import credentials, flows, memory_bases
+from memorybase.operations import clock_steps
+from memorybase.queries import credentials, flows, jobs, memory_bases, pending
+from memorybase.queries.pending import SessionBehind
 from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
@@ -30,6 +34,42 @@ from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
 from memorybase.vectors.collection_names import store_of
 from memorybase.webhooks import deliveries
+
+LIMIT = 500  # sessions that one pass looks at; the next pass goes on after them
+
+_reached: WeakKeyDictionary[Database, SessionBehind] = WeakKeyDictionary()
+
+
+def mark_passed(services: Services) -> int:
+    """Mark sessions that every memory base has passed; how many."""
+    database = services.database
+    with database.reading() as db:
+        found = pending.sessions_behind(db, _reached.pop(database, None), LIMIT)
+    if len(found) == LIMIT:
+        _reached[database] = found[-1]
+    passed = [each for each in found if each.is_passed]
+    if not passed:
+        return 0
+    with database.transaction(durable=False) as db:
+        return pending.mark_passed(db, passed)
+
+
+DELETE_LIMIT = 2_000  # rows in one pass
+
+
+def delete_old(services: Services) -> int:
+    """The sweeper's step: delete jobs that ended `job_retention_days` ago; how many."""
+    days = services.settings.job_retention_days
+    if not days:
+        return 0
+    kept = timedelta(days=days)
+    return change_if_due(
+        services.database,
+        lambda db, now: jobs.has_ended(db, now - kept),
+        lambda db, now: jobs.delete_ended(db, now - kept, limit=DELETE_LIMIT),
+        durable=False,
+    )
+
 
 log = get_logger(__name__)
 
@@ -78,7 +118,7 @@ class SweepReport:
     def is_behind(self) -> bool:
         """Whether more waits than one pass takes, jobs or deletions: the next one should follow at once."""
         is_expiring = self.expired >= passes.MESSAGES or self.forgotten >= forgetting.PAGE
-        has_old_jobs = self.jobs_deleted >= finished_jobs.DELETE_LIMIT
+        has_old_jobs = self.jobs_deleted >= DELETE_LIMIT
         has_old_uses = self.memory_uses >= uses.PAGE * uses.PAGES
         is_late = self.planned >= recovery.SESSIONS_WITHOUT_JOB or self.idle >= recovery.SWEEP_LIMIT
         is_cut_off = self.sessions_erased > 0 or self.prepared >= preparation.PAGES_A_PASS
@@ -114,7 +154,7 @@ def sweep(
         "sessions_removed": session_deletion.remove_deleted_sessions,
         "ids_forgotten": session_deletion.delete_expired_ids,
         "deleted_emptied": restoring.delete_expired,
-        "passed": passed_sessions.mark_passed,
+        "passed": mark_passed,
         "mismatches": consistency.compare_counts,
         "summaries": summary_job.enqueue_due,
         "maps": map_job.enqueue_due,
@@ -123,7 +163,7 @@ def sweep(
         "requests_forgotten": idempotency.delete_expired,
         "node_memory": node_objects.enqueue_clean_up,
         "deliveries_deleted": deliveries.delete_old,
-        "jobs_deleted": finished_jobs.delete_old,
+        "jobs_deleted": delete_old,
         "audit_sealed": chain.seal,
         "audit_pruned": chain.prune,
         "quotas_recounted": recount.recount,

@@ -15,9 +15,8 @@ from weakref import WeakKeyDictionary
 from memorybase import errors
 from memorybase.database.engine import Database
 from memorybase.queries import quota_counters
-from memorybase.quota_settings import MAX_QUOTA
 from memorybase.services import Services
-from memorybase.settings import Settings
+from memorybase.settings import MAX_QUOTA, Settings
 
 QuotaName = Literal["messages_per_day", "stored_messages", "searches_per_minute", "end_users"]
 Whose = Literal["user", "key"]

@@ -3,8 +3,8 @@
     store             the VectorStore protocol, its records and hits
     chroma            the adapter for a Chroma server; the only import of chromadb
     chroma_limits     what one request to Chroma may hold
-    pgvector          the adapter for PostgreSQL; pgvector_layout has its tables and statements, pgvector_filters the
-                      conditions of a query
+    pgvector          the adapter for PostgreSQL, with the conditions of a query; pgvector_layout has its tables and
+                      statements
     collection_names  names that are never used twice
     chunk_ids         deterministic ids: memory base, message, version, index
     stores            all stores as one; outages: one of them that does not answer

@@ -27,8 +27,7 @@ from memorybase.errors import (
 )
 from memorybase.vectors import pgvector_indexes as indexes
 from memorybase.vectors import pgvector_layout as layout
-from memorybase.vectors.pgvector_filters import condition
-from memorybase.vectors.pgvector_layout import Collection, Statements
+from memorybase.vectors.pgvector_layout import INDEXED_KEYS, Collection, Statements
 from memorybase.vectors.pgvector_values import Encoded, EncodedDumper, decode, encode, encode_all, translated_errors
 from memorybase.vectors.store import (
     CHECK_COLLECTION,
@@ -47,6 +46,62 @@ from memorybase.vectors.store import (
     batches,
     check_records,
 )
+
+_COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+
+
+def condition(where: Mapping[str, Any] | None, parameters: dict[str, Any]) -> str:
+    """The filter as SQL, with its values added to the parameters. Raises VectorRejected for an unknown filter."""
+    return _all(where or {}, parameters)
+
+
+def _all(where: Mapping[str, Any], parameters: dict[str, Any]) -> str:
+    return " AND ".join(_one(key, wanted, parameters) for key, wanted in where.items()) or "true"
+
+
+def _one(key: str, wanted: Any, parameters: dict[str, Any]) -> str:
+    if key in {"$and", "$or"}:
+        parts = [f"({_all(part, parameters)})" for part in wanted]
+        return f"({' AND '.join(parts)})" if key == "$and" else f"({' OR '.join(parts)})"
+    (operator, operand), *more = (wanted if isinstance(wanted, Mapping) else {"$eq": wanted}).items()
+    if more:
+        raise VectorRejected(reason="the filter")
+    value = f"metadata -> {_parameter(key, parameters)}::text"
+    if operator in {"$eq", "$in"}:
+        operands = operand if operator == "$in" else [operand]
+        return f"{_indexed(key, operands, parameters)}{value} = ANY({_jsons(operands, parameters)})"
+    if operator == "$ne":
+        return f"{value} IS DISTINCT FROM {_parameter(_json(operand), parameters)}::jsonb"
+    if operator == "$nin":
+        return f"({value} = ANY({_jsons(operand, parameters)})) IS NOT TRUE"
+    if operator in _COMPARISONS and isinstance(operand, int | float):
+        number = f"{_parameter(_json(operand), parameters)}::jsonb"
+        return f"(jsonb_typeof({value}) = 'number' AND {value} {_COMPARISONS[operator]} {number})"
+    raise VectorRejected(reason="the filter")
+
+
+def _indexed(key: str, operands: Sequence[Any], parameters: dict[str, Any]) -> str:
+    """A condition that an index answers and that holds wherever the filter does."""
+    if key not in INDEXED_KEYS or not all(isinstance(operand, str) for operand in operands):
+        return ""
+    return f"metadata ->> '{key}' = ANY({_parameter(list(operands), parameters)}::text[]) AND "
+
+
+def _jsons(operands: Sequence[Any], parameters: dict[str, Any]) -> str:
+    return f"{_parameter([_json(operand) for operand in operands], parameters)}::jsonb[]"
+
+
+def _json(operand: Any) -> str:
+    if not isinstance(operand, str | int | float):
+        raise VectorRejected(reason="the filter")
+    return json.dumps(operand)
+
+
+def _parameter(value: Any, parameters: dict[str, Any]) -> str:
+    name = f"filter_{len(parameters)}"
+    parameters[name] = value
+    return f"%({name})s"
+
 
 BATCH = 1_000  # records or ids in one statement
 ID_PAGE = 5_000

@@ -18,8 +18,7 @@ from harness.rows import each_row
 from memorybase.database import migrate
 from memorybase.errors import CollectionMissing, VectorRejected, VectorStoreUnavailable
 from memorybase.vectors import pgvector
-from memorybase.vectors.pgvector import PgVectorStore
-from memorybase.vectors.pgvector_filters import condition
+from memorybase.vectors.pgvector import PgVectorStore, condition
 from memorybase.vectors.pgvector_layout import SCHEMA, statements
 from memorybase.vectors.pgvector_values import encode
 from memorybase.vectors.store import CollectionRef, VectorRecord

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from api import web
-from api.web import request_tokens
+from api.web import visits
 from api.web.deadlines import Deadlines
 from api.web.visits import COOKIE
 from harness.api import Api
@@ -39,7 +39,7 @@ class Page:
     def __init__(self, api: Api) -> None:
         self.client = TestClient(api.client.app, base_url="http://testserver", follow_redirects=True)
         self.client.post("/ui/sign-in", data={"key": api.secret})
-        self.token = request_tokens.issue(self.client.cookies[COOKIE])
+        self.token = visits.issue(self.client.cookies[COOKIE])
 
     def get(self, path: str) -> str:
         found = self.client.get(f"/ui{path}")
@@ -47,4 +47,4 @@ class Page:
         return html.unescape(found.text)
 
     def post(self, path: str, **fields: str) -> httpx.Response:
-        return self.client.post(f"/ui{path}", data={request_tokens.FIELD: self.token, **fields})
+        return self.client.post(f"/ui{path}", data={visits.FIELD: self.token, **fields})

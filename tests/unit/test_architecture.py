@@ -21,19 +21,15 @@ PACKAGES = ("memorybase", "worker", "api", "migrations")
 LAYERS: dict[str, set[str]] = {
     "ground": {
         "memorybase",
-        "memorybase.embedding_settings",
+        "memorybase.settings",
         "memorybase.caveats",
         "memorybase.deadlines",
-        "memorybase.distiller_settings",
         "memorybase.errors",
         "memorybase.ids",
         "memorybase.messages",
         "memorybase.metrics",
         "memorybase.models",
-        "memorybase.retention_settings",
-        "memorybase.quota_settings",  # fields of Settings, which would outgrow its module
         "memorybase.retry_after",  # a header that each client of a service reads
-        "memorybase.settings",
         "memorybase.validation",
     },
     "adapters": {

@@ -11,12 +11,12 @@ from fastapi.responses import Response
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.auth import api_keys
-from memorybase.quota_settings import MAX_QUOTA
 from memorybase.quotas import manage, usage
 from memorybase.quotas.bounds import NAMES as QUOTAS
 from memorybase.quotas.bounds import limit_of
 from memorybase.quotas.usage import QuotaUsage
 from memorybase.services import Services
+from memorybase.settings import MAX_QUOTA
 
 router = APIRouter(include_in_schema=False)
 

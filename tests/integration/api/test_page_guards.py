@@ -24,7 +24,7 @@ from harness.hooks import FAILED, deliver
 from harness.rows import each_row
 
 from api import web
-from api.web import request_tokens
+from api.web import visits
 from api.web.views import VIEWS
 from api.web.visits import COOKIE
 
@@ -187,10 +187,10 @@ class Browser:
     def __init__(self, api: Api) -> None:
         self._client = TestClient(api.client.app, base_url="http://testserver", follow_redirects=False)
         self._client.post("/ui/sign-in", data={"key": api.secret})
-        self.token = request_tokens.issue(self._client.cookies[COOKIE])
+        self.token = visits.issue(self._client.cookies[COOKIE])
 
     def send(self, form: Form, things: Things, *, token: str | None = None, **fields: Any) -> httpx.Response:
-        data = {**form.fields, **fields, request_tokens.FIELD: self.token if token is None else token}
+        data = {**form.fields, **fields, visits.FIELD: self.token if token is None else token}
         return self._client.post(form.path(things), data=data)
 
     def get(self, path: str) -> httpx.Response:
@@ -287,7 +287,7 @@ def test_every_form_of_the_page_is_here() -> None:
 def test_a_form_without_its_token_is_refused(api: Api, subtests: pytest.Subtests) -> None:
     mine = furnish(api, "mine")
     browser, before = Browser(api), state(api, mine)
-    stranger = request_tokens.issue(f"the token of another session {uuid4()}")
+    stranger = visits.issue(f"the token of another session {uuid4()}")
     for form in forms(mine):
         with subtests.test(form.route):
             for token in ("", "x", stranger):

@@ -18,7 +18,7 @@ from harness.rows import each_row
 from harness.statements import recorded
 
 from api import web
-from api.web import request_tokens
+from api.web import visits
 from api.web.audited import WITHOUT_CONTENT
 from api.web.views import VIEWS
 from api.web.visits import COOKIE
@@ -238,13 +238,13 @@ class Browser:
         app = api.client.app
         self._client = TestClient(app, follow_redirects=False, headers=headers, client=(address, 1))
         self.signed_in = self._client.post("/ui/sign-in", data={"key": api.secret})
-        self.token = request_tokens.issue(self._client.cookies.get(COOKIE, ""))
+        self.token = visits.issue(self._client.cookies.get(COOKIE, ""))
 
     def get(self, path: str, **headers: str) -> Any:
         return self._client.get(f"/ui{path}", headers=headers)
 
     def post(self, path: str, **fields: str) -> Any:
-        return self._client.post(f"/ui{path}", data={**fields, request_tokens.FIELD: self.token})
+        return self._client.post(f"/ui{path}", data={**fields, visits.FIELD: self.token})
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from harness.world import World
 from memorybase.memory_bases import deletion, manage, preparation
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Preparation, Session
-from memorybase.operations import passed_sessions
+from memorybase.operations import sweeper
 from memorybase.read_models import memory_bases as views
 
 SESSIONS = 7
@@ -99,7 +99,7 @@ def test_lists_look_again_at_sessions_that_were_passed(world: World) -> None:
     world.flush(first)
     finish(world)
     settle(world)
-    passed_sessions.mark_passed(world.services)
+    sweeper.mark_passed(world.services)
     with world.services.database.reading() as db:
         assert all(session.passed_seq == 1 for session in db.scalars(sa.select(Session)))
     second = world.new_base(threshold=100)

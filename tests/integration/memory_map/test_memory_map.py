@@ -16,7 +16,7 @@ from harness.world import WorkerKilled, World, crash_after
 from memorybase import errors
 from memorybase.memory_bases import deletion
 from memorybase.memory_bases import regenerate as regeneration
-from memorybase.memory_map import job, read, sample
+from memorybase.memory_map import job, read
 from memorybase.memory_map.read import MapState, MapView
 from memorybase.models import LedgerEntry, MapPoint, MemoryMap
 from memorybase.operations import sweeper
@@ -365,7 +365,7 @@ def test_two_sweepers_notify_once(world: World) -> None:
 
 def test_of_many_messages_a_sample_is_on_the_map(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "ENTRY_PAGE", 7)
-    monkeypatch.setattr(sample.Sample.__init__, "__kwdefaults__", {"limit": 25})
+    monkeypatch.setattr(job.Sample.__init__, "__kwdefaults__", {"limit": 25})
     base = base_with(world, 40)
     request(world, base)
     assert compute(world, base)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase.models import IngestionJob, JobState
-from memorybase.operations import finished_jobs, sweeper
+from memorybase.operations import sweeper
 from memorybase.read_models import ingestion
 from memorybase.read_models.ingestion import Coverage
 from memorybase.services import Services
@@ -48,9 +48,9 @@ def base(world: World) -> UUID:
 def test_ended_jobs_are_deleted_after_their_days_and_active_ones_never(world: World, base: UUID) -> None:
     services = with_days(world, 30)
     age(world, base, 29)
-    assert finished_jobs.delete_old(services) == 0
+    assert sweeper.delete_old(services) == 0
     age(world, base, 2)
-    assert finished_jobs.delete_old(services) == 3
+    assert sweeper.delete_old(services) == 3
     assert [job.state for job in world.jobs(base)] == [JobState.QUEUED]
     world.settle()
     world.assert_all_ingested(base)
@@ -59,7 +59,7 @@ def test_ended_jobs_are_deleted_after_their_days_and_active_ones_never(world: Wo
 def test_zero_days_keep_all(world: World, base: UUID) -> None:
     services = with_days(world, 0)
     age(world, base, 40_000)
-    assert finished_jobs.delete_old(services) == 0
+    assert sweeper.delete_old(services) == 0
     assert len(world.jobs(base)) == 4
 
 
@@ -74,18 +74,18 @@ def test_cancelled_jobs_go_and_a_failed_one_stays_until_the_session_has_a_later_
     with world.services.database.transaction() as db:
         db.get_one(IngestionJob, failed.id).state = JobState.FAILED
         db.get_one(IngestionJob, cancelled.id).state = JobState.CANCELLED
-    assert finished_jobs.delete_old(services) == 1
+    assert sweeper.delete_old(services) == 1
     assert [job.id for job in world.jobs(base)] == [failed.id]  # why the session's state is failed
     world.say("failed", "two")
     world.settle()
-    assert finished_jobs.delete_old(services) == 1
+    assert sweeper.delete_old(services) == 1
     assert [job.state for job in world.jobs(base)] == [JobState.DONE]
 
 
 def test_a_pass_is_bounded_and_the_next_one_follows_at_once(
     world: World, base: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finished_jobs, "DELETE_LIMIT", 2)
+    monkeypatch.setattr(sweeper, "DELETE_LIMIT", 2)
     services = with_days(world, 1)
     age(world, base, 2)
     first = sweeper.sweep(services)
@@ -107,7 +107,7 @@ def test_a_message_is_searchable_and_says_since_when_without_its_job(world: Worl
     before = seen()
     services = with_days(world, 1)
     age(world, base, 2)
-    assert finished_jobs.delete_old(services) == 1
+    assert sweeper.delete_old(services) == 1
     after = seen()
     assert before.job_id is not None
     assert (after.job_id, after.state, after.searchable_at) == (None, Coverage.SEARCHABLE, before.searchable_at)

@@ -9,7 +9,7 @@ from harness.world import World
 from memorybase.database.paging import PageRequest
 from memorybase.memory_bases import regenerate
 from memorybase.models import Session
-from memorybase.operations import passed_sessions
+from memorybase.operations import sweeper
 from memorybase.queries import flows
 from memorybase.read_models import memory_bases
 
@@ -22,7 +22,7 @@ def marked(world: World) -> dict[str, bool]:
 
 
 def mark(world: World) -> int:
-    return passed_sessions.mark_passed(world.services)
+    return sweeper.mark_passed(world.services)
 
 
 def pending(world: World) -> list[int]:
@@ -87,7 +87,7 @@ def test_a_rebuilt_memory_base_has_nothing_pending(world: World) -> None:
 
 
 def test_a_pass_goes_on_after_the_sessions_of_the_last_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passed_sessions, "LIMIT", 2)
+    monkeypatch.setattr(sweeper, "LIMIT", 2)
     world.new_base(threshold=2)
     for number in range(5):
         world.say(f"s{number}", "one")

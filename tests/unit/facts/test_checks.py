@@ -11,8 +11,8 @@ import pytest
 from harness.rows import each_row
 
 from memorybase.facts.checks import AnswerRefused, Checked, Refusal, check_answer, is_supported, numbers_of
+from memorybase.facts.distill import is_duplicate, key_of, may_correct
 from memorybase.facts.prompt import MAX_FACTS, Quoted, messages_for
-from memorybase.facts.relations import is_duplicate, key_of, may_correct
 from memorybase.keyword_index.analyzer import analyzer
 
 ENGLISH = analyzer("english")

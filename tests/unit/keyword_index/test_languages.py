@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from harness.rows import each_row
 from made.in_languages import in_languages
 
-from memorybase.keyword_index import labels
+from memorybase.keyword_index import index
 from memorybase.keyword_index.analyzer import DETECT, MAX_COUNT, Traits, analyzer, name_forms
 from memorybase.keyword_index.languages import LANGUAGES, LATIN, Language
 from memorybase.search.query_parser import Question, parse, possible_names
@@ -288,17 +288,19 @@ class TestLabels:
         ],
     )
     def test_labels_are_joined(self, known: str | None, other: str, code: str, expected: str | None) -> None:
-        assert labels.joined(known, other, code) == expected
+        assert index.joined_label(known, other, code) == expected
 
     def test_a_label_fits_its_column(self) -> None:
         label: str | None = "detect 3"
         for language in LATIN:
-            label = labels.joined(label, "detect 3", language.code)
+            label = index.joined_label(label, "detect 3", language.code)
         assert label is not None
-        assert len(label) <= labels.MAX_CHARS
-        assert labels.spoken(label) <= {language.code for language in LATIN}
+        assert len(label) <= index.MAX_LABEL_CHARS
+        assert index.label_languages(label) <= {language.code for language in LATIN}
 
     def test_only_a_label_of_this_revision_is_of_the_analyzer(self) -> None:
         of_old = ["english", "german 2", "detect", "detect de", "english detect de"]
-        assert [label for label in of_old if any(labels.is_of(label, analyzer(name).label) for name in ALL)] == []
-        assert labels.is_of("detect 3 de", DETECTING.label)
+        assert [
+            label for label in of_old if any(index.is_indexed_by(label, analyzer(name).label) for name in ALL)
+        ] == []
+        assert index.is_indexed_by("detect 3 de", DETECTING.label)

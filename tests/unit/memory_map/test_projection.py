@@ -11,8 +11,8 @@ from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.memory_map import clusters, projection
+from memorybase.memory_map.job import Sample
 from memorybase.memory_map.projection import Projection
-from memorybase.memory_map.sample import Sample
 from memorybase.queries.memory_maps import Entry
 
 SEED = UUID(int=7)
