@@ -296,21 +296,6 @@ class ErrorBody(BaseModel):
 class ErrorAnswer(BaseModel):
     """The answer to every request that fails: problem details of RFC 9457, and `error` for programs."""
 
-    model_config = example(
-        type="urn:memorybase:error:not_found",
-        title="Not found",
-        status=404,
-        detail="There is no such flow",
-        error={
-            "code": "not_found",
-            "message": "There is no such flow",
-            "field": "flow_id",
-            "value": "support",
-            "retryable": False,
-            "request_id": "4f1c8e2a",
-        },
-    )
-
     type: str = Field(description="`urn:memorybase:error:` and the code.")
     title: str = Field(description="What the code means; the same for every error with it.")
     status: int = Field(description="The HTTP status.")
