@@ -1,7 +1,5 @@
-"""What keeps a database from a wrong plan, by name. Each function says which plan needs it.
-
-The tests are those of plans: `tests/integration/database/test_query_plans.py` and `test_plans_of_a_million.py`.
-"""
+"""What keeps a database from a wrong plan, by name. Each says which plan needs it, and what in
+`tests/integration/database/test_query_plans.py` fails without it."""
 
 from __future__ import annotations
 
@@ -15,14 +13,16 @@ from memorybase.models import IS_ACTIVE, IngestionJob
 Value = TypeVar("Value")
 
 # An active job, found by the partial index on active jobs. With a memory base SQLite would choose the index on all of
-# its jobs, unless there is a condition on the second column too.
+# its jobs, unless there is a condition on the second column too:
+# test_active_jobs_of_a_memory_base_are_found_without_its_ended_ones.
 IS_ACTIVE_BY_INDEX: sa.ColumnElement[bool] = sa.and_(IngestionJob.session_id >= "", IS_ACTIVE)
 
 
 def not_by_index(column: sa.SQLColumnExpression[Value]) -> sa.ColumnElement[Value]:
     """The column, hidden from the planner, which then looks nothing up by its value.
 
-    A planner that sees one flow goes through the messages of that flow, instead of from a few sessions to theirs.
+    A planner that sees one flow goes through the messages of that flow, instead of from a few sessions to theirs:
+    test_messages_that_wait_are_read_session_by_session, on SQLite.
     """
     return sa.func.coalesce(column, column)
 
@@ -30,7 +30,8 @@ def not_by_index(column: sa.SQLColumnExpression[Value]) -> sa.ColumnElement[Valu
 def for_each_row(found: AnySelect) -> sa.FromClause:
     """The rows of a SELECT that is run for each row before it, for PostgreSQL.
 
-    A planner does not know how few sessions are behind, and would begin with the messages or the progress of all. It
-    cannot pull up a SELECT with an OFFSET. SQLite has no LATERAL, and keeps the order of joins.
+    A planner does not know how few sessions are behind, and would begin with the messages or the progress of all:
+    test_messages_that_wait_are_read_session_by_session. It cannot pull up a SELECT with an OFFSET. SQLite has no
+    LATERAL, and keeps the order of joins.
     """
     return found.offset(0).lateral()

@@ -19,7 +19,7 @@ from memorybase.database import clock, paging
 from memorybase.database.upsert import core
 from memorybase.ingestion import scheduler
 from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
-from memorybase.queries import exports, jobs
+from memorybase.queries import exports, job_lists, jobs
 from memorybase.queries import overview as overview_queries
 from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import activity as activity_view
@@ -378,6 +378,79 @@ def test_a_list_of_memory_bases_reads_only_the_sessions_that_are_behind(world: W
         assert len([step for step in plan if "COVERING INDEX ix_session_progress_totals" in step]) == 2, plan
     else:
         assert rows_touched(world, *reading) <= 3_001 + 20  # all are counted, in an index
+
+
+def test_messages_that_wait_are_read_session_by_session(world: World) -> None:
+    """With statistics, a planner expects many sessions behind, and reads all messages of the flow."""
+    world.new_base(threshold=100)
+    now = datetime.now(UTC)
+    sessions_, each = 1_000, 10
+    add_passed_sessions(world, [world.flow_id], sessions_, now)
+    runs = [
+        {"id": uuid4(), "flow_id": world.flow_id, "session_id": f"passed {number}", "created_at": now}
+        for number in range(sessions_)
+    ]
+    rows = [
+        {
+            "id": uuid4(),
+            "flow_id": world.flow_id,
+            "session_id": run["session_id"],
+            "run_id": run["id"],
+            "seq": seq,
+            "role": "assistant",
+            "is_output": True,
+            "is_dialogue": True,
+            "content": "text",
+            "files": [],
+            "metadata": {},
+            "status": "completed",
+            "version": 1,
+            "text_bytes": 4,
+            "fingerprint": b"",
+            "timestamp": now,
+            "captured_at": now,
+            "position": number * each + seq,
+        }
+        for number, run in enumerate(runs)
+        for seq in range(1, each + 1)
+    ]
+    with world.services.database.transaction() as db:
+        db.execute(sa.insert(core(Run)), runs)
+        db.execute(sa.insert(core(Message)), rows)
+    for number in range(20):
+        world.say(f"behind {number}", "one")
+    with world.services.database.engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    with sent_by(world) as sent, world.services.database.reading() as db:
+        found = overview_queries.waiting(db, [world.flow_id], now - timedelta(days=1))
+    assert len(found) == 20
+    (reading,) = [each for each in sent if "messages" in each[0]]
+    if world.services.database.is_sqlite:
+        with world.services.database.engine.connect() as connection:
+            plan = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {reading[0]}", reading[1])]
+        (step,) = [step for step in plan if step.startswith(("SEARCH messages", "SCAN messages"))]
+        assert "session_id=?" in step, step
+    else:
+        assert rows_touched(world, *reading) < 3 * sessions_, "all sessions are read, and few messages"
+
+
+def test_active_jobs_of_a_memory_base_are_found_without_its_ended_ones(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "is done")
+    world.settle()
+    with world.services.database.transaction() as db:
+        done = {column.name: getattr(world.jobs(base)[0], column.key) for column in IngestionJob.__table__.columns}
+        db.execute(sa.insert(core(IngestionJob)), [{**done, "id": uuid4()} for _ in range(1_000)])
+    with world.services.database.engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    with sent_by(world) as sent, world.services.database.reading() as db:
+        wanted = job_lists.JobFilter(memory_base_id=base)
+        job_lists.find_jobs(db, world.user_id, job_lists.JobAction.RETRY, wanted, clock.now(db), limit=10)
+    (reading,) = [each for each in sent if "ingestion_jobs" in each[0]]
+    if world.services.database.is_sqlite:
+        assert scans(world, *reading) == []
+    else:
+        assert rows_touched(world, *reading) <= 10
 
 
 def test_an_overview_looks_up_the_latest_messages_in_the_ledger(world: World) -> None:
