@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 MAX_QUERY_CHARS = 8_000
 
@@ -11,8 +14,14 @@ MAX_QUERY_CHARS = 8_000
 class Caveat:
     """An entry of an answer's `warnings`. Programs read the `code`."""
 
-    code: str
-    message: str
+    code: Annotated[
+        str,
+        Field(
+            description="What it is about: `outputs_only`, `no_memory_base`, `unknown_session` or "
+            "`recalled_within_session`."
+        ),
+    ]
+    message: Annotated[str, Field(description="For people; may change.")]
 
 
 OUTPUTS_ONLY = Caveat(

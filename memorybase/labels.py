@@ -9,12 +9,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID, uuid4
+
+from pydantic import Field
 
 from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import FlowId, Id, MessageId
 from memorybase.ids import CallerId
 from memorybase.messages import check_json
 from memorybase.models import Message
@@ -49,19 +52,25 @@ class LabelView:
     `message_version` was judged, `current_version` is the message's now. `marked_by`: the name of the API key.
     """
 
-    id: UUID
-    flow_id: UUID
-    message_id: UUID
-    message_external_id: str | None
-    message_version: int
-    current_version: int
-    query: str
-    session_id: str | None
-    end_user_id: str | None
-    settings: dict[str, Any]
-    right: bool
-    marked_by: str | None
-    marked_at: datetime
+    id: Id
+    flow_id: FlowId
+    message_id: MessageId
+    message_external_id: Annotated[
+        str | None, Field(description="The message's id that the caller chose; null if that is a UUID.")
+    ]
+    message_version: Annotated[int, Field(description="The version of the message that was judged.")]
+    current_version: Annotated[int, Field(description="The version of the message now.")]
+    query: Annotated[str, Field(description="The question, as it was searched.")]
+    session_id: Annotated[str | None, Field(description="The question was asked of this session only; null: of all.")]
+    end_user_id: Annotated[
+        str | None, Field(description="The question was asked of this end user's sessions only; null: of all.")
+    ]
+    settings: Annotated[
+        dict[str, Any], Field(description="Settings of the search that found the message: any JSON object.")
+    ]
+    right: Annotated[bool, Field(description="Whether the message answers the question.")]
+    marked_by: Annotated[str | None, Field(description="The name of the API key; null if it was deleted.")]
+    marked_at: Annotated[datetime, Field(description="When it was marked.")]
 
 
 def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -> LabelView:

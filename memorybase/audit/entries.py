@@ -6,7 +6,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 from uuid import UUID
+
+from pydantic import Field
 
 from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.models import AuditEntry
@@ -21,19 +24,42 @@ EXPORT_BATCH = 1_000
 class AuditEntryView:
     """One entry. `seq` and `hash` are null until the sweeper has sealed it."""
 
-    id: int
-    seq: int | None
-    hash: str | None
-    at: datetime
-    kind: str
-    user_id: UUID | None
-    key_id: UUID | None
-    person: str | None
-    via: str
-    operation: str
-    objects: dict[str, str | int | list[str]]
-    address: str | None
-    request_id: str | None
+    id: Annotated[int, Field(description="Number of the entry, in the order of writing.")]
+    seq: Annotated[
+        int | None, Field(description="Position in the hash chain; null until the sweeper has sealed the entry.")
+    ]
+    hash: Annotated[
+        str | None,
+        Field(
+            description="SHA-256 of the previous entry's hash and this entry, in hexadecimal; null until it is sealed."
+        ),
+    ]
+    at: Annotated[datetime, Field(description="When it happened.")]
+    kind: Annotated[
+        str,
+        Field(
+            description="`change`, `read` (content shown on the page, or an export), `denied` (a call outside a "
+            "key's limits) or `prune` (a checkpoint: older entries were deleted)."
+        ),
+    ]
+    user_id: Annotated[UUID | None, Field(description="The user; null for the sweeper.")]
+    key_id: Annotated[UUID | None, Field(description="The API key; null for the command line and the sweeper.")]
+    person: Annotated[
+        str | None,
+        Field(description="The person whom a trusted proxy names, or the user of the command line; null if unknown."),
+    ]
+    via: Annotated[str, Field(description="`api`, `page`, `cli` or `sweeper`.")]
+    operation: Annotated[str, Field(description="The operation, or the method and path of the page.")]
+    objects: Annotated[
+        dict[str, str | int | list[str]], Field(description="Ids in the request and of what it created. Never text.")
+    ]
+    address: Annotated[
+        str | None,
+        Field(description="The address of the caller; behind a trusted proxy, the one that the proxy names."),
+    ]
+    request_id: Annotated[
+        str | None, Field(description="The request, as in the header `X-Request-Id`; null without one.")
+    ]
 
 
 def list_entries(services: Services, user_id: UUID, wanted: EntryFilter, request: PageRequest) -> Page[AuditEntryView]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
+
+from pydantic import Field
 
 from memorybase.caveats import Caveat
 from memorybase.conversation.standing import StandingUse
@@ -17,12 +19,12 @@ Searched = Literal["end_user", "session", "flow"]
 class Spent:
     """The tokens of the budget that each part of a context uses."""
 
-    summary: int
-    standing: int
-    recall: int
-    facts: int
-    history: int
-    unused: int
+    summary: Annotated[int, Field(description="Tokens of the summary.")]
+    standing: Annotated[int, Field(description="Tokens of standing statements.")]
+    recall: Annotated[int, Field(description="Tokens of memories.")]
+    facts: Annotated[int, Field(description="Tokens of facts that a model derived.")]
+    history: Annotated[int, Field(description="Tokens of history.")]
+    unused: Annotated[int, Field(description="Tokens of the budget that are left.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,25 +32,29 @@ class Recalled:
     """A recalled memory. `score` is null for a message that is shown because it is beside a better one.
     `superseded_by`: the later message that holds in place of this one."""
 
-    message_id: str
-    score: float | None
-    superseded_by: str | None = None
+    message_id: Annotated[str, Field(description="The message.")]
+    score: Annotated[
+        float | None, Field(description="Its score; null for a message that is shown beside a better one.")
+    ]
+    superseded_by: Annotated[
+        str | None, Field(description="The later message that holds in place of this one; null for most.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledFact:
     """A fact that a model derived from the messages `source_message_ids`."""
 
-    fact_id: UUID
-    score: float
-    source_message_ids: tuple[UUID, ...]
+    fact_id: Annotated[UUID, Field(description="The fact.")]
+    score: Annotated[float, Field(description="How much it has to do with the question, from 0 to 1.")]
+    source_message_ids: Annotated[tuple[UUID, ...], Field(description="The messages that it rests on.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallReport(Report):
     """The report of a view, and the memories in it."""
 
-    recalled: tuple[Recalled, ...]
+    recalled: Annotated[tuple[Recalled, ...], Field(description="The memories in the view, in its order.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +63,23 @@ class ContextReport(RecallReport):
     were derived by a model, best first. `below_min_score`: how many messages the search found and the recall left out,
     because their score is too low. `searched`: whose messages memories were sought in; null without a search."""
 
-    below_min_score: int
-    standing: tuple[StandingUse, ...]
-    facts: tuple[RecalledFact, ...]
-    spent: Spent
-    searched: Searched | None
-    warnings: tuple[Caveat, ...]
+    below_min_score: Annotated[
+        int, Field(description="How many messages the search found that are not recalled because of `min_score`.")
+    ]
+    standing: Annotated[
+        tuple[StandingUse, ...], Field(description="The standing statements in the view, in its order.")
+    ]
+    facts: Annotated[
+        tuple[RecalledFact, ...], Field(description="The facts in the view that a model derived, best first.")
+    ]
+    spent: Annotated[Spent, Field(description="How the budget was spent.")]
+    searched: Annotated[
+        Searched | None,
+        Field(
+            description="Whose messages memories were sought in: the end user's, the whole flow's, or the "
+            "session's own; null without a search."
+        ),
+    ]
+    warnings: Annotated[
+        tuple[Caveat, ...], Field(description="Why the view may hold less than expected, and what to do about it.")
+    ]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field
 
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
@@ -29,10 +32,10 @@ class StandingOptions:
 class StandingUse:
     """A standing statement in a context. `own_words`: a person wrote it in the place of what was found."""
 
-    id: str
-    message_id: str
-    kind: str
-    own_words: bool
+    id: Annotated[str, Field(description="The UUID of the standing statement.")]
+    message_id: Annotated[str, Field(description="The message that states it.")]
+    kind: Annotated[str, Field(description="`instruction` or `preference`.")]
+    own_words: Annotated[bool, Field(description="Whether a person wrote the text in the place of what was found.")]
 
 
 @dataclass(frozen=True, slots=True)

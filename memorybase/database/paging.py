@@ -57,12 +57,18 @@ class Page(Generic[Item]):
     """A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
     bound."""
 
-    items: list[Item]
-    total: int
-    page: int
-    size: int
-    next_cursor: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
-    total_capped: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    items: Annotated[list[Item], Field(description="The items of this page.")]
+    total: Annotated[int, Field(description="Number of items in all pages.")]
+    page: Annotated[int, Field(description="Number of this page, from 1.")]
+    size: Annotated[int, Field(description="Maximum items of a page.")]
+    next_cursor: Annotated[
+        str | None,
+        Field(exclude_if=lambda value: value is None),
+        Field(description="Send it as `cursor` to get the next page; null on the last one."),
+    ] = None
+    total_capped: Annotated[
+        bool, Field(exclude_if=lambda value: not value), Field(description="Whether `total` is a lower bound.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

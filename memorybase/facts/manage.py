@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import Page, PageRequest
+from memorybase.described import CreatedAt, EndUserId, Id, MemoryBaseId, MessageId, SessionId
 from memorybase.facts import usage
 from memorybase.facts.recall import FactHit, FactQuery, recall
 from memorybase.models import Fact
@@ -33,9 +35,9 @@ DELETE_PAGE = 1_000
 class FactSourceView:
     """A message that a fact rests on."""
 
-    message_id: UUID
-    version: int
-    seq: int
+    message_id: MessageId
+    version: Annotated[int, Field(description="The version that the model read.")]
+    seq: Annotated[int, Field(description="Its position in its session.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +45,39 @@ class FactView:
     """A fact that a model derived from messages. `said_at`: when the newest of them was said; `superseded_by`: the
     later fact that corrects this one; `corrects`: the earlier ones that this one corrects."""
 
-    id: UUID
-    memory_base_id: UUID
-    session_id: str
-    end_user_id: str | None
-    derived: bool
-    who: str
-    what: str
-    when: str | None
-    said_at: datetime
-    sources: list[FactSourceView]
-    superseded_by: UUID | None
-    corrects: list[UUID]
-    model: str
-    created_at: datetime
+    id: Id
+    memory_base_id: MemoryBaseId
+    session_id: SessionId
+    end_user_id: EndUserId
+    derived: Annotated[bool, Field(description="Always true: a model derived it from messages.")]
+    who: Annotated[str, Field(description="Whom or what the fact is about.")]
+    what: Annotated[str, Field(description="The fact, in one sentence.")]
+    when: Annotated[
+        str | None, Field(description="When it holds or happened, as the conversation says it; null if it does not.")
+    ]
+    said_at: Annotated[datetime, Field(description="When the newest of its sources was said.")]
+    sources: Annotated[list[FactSourceView], Field(description="The messages that it rests on.")]
+    superseded_by: Annotated[UUID | None, Field(description="The later fact that corrects it; null if it holds.")]
+    corrects: Annotated[list[UUID], Field(description="The earlier facts that it corrects.")]
+    model: Annotated[str, Field(description="The model that derived it.")]
+    created_at: CreatedAt
 
 
 @dataclass(frozen=True, slots=True)
 class DistillationUsageView:
     """What distillation of a memory base has used since it was first turned on. `cost` is null without prices."""
 
-    requests: int
-    prompt_tokens: int
-    completion_tokens: int
-    tokens_today: int
-    cost: float | None
-    facts: int
-    refused: dict[str, int]
+    requests: Annotated[int, Field(description="Number of requests to the model.")]
+    prompt_tokens: Annotated[int, Field(description="Tokens of the requests.")]
+    completion_tokens: Annotated[int, Field(description="Tokens of the answers.")]
+    tokens_today: Annotated[int, Field(description="Tokens that this memory base used today, in UTC.")]
+    cost: Annotated[
+        float | None, Field(description="What the tokens cost, by the prices in the settings; null without prices.")
+    ]
+    facts: Annotated[int, Field(description="Number of facts that were stored, also those that say the same.")]
+    refused: Annotated[
+        dict[str, int], Field(description="How many facts and answers did not pass the checks, by reason.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +88,29 @@ class DistillationView:
     `waits_until` is when the next session is due. `tokens_today` and `daily_tokens` are of the whole installation.
     """
 
-    memory_base_id: UUID
-    enabled: bool
-    available: bool
-    state: State
-    pending_sessions: int
-    skipped_messages: int
-    error: str | None
-    waits_until: datetime | None
-    facts: int
-    tokens_today: int
-    daily_tokens: int
-    usage: DistillationUsageView
+    memory_base_id: MemoryBaseId
+    enabled: Annotated[bool, Field(description="Whether facts are derived from what is ingested.")]
+    available: Annotated[bool, Field(description="Whether the operator has set a model for it.")]
+    state: Annotated[
+        State,
+        Field(description="`off`, `idle`, `distilling`, or `waiting`: for the end of an outage or for the next day."),
+    ]
+    pending_sessions: Annotated[int, Field(description="Number of sessions with messages that were not distilled yet.")]
+    skipped_messages: Annotated[
+        int, Field(description="Number of messages that were given up because the model's answers were useless.")
+    ]
+    error: Annotated[
+        str | None,
+        Field(
+            description="Why the latest attempt that failed did; `daily_tokens_spent`: the tokens of the day are "
+            "used up."
+        ),
+    ]
+    waits_until: Annotated[datetime | None, Field(description="When the next session is due; null if nothing waits.")]
+    facts: Annotated[int, Field(description="Number of facts.")]
+    tokens_today: Annotated[int, Field(description="Tokens that the whole installation used today, in UTC.")]
+    daily_tokens: Annotated[int, Field(description="Tokens that the whole installation may use on a day.")]
+    usage: Annotated[DistillationUsageView, Field(description="What this memory base used.")]
 
 
 def get_distillation(services: Services, user_id: UUID, base_id: UUID) -> DistillationView:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
+
+from pydantic import Field
 
 from memorybase import errors, messages
 from memorybase.conversation.chat_memory import memories, message_log
@@ -37,8 +39,8 @@ OnConflict = Literal["error", "keep", "update"]
 class Tally:
     """Rows of one kind in an import."""
 
-    created: int = 0
-    known: int = 0
+    created: Annotated[int, Field(description="How many were new.")] = 0
+    known: Annotated[int, Field(description="How many were stored already.")] = 0
 
     def plus(self, *, created: bool) -> Tally:
         return Tally(self.created + created, self.known + (not created))
@@ -48,24 +50,32 @@ class Tally:
 class MessageTally:
     """`deleted`: messages that were deleted from an existing session and stay deleted."""
 
-    created: int = 0
-    known: int = 0
-    deleted: int = 0
+    created: Annotated[int, Field(description="How many were new.")] = 0
+    known: Annotated[int, Field(description="How many were stored already.")] = 0
+    deleted: Annotated[int, Field(description="How many were deleted earlier and stay deleted.")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ImportAnswer:
     """How many lines of each type were read, and how many messages were new."""
 
-    lines: int = 0
-    flows: int = 0
-    sessions: int = 0
-    runs: int = 0
-    messages: MessageTally = field(default_factory=MessageTally)
-    chat_memories: int = 0
-    chat_messages: MessageTally = field(default_factory=MessageTally)
-    node_executions: Tally = field(default_factory=Tally)
-    memory_uses: Tally = field(default_factory=Tally)
+    lines: Annotated[int, Field(description="Number of lines that were read.")] = 0
+    flows: Annotated[int, Field(description="Number of lines of flows.")] = 0
+    sessions: Annotated[int, Field(description="Number of lines of sessions.")] = 0
+    runs: Annotated[int, Field(description="Number of lines of runs.")] = 0
+    messages: Annotated[MessageTally, Field(description="Messages that were new, known or deleted earlier.")] = field(
+        default_factory=MessageTally
+    )
+    chat_memories: Annotated[int, Field(description="Number of chat memories.")] = 0
+    chat_messages: Annotated[
+        MessageTally, Field(description="Messages of chats that were new, known or deleted earlier.")
+    ] = field(default_factory=MessageTally)
+    node_executions: Annotated[Tally, Field(description="Node executions that were new or known.")] = field(
+        default_factory=Tally
+    )
+    memory_uses: Annotated[Tally, Field(description="Records of memory use that were new or known.")] = field(
+        default_factory=Tally
+    )
 
 
 @dataclass(frozen=True, slots=True)

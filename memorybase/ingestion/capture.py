@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, metrics, tracing
 from memorybase.database import clock, engine
+from memorybase.described import ExternalId, Id, Seq
 from memorybase.ids import CallerId, check_id
 from memorybase.ingestion import edit, idempotency
 from memorybase.ingestion.idempotency import Identified
@@ -66,11 +68,13 @@ class CaptureRequest:
 class CapturedMessage:
     """What a capture did with one message."""
 
-    id: UUID
-    external_id: str | None
-    seq: int
-    created: bool
-    deleted: bool  # deleted before, and therefore not stored again
+    id: Id
+    external_id: ExternalId
+    seq: Seq
+    created: Annotated[bool, Field(description="Whether it is new; false for a repeat.")]
+    deleted: Annotated[
+        bool, Field(description="Whether the message was deleted earlier and therefore stays deleted.")
+    ]  # deleted before, and therefore not stored again
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.described import Id, SessionId
 from memorybase.ingestion import lost_worker, scheduler
 from memorybase.models import JobState, MemoryBase
 from memorybase.queries import cursors, jobs, memory_bases, sessions
@@ -26,26 +28,29 @@ from memorybase.services import Services
 class JobBrief:
     """A queued job; GET /jobs/{id} shows the rest."""
 
-    id: UUID
-    session_id: str
-    state: JobState
+    id: Id
+    session_id: SessionId
+    state: Annotated[JobState, Field(description="The state.")]
 
 
 @dataclass(frozen=True, slots=True)
 class JobConflict:
     """A session that a flush left to its active job."""
 
-    session_id: str
-    job_id: UUID
-    state: str
+    session_id: SessionId
+    job_id: Annotated[UUID, Field(description="The active job.")]
+    state: Annotated[str, Field(description="The state of the job.")]
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedSession:
     """A session that a flush named and that needs no job."""
 
-    session_id: str
-    reason: Literal["nothing_pending", "not_found"]
+    session_id: Annotated[str, Field(description="The session.")]
+    reason: Annotated[
+        Literal["nothing_pending", "not_found"],
+        Field(description="`nothing_pending`, or `not_found` if there is no such session."),
+    ]
 
 
 @dataclass(slots=True)
@@ -55,10 +60,12 @@ class FlushResult:
     `deferred`: how many more sessions are due, whose jobs the sweeper queues.
     """
 
-    jobs: list[JobBrief]
-    conflicts: list[JobConflict]
-    skipped: list[SkippedSession] = field(default_factory=list)
-    deferred: int = 0
+    jobs: Annotated[list[JobBrief], Field(description="The queued jobs.")]
+    conflicts: Annotated[list[JobConflict], Field(description="Sessions that already have an active job.")]
+    skipped: Annotated[
+        list[SkippedSession], Field(description="Of the sessions in `session_ids`: those that need no job.")
+    ] = field(default_factory=list)
+    deferred: Annotated[int, Field(description="How many more sessions are due: the sweeper queues their jobs.")] = 0
 
 
 MAX_SESSIONS = 1000  # in one list of sessions to flush

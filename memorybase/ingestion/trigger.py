@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import tracing
+from memorybase.described import MemoryBaseId, PendingMessages
 from memorybase.ingestion import scheduler
 from memorybase.queries import cursors, jobs, memory_bases, messages
 from memorybase.queries.cursors import ProgressRow
@@ -26,10 +29,10 @@ from memorybase.services import Services
 class IngestionState:
     """The effect of a capture on one memory base. `pending_capped`: at least `pending_messages` are pending."""
 
-    memory_base_id: UUID
-    pending_messages: int
-    pending_capped: bool
-    job_id: UUID | None
+    memory_base_id: MemoryBaseId
+    pending_messages: PendingMessages
+    pending_capped: Annotated[bool, Field(description="Whether `pending_messages` is only a lower bound.")]
+    job_id: Annotated[UUID | None, Field(description="The active job of the session; null if there is none.")]
 
 
 def trigger(

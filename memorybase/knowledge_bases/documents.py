@@ -11,8 +11,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID, uuid5
+
+from pydantic import Field
 
 from memorybase import errors
 from memorybase.database import clock
@@ -64,23 +66,25 @@ class NewDocument:
 class DocumentResult:
     """The result for one document. updated: the same text with other metadata; failed: error_code has the reason."""
 
-    id: str
-    document_id: UUID
-    status: DocumentStatus
-    chunks: int
-    error_code: str | None = None
+    id: Annotated[str, Field(description="The caller's id, or the `document_id` without one.")]
+    document_id: Annotated[UUID, Field(description="The UUID of the document.")]
+    status: Annotated[
+        DocumentStatus, Field(description="What was done: `updated` is the same text with other metadata.")
+    ]
+    chunks: Annotated[int, Field(description="Number of chunks.")]
+    error_code: Annotated[str | None, Field(description="Why it failed; null if it did not.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentHit:
     """A chunk that a search found; `id` is the caller's id, or the document_id without one."""
 
-    id: str
-    document_id: UUID
-    chunk_index: int
-    snippet: str
-    score: float
-    metadata: dict[str, Any]
+    id: Annotated[str, Field(description="The caller's id, or the `document_id` without one.")]
+    document_id: Annotated[UUID, Field(description="The UUID of the document.")]
+    chunk_index: Annotated[int, Field(description="Number of the chunk in the document, from 0.")]
+    snippet: Annotated[str, Field(description="The text of the chunk.")]
+    score: Annotated[float, Field(description="From 0 to 1, higher is better; null if nothing was searched.")]
+    metadata: Annotated[dict[str, Any], Field(description="The metadata of the document.")]
 
 
 # Bounds.

@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import caveats, errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest
+from memorybase.described import CreatedAt, Id
 from memorybase.embedding.chunking import chunker_for
 from memorybase.knowledge_bases import documents
 from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
@@ -46,14 +48,16 @@ class KnowledgeBaseView:
     status: pending while a memory base has messages to ingest, or an ordinary one has no collection yet.
     """
 
-    id: UUID
-    name: str
-    is_memory_base: bool
-    memory_base_id: UUID | None
-    embedding_model: str
-    documents: int
-    status: Status
-    created_at: datetime
+    id: Id
+    name: Annotated[str, Field(description="The name, for people.")]
+    is_memory_base: Annotated[bool, Field(description="Whether it belongs to a memory base, which alone writes to it.")]
+    memory_base_id: Annotated[UUID | None, Field(description="Its memory base; null for an ordinary knowledge base.")]
+    embedding_model: Annotated[str, Field(description="The embedding model, by name.")]
+    documents: Annotated[
+        int, Field(description="Number of documents; for a memory base, of messages in the serving ledger.")
+    ]
+    status: Annotated[Status, Field(description="Whether it is ready, being built or being deleted.")]
+    created_at: CreatedAt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +74,11 @@ class DocumentQuery:
 class DocumentAnswer:
     """Chunks, best first; ties by document and index."""
 
-    results: list[DocumentHit]
-    took_ms: float
-    warnings: list[caveats.Caveat] = field(default_factory=list)
+    results: Annotated[list[DocumentHit], Field(description="What was found, best first.")]
+    took_ms: Annotated[float, Field(description="Duration of the search in milliseconds.")]
+    warnings: Annotated[list[caveats.Caveat], Field(description="If only the end of the query was searched for.")] = (
+        field(default_factory=list)
+    )
 
 
 # The registry.

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
@@ -45,16 +46,21 @@ class Mismatch:
     `altered` counts those of the newest chunks that are stored with another text or without a readable vector.
     """
 
-    mismatch: bool
-    state: Literal["ok", "mismatch", "unavailable"]
-    expected: int = 0
-    found: int = 0
-    missing: int = 0
-    extra: int = 0
-    altered: int = 0
-    missing_token_vectors: int = 0
-    missing_ids: list[str] = field(default_factory=list)
-    extra_ids: list[str] = field(default_factory=list)
+    mismatch: Annotated[bool, Field(description="Whether store and ledger differ.")]
+    state: Annotated[
+        Literal["ok", "mismatch", "unavailable"],
+        Field(description="`ok`, `mismatch`, or `unavailable` if the store could not be read."),
+    ]
+    expected: Annotated[int, Field(description="Number of chunks in the ledger.")] = 0
+    found: Annotated[int, Field(description="Number of chunks in the store.")] = 0
+    missing: Annotated[int, Field(description="Number of chunks that the store lacks.")] = 0
+    extra: Annotated[int, Field(description="Number of chunks that only the store has.")] = 0
+    altered: Annotated[
+        int, Field(description="Number of the newest chunks with another text or an unreadable vector.")
+    ] = 0
+    missing_token_vectors: Annotated[int, Field(description="Number of messages without token vectors.")] = 0
+    missing_ids: Annotated[list[str], Field(description="Some of the missing chunks.")] = field(default_factory=list)
+    extra_ids: Annotated[list[str], Field(description="Some of the extra chunks.")] = field(default_factory=list)
 
 
 @dataclass(slots=True)

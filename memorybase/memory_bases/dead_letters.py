@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
@@ -55,12 +57,22 @@ class SkipReason(StrEnum):
 class DeadLetterResult:
     """What happened to one dead letter. `job_id` is null if the session's active job comes first."""
 
-    id: UUID
-    outcome: DeadLetterOutcome
-    memory_base_id: UUID | None = None
-    session_id: str | None = None
-    message_id: UUID | None = None
-    job_id: UUID | None = None
+    id: Annotated[UUID, Field(description="The dead letter.")]
+    outcome: Annotated[
+        DeadLetterOutcome, Field(description="`retrying`, `discarded`, or `not_found` if there is no such dead letter.")
+    ]
+    memory_base_id: Annotated[
+        UUID | None, Field(description="Its memory base; null if there is no such dead letter.")
+    ] = None
+    session_id: Annotated[str | None, Field(description="Its session; null if there is no such dead letter.")] = None
+    message_id: Annotated[UUID | None, Field(description="Its message; null if there is no such dead letter.")] = None
+    job_id: Annotated[
+        UUID | None,
+        Field(
+            description="The job that tries again; null if none was started, because the session's active job "
+            "comes first."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +83,24 @@ class DeadLetterResults:
     `skipped`: how many were not, by reason.
     """
 
-    action: DeadLetterAction
-    results: list[DeadLetterResult]
-    remaining: int
-    taken: int
-    skipped: dict[str, int]
-    dry_run: bool
+    action: Annotated[DeadLetterAction, Field(description="The action.")]
+    results: Annotated[list[DeadLetterResult], Field(description="A result for each dead letter.")]
+    remaining: Annotated[int, Field(description="How many more match. 0 if the request named ids.")]
+    taken: Annotated[
+        int,
+        Field(
+            description="How many the action took; after a dry run how many it would take, in as many calls as "
+            "that needs."
+        ),
+    ]
+    skipped: Annotated[
+        dict[str, int],
+        Field(
+            description="How many it left alone, by reason: those of the results; of dead letters `retrying` (a "
+            "repair retries them already) and `not_found`."
+        ),
+    ]
+    dry_run: Annotated[bool, Field(description="Whether nothing was changed.")]
 
 
 # A retried one is not retried again: repeating an action ends.

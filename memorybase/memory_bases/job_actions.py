@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
+
 from memorybase.database import clock
+from memorybase.described import Id
 from memorybase.ingestion import scheduler
 from memorybase.memory_bases.regenerate import put_back
 from memorybase.memory_bases.session_batches import session_batches
@@ -24,10 +28,19 @@ AT_ONCE = 200  # by default: it answers within about a second
 class JobResult:
     """What an action did with a job: `reason` says why it left it alone, null if it took it."""
 
-    id: UUID
-    memory_base_id: UUID | None
-    session_id: str | None
-    reason: JobSkipReason | None
+    id: Id
+    memory_base_id: Annotated[UUID | None, Field(description="The memory base.")]
+    session_id: Annotated[str | None, Field(description="The session's id, chosen by the caller.")]
+    reason: Annotated[
+        JobSkipReason | None,
+        Field(
+            description="Why the action left the job alone; null if it took it. `not_found`: it does not exist. "
+            "`ended`: it is done or cancelled, or a worker or another call was first. `running`: a "
+            "worker has it. `due`: it waits for a worker only. `replaced`: it failed, and other jobs "
+            "took its messages. `repair`: the store must match the messages. `build`: it belongs to a "
+            "regenerate."
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +51,24 @@ class JobResults:
     `skipped`: how many were not, by reason.
     """
 
-    action: JobAction
-    results: list[JobResult]
-    remaining: int
-    taken: int
-    skipped: dict[str, int]
-    dry_run: bool
+    action: Annotated[JobAction, Field(description="The action.")]
+    results: Annotated[list[JobResult], Field(description="A result for each job; empty after a dry run.")]
+    remaining: Annotated[int, Field(description="How many more match. 0 if the request named ids.")]
+    taken: Annotated[
+        int,
+        Field(
+            description="How many the action took; after a dry run how many it would take, in as many calls as "
+            "that needs."
+        ),
+    ]
+    skipped: Annotated[
+        dict[str, int],
+        Field(
+            description="How many it left alone, by reason: those of the results; of dead letters `retrying` (a "
+            "repair retries them already) and `not_found`."
+        ),
+    ]
+    dry_run: Annotated[bool, Field(description="Whether nothing was changed.")]
 
 
 def act_on_jobs(

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.described import MemoryBaseId, MessageId, SessionId, SpeakerRole, WrittenAt
 from memorybase.embedding.compatibility import check_searchable
 from memorybase.memory_map import clusters, job
 from memorybase.memory_map.projection import Projection
@@ -44,31 +47,34 @@ class MapState(StrEnum):
 class MapPointView:
     """A message on the map. `speaker`: its sender's name, else its role."""
 
-    message_id: UUID
-    x: float
-    y: float
-    cluster: int
-    session_id: str
-    role: str
-    speaker: str
-    timestamp: datetime
+    message_id: MessageId
+    x: Annotated[float, Field(description="Along the direction in which the messages differ most.")]
+    y: Annotated[float, Field(description="Along the next direction.")]
+    cluster: Annotated[int, Field(description="The cluster that it belongs to.")]
+    session_id: SessionId
+    role: SpeakerRole
+    speaker: Annotated[str, Field(description="Who speaks: the sender's name, else the role.")]
+    timestamp: WrittenAt
 
 
 @dataclass(frozen=True, slots=True)
 class MapClusterView:
     """A group of near messages. `label`: the words that set it apart; empty if none does."""
 
-    cluster: int
-    label: str
-    points: int
+    cluster: Annotated[int, Field(description="The number of the cluster, the largest first.")]
+    label: Annotated[
+        str,
+        Field(description="Up to three words that its messages have and others do not; empty if no word stands out."),
+    ]
+    points: Annotated[int, Field(description="How many of the points it has.")]
 
 
 @dataclass(frozen=True, slots=True)
 class MapQuestionView:
     """Where a question is."""
 
-    x: float
-    y: float
+    x: Annotated[float, Field(description="As of a point.")]
+    y: Annotated[float, Field(description="As of a point.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +85,47 @@ class MapView:
     `shown`: how many of them have a point, also where the points themselves are left out.
     """
 
-    memory_base_id: UUID
-    state: MapState
-    progress: int | None
-    error: str | None
-    failing_since: datetime | None
-    messages: int
-    min_messages: int
-    computed_at: datetime | None
-    as_of: datetime | None
-    mapped_messages: int
-    added: int
-    removed: int
-    edited: int
-    explained: float | None
-    shown: int
-    points: list[MapPointView]
-    clusters: list[MapClusterView]
-    question: MapQuestionView | None
+    memory_base_id: MemoryBaseId
+    state: Annotated[
+        MapState,
+        Field(
+            description="`too_few`: fewer than `min_messages` are ingested; `unavailable`: the last attempt "
+            "failed and is repeated; `computing`; `none`: not computed yet, or the memory base was "
+            "regenerated since; `stale`: messages changed since; `ready`."
+        ),
+    ]
+    progress: Annotated[int | None, Field(description="While it is computed: percent.")]
+    error: Annotated[str | None, Field(description="If it is unavailable: the code of the error.")]
+    failing_since: Annotated[
+        datetime | None, Field(description="If it is unavailable: when the first of the failed attempts was.")
+    ]
+    messages: Annotated[int, Field(description="How many messages the memory base holds now.")]
+    min_messages: Annotated[int, Field(description="So many messages are needed for a map.")]
+    computed_at: Annotated[datetime | None, Field(description="When the map was computed; null without one.")]
+    as_of: Annotated[datetime | None, Field(description="Messages that were ingested later are not on the map.")]
+    mapped_messages: Annotated[
+        int,
+        Field(description="How many messages the memory base held then. Of more than 5,000 a sample is on the map."),
+    ]
+    added: Annotated[int, Field(description="How many messages were ingested since.")]
+    removed: Annotated[int, Field(description="How many messages were removed since.")]
+    edited: Annotated[
+        int,
+        Field(description="How many messages on the map were edited since. They keep their places until the next map."),
+    ]
+    explained: Annotated[
+        float | None,
+        Field(description="The share of all differences between the messages that two dimensions show, from 0 to 1."),
+    ]
+    shown: Annotated[int, Field(description="How many messages have a point.")]
+    points: Annotated[
+        list[MapPointView],
+        Field(description="The messages on the map, by cluster, from the middle of a cluster outwards."),
+    ]
+    clusters: Annotated[list[MapClusterView], Field(description="The clusters of near messages.")]
+    question: Annotated[
+        MapQuestionView | None, Field(description="Where the question is; null without a question or a map.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
@@ -87,39 +88,55 @@ class Fix:
     `available`: false while it runs already.
     """
 
-    action: FixAction
-    label: str
-    method: Literal["POST", "PATCH"] | None = None
-    path: str | None = None
-    body: dict[str, Any] | None = None
-    command: str | None = None
-    available: bool = True
+    action: Annotated[FixAction, Field(description="What it does.")]
+    label: Annotated[str, Field(description="The text of a button.")]
+    method: Annotated[
+        Literal["POST", "PATCH"] | None, Field(description="The method of the call; null for a command.")
+    ] = None
+    path: Annotated[str | None, Field(description="The path of the call; null for a command.")] = None
+    body: Annotated[dict[str, Any] | None, Field(description="The body of the call; null without one.")] = None
+    command: Annotated[str | None, Field(description="A command to run on the host.")] = None
+    available: Annotated[bool, Field(description="Whether it can be done now.")] = True
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Something that needs a person. Counts are null where they do not apply, and stop at 1,000."""
 
-    kind: ProblemKind
-    title: str
-    text: str
-    since: datetime | None
-    part: str | None = None
-    memory_base_id: UUID | None = None
-    memory_base_name: str | None = None
-    messages: int | None = None
-    texts: int | None = None
-    sessions: int | None = None
-    webhook_id: UUID | None = None
-    fixes: tuple[Fix, ...] = ()
+    kind: Annotated[
+        ProblemKind,
+        Field(
+            description="`part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. "
+            "`failed`: it has dead letters. `overdue`: due messages wait for more than ten minutes. "
+            "`webhook`: a webhook was disabled because it failed, or did not get events. `paused`: it "
+            "is paused, or auto_capture is off, and messages wait."
+        ),
+    ]
+    title: Annotated[str, Field(description="The problem in a few words.")]
+    text: Annotated[str, Field(description="What it means.")]
+    since: Annotated[datetime | None, Field(description="Since when; null if not known.")]
+    part: Annotated[
+        str | None,
+        Field(
+            description="The part that does not answer: `database`, `redis`, `chroma`, `pgvector`, `worker` or "
+            "`sweeper`."
+        ),
+    ] = None
+    memory_base_id: Annotated[UUID | None, Field(description="The memory base; null if all are concerned.")] = None
+    memory_base_name: Annotated[str | None, Field(description="The name of the memory base.")] = None
+    messages: Annotated[int | None, Field(description="Number of messages concerned.")] = None
+    texts: Annotated[int | None, Field(description="Number of different texts among them.")] = None
+    sessions: Annotated[int | None, Field(description="Number of sessions with such messages.")] = None
+    webhook_id: Annotated[UUID | None, Field(description="The webhook; null for other kinds.")] = None
+    fixes: Annotated[tuple[Fix, ...], Field(description="What ends it.")] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Problems:
     """The problems of the user's memory bases and of the stack, the worst first. `total` counts those left out too."""
 
-    problems: list[Problem]
-    total: int
+    problems: Annotated[list[Problem], Field(description="What needs a person, the worst first.")]
+    total: Annotated[int, Field(description="Number of problems, with those left out.")]
 
 
 MAX_OF_A_KIND = 50

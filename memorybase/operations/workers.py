@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
 
 from memorybase import deadlines, errors
 from memorybase.database import clock
@@ -26,22 +29,34 @@ class WorkerState(StrEnum):
 class WorkerView:
     """A worker with what it holds. `name`: host, data directory, pid and start time."""
 
-    name: str
-    state: WorkerState
-    started_at: datetime
-    last_seen_at: datetime
-    drain_requested_at: datetime | None
-    draining_at: datetime | None
-    jobs: int
-    messages: int
-    oldest_job_at: datetime | None
+    name: Annotated[str, Field(description="Host, data directory, process and start time.")]
+    state: Annotated[
+        WorkerState,
+        Field(
+            description="`running`; `draining`: it ends its jobs and takes no others; `lost`: its heartbeats have "
+            "stopped."
+        ),
+    ]
+    started_at: Annotated[datetime, Field(description="When it started.")]
+    last_seen_at: Annotated[datetime, Field(description="Its last heartbeat.")]
+    drain_requested_at: Annotated[
+        datetime | None, Field(description="When somebody asked it to stop; null: nobody has.")
+    ]
+    draining_at: Annotated[datetime | None, Field(description="Since when it takes no jobs; null: it takes them.")]
+    jobs: Annotated[int, Field(description="Number of jobs that it holds.")]
+    messages: Annotated[int, Field(description="Number of messages in these jobs.")]
+    oldest_job_at: Annotated[
+        datetime | None, Field(description="When the first of these jobs started; null without one.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
     """Every worker that has a heartbeat, the one that has run longest first. A clean stop leaves none."""
 
-    items: list[WorkerView]
+    items: Annotated[
+        list[WorkerView], Field(description="Every worker that has a heartbeat, the one that has run longest first.")
+    ]
 
 
 def list_workers(services: Services) -> Workers:

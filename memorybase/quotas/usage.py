@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
+
+from pydantic import Field
 
 from memorybase.database import clock
 from memorybase.queries import quota_counters
@@ -20,19 +23,31 @@ class QuotaUsage:
     """One quota. `used` is null without a limit, because nothing is counted then; what other processes hold as their
     slices counts as used. `resets_at` is null for what is stored."""
 
-    quota: QuotaName
-    limit: int | None
-    used: int | None
-    resets_at: datetime | None
+    quota: Annotated[
+        QuotaName, Field(description="`messages_per_day`, `stored_messages`, `searches_per_minute` or `end_users`.")
+    ]
+    limit: Annotated[int | None, Field(description="The quota; null: unlimited.")]
+    used: Annotated[
+        int | None,
+        Field(
+            description="How much is in use, with what other API processes hold as their slices; null without a "
+            "limit, because nothing is counted then."
+        ),
+    ]
+    resets_at: Annotated[
+        datetime | None, Field(description="When the window ends; null for what is stored, which falls by deletions.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The quotas of a user, over all keys, and those of a key; `key_id` is null without one."""
 
-    key_id: UUID | None
-    user: list[QuotaUsage]
-    key: list[QuotaUsage]
+    key_id: Annotated[UUID | None, Field(description="The key.")]
+    user: Annotated[
+        list[QuotaUsage], Field(description="Quotas of the user, over all of its keys; empty for a limited key.")
+    ]
+    key: Annotated[list[QuotaUsage], Field(description="Quotas of the key.")]
 
 
 def usage_of_user(services: Services, user_id: UUID) -> Usage:

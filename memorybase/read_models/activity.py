@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 from uuid import UUID
+
+from pydantic import Field
 
 from memorybase import errors
 from memorybase.database import clock
@@ -24,21 +27,25 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Bucket:
     """`bucket_seconds` from `at` on. The delays are those of the messages ingested then; null without any."""
 
-    at: datetime
-    captured: int
-    ingested: int
-    delay_mean_seconds: float | None
-    delay_max_seconds: float | None
+    at: Annotated[datetime, Field(description="Start of the bucket.")]
+    captured: Annotated[int, Field(description="Number of counted messages captured in this time.")]
+    ingested: Annotated[int, Field(description="Number of messages ingested for the first time in this time.")]
+    delay_mean_seconds: Annotated[
+        float | None, Field(description="Mean time from capture to ingestion; null if nothing was ingested.")
+    ]
+    delay_max_seconds: Annotated[
+        float | None, Field(description="Longest time from capture to ingestion; null if nothing was ingested.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
     """The window, widened to whole buckets, and its buckets, oldest first without gaps."""
 
-    since: datetime
-    until: datetime
-    bucket_seconds: int
-    buckets: list[Bucket]
+    since: Annotated[datetime, Field(description="Start of the first bucket.")]
+    until: Annotated[datetime, Field(description="End of the last bucket.")]
+    bucket_seconds: Annotated[int, Field(description="Length of a bucket.")]
+    buckets: Annotated[list[Bucket], Field(description="The buckets, oldest first, including empty ones.")]
 
 
 def activity(

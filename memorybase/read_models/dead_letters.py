@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
+
+from pydantic import Field
 
 from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow
@@ -24,33 +26,33 @@ TEXTS_OF_A_CAUSE = 20
 class DeadLetterText:
     """Dead letters of one cause whose messages have the same text. `example` is one of them."""
 
-    example: DeadLetterView
-    messages: int
-    retrying: int
-    sessions: int
-    since: datetime
+    example: Annotated[DeadLetterView, Field(description="One of the dead letters.")]
+    messages: Annotated[int, Field(description="Number of dead letters with this text.")]
+    retrying: Annotated[int, Field(description="How many of them a job tries again.")]
+    sessions: Annotated[int, Field(description="Number of sessions, counted for each memory base.")]
+    since: Annotated[datetime, Field(description="When the oldest was written.")]
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterCause:
     """Dead letters of one cause. `texts`: the most frequent ones; `distinct_texts` is how many there are."""
 
-    cause: str
-    messages: int
-    retrying: int
-    sessions: int
-    memory_bases: int
-    since: datetime
-    distinct_texts: int
-    texts: list[DeadLetterText]
+    cause: Annotated[str, Field(description="The error code.")]
+    messages: Annotated[int, Field(description="Number of dead letters of this cause.")]
+    retrying: Annotated[int, Field(description="How many of them a job tries again.")]
+    sessions: Annotated[int, Field(description="Number of sessions, counted for each memory base.")]
+    memory_bases: Annotated[int, Field(description="Number of memory bases.")]
+    since: Annotated[datetime, Field(description="When the oldest was written.")]
+    distinct_texts: Annotated[int, Field(description="Number of different texts.")]
+    texts: Annotated[list[DeadLetterText], Field(description="The most frequent texts.")]
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterGroups:
     """Every dead letter that is not discarded, by cause."""
 
-    causes: list[DeadLetterCause]
-    messages: int
+    causes: Annotated[list[DeadLetterCause], Field(description="The causes, most messages first.")]
+    messages: Annotated[int, Field(description="Number of dead letters of all causes.")]
 
 
 @dataclass(frozen=True, slots=True)

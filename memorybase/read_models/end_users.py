@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
+
 from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.described import FlowId, MemoryBaseId, MemoryBaseName, NodeId
 from memorybase.queries import end_users
 from memorybase.queries.end_users import EndUserOrder
 from memorybase.queries.ownership import not_found, require_flow
@@ -18,52 +22,52 @@ from memorybase.services import Services
 class EndUserView:
     """A person. `messages`: in sessions."""
 
-    end_user_id: str
-    sessions: int
-    chats: int
-    messages: int
-    last_seen: datetime
+    end_user_id: Annotated[str, Field(description="The person, by the id that captures named.")]
+    sessions: Annotated[int, Field(description="Number of sessions.")]
+    chats: Annotated[int, Field(description="Number of chats.")]
+    messages: Annotated[int, Field(description="Number of messages in the sessions.")]
+    last_seen: Annotated[datetime, Field(description="When a message was last captured in a session or a chat.")]
 
 
 @dataclass(frozen=True, slots=True)
 class HeldView:
     """A memory base and how many of the person's messages it holds."""
 
-    memory_base_id: UUID
-    name: str
-    flow_id: UUID
-    messages: int
+    memory_base_id: MemoryBaseId
+    name: MemoryBaseName
+    flow_id: FlowId
+    messages: Annotated[int, Field(description="Number of the person's messages that it holds.")]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatsView:
     """A chat memory, and the person's chats in it."""
 
-    flow_id: UUID
-    node_id: str
-    name: str
-    chats: int
-    messages: int
+    flow_id: FlowId
+    node_id: NodeId
+    name: Annotated[str, Field(description="The name of the chat memory.")]
+    chats: Annotated[int, Field(description="Number of the person's chats.")]
+    messages: Annotated[int, Field(description="Number of messages in these chats.")]
 
 
 @dataclass(frozen=True, slots=True)
 class EndUserDetails:
     """Everything that is stored of a person. `summaries`: of sessions and of chats."""
 
-    end_user_id: str
-    first_seen: datetime
-    last_seen: datetime
-    flows: int
-    sessions: int
-    runs: int
-    messages: int
-    chats: int
-    chat_messages: int
-    summaries: int
-    node_executions: int
-    memory_uses: int
-    memories: list[HeldView]
-    chat_memories: list[ChatsView]
+    end_user_id: Annotated[str, Field(description="The person, by the id that captures named.")]
+    first_seen: Annotated[datetime, Field(description="When the first session or chat was created.")]
+    last_seen: Annotated[datetime, Field(description="When a message was last captured in a session or a chat.")]
+    flows: Annotated[int, Field(description="Number of flows with a session or a chat of the person.")]
+    sessions: Annotated[int, Field(description="Number of sessions.")]
+    runs: Annotated[int, Field(description="Number of runs in the sessions.")]
+    messages: Annotated[int, Field(description="Number of messages in the sessions.")]
+    chats: Annotated[int, Field(description="Number of chats.")]
+    chat_messages: Annotated[int, Field(description="Number of messages in the chats.")]
+    summaries: Annotated[int, Field(description="Number of summaries of sessions and chats.")]
+    node_executions: Annotated[int, Field(description="Number of node executions in the sessions.")]
+    memory_uses: Annotated[int, Field(description="Number of recorded memory uses in the sessions.")]
+    memories: Annotated[list[HeldView], Field(description="The memory bases that hold messages of the person.")]
+    chat_memories: Annotated[list[ChatsView], Field(description="The chat memories that have chats of the person.")]
 
 
 def list_end_users(

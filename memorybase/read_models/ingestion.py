@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow
+from memorybase.described import Attempts, MemoryBaseId, MemoryBaseName, MessageId
 from memorybase.models import Capture, IngestionJob
 from memorybase.queries import coverage, memory_uses
 from memorybase.queries import jobs as job_queries
@@ -44,36 +47,51 @@ class Ingestion:
     """Messages in one memory base. The times are of the jobs that ingested them; null for a step that has not ended,
     or whose job is not known."""
 
-    memory_base_id: UUID
-    memory_base_name: str
-    state: Coverage
-    messages: int
-    searchable: int
-    failed: int
-    chunks: int
-    error: str | None
-    pending: int
-    threshold: int
-    auto_capture: bool
-    job_id: UUID | None
-    attempts: int
-    captured_at: datetime | None
-    queued_at: datetime | None
-    started_at: datetime | None
-    embedding_at: datetime | None
-    embedded_at: datetime | None
-    written_at: datetime | None
-    searchable_at: datetime | None
-    searchable_after_ms: int | None
+    memory_base_id: MemoryBaseId
+    memory_base_name: MemoryBaseName
+    state: Annotated[
+        Coverage,
+        Field(
+            description="Whether searches by meaning find the messages: `searchable`; `updating`, they find them "
+            "and edits follow; `ingesting`, a job runs or is due; `waiting`, below the threshold; "
+            "`failed`, at least one cannot be embedded; `lost`, the memory base lost vectors; "
+            "`skipped`, older than the memory base; `not_counted`, it captures others."
+        ),
+    ]
+    messages: Annotated[int, Field(description="Number of messages that the memory base counts.")]
+    searchable: Annotated[int, Field(description="How many of them it holds.")]
+    failed: Annotated[int, Field(description="How many of them could not be embedded.")]
+    chunks: Annotated[int, Field(description="Number of chunks.")]
+    error: Annotated[str | None, Field(description="Why the last of those could not be embedded; null without one.")]
+    pending: Annotated[int, Field(description="While they wait: counted messages of the session toward the threshold.")]
+    threshold: Annotated[int, Field(description="Counted messages of a session that start an ingestion.")]
+    auto_capture: Annotated[bool, Field(description="Whether they start it. If false, only a flush does.")]
+    job_id: Annotated[UUID | None, Field(description="The last job that ingested them; null without one.")]
+    attempts: Attempts
+    captured_at: Annotated[
+        datetime | None,
+        Field(description="When the last of them was stored. Searches by words find them from then on."),
+    ]
+    queued_at: Annotated[datetime | None, Field(description="When the first job was inserted.")]
+    started_at: Annotated[datetime | None, Field(description="When a worker claimed it.")]
+    embedding_at: Annotated[datetime | None, Field(description="When embedding began.")]
+    embedded_at: Annotated[datetime | None, Field(description="When embedding ended.")]
+    written_at: Annotated[datetime | None, Field(description="When the chunks were written and read back.")]
+    searchable_at: Annotated[
+        datetime | None, Field(description="When searches by meaning found all of them; null before.")
+    ]
+    searchable_after_ms: Annotated[int | None, Field(description="Milliseconds from `captured_at` to `searchable_at`.")]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageIngestion:
     """A message in each memory base of its flow. `runs`: in how many runs a model was given it."""
 
-    message_id: UUID
-    memories: list[Ingestion]
-    runs: int
+    message_id: MessageId
+    memories: Annotated[
+        list[Ingestion], Field(description="The message in each memory base of its flow, oldest first.")
+    ]
+    runs: Annotated[int, Field(description="In how many runs a model received the message.")]
 
 
 def message_ingestion(services: Services, user_id: UUID, message_id: UUID) -> MessageIngestion:

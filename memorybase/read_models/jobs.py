@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
+
+from pydantic import Field
 
 from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import Attempts, CreatedAt, Id, MemoryBaseId, MemoryBaseName, MessageId, SessionId, UpdatedAt
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
 from memorybase.queries import cursors, dead_letters, job_lists
 from memorybase.queries.dead_letters import DeadLetterFilter
@@ -22,22 +26,22 @@ from memorybase.services import Services
 class JobView:
     """A job: it ingests the messages of one session in (from_seq, to_seq]."""
 
-    id: UUID
-    kind: JobKind
-    memory_base_id: UUID
-    memory_base_name: str
-    flow_id: UUID
-    session_id: str
-    state: JobState
-    from_seq: int
-    to_seq: int
-    processed: int
-    total: int
-    attempts: int
-    error: str | None
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
+    id: Id
+    kind: Annotated[JobKind, Field(description="What the job does.")]
+    memory_base_id: MemoryBaseId
+    memory_base_name: MemoryBaseName
+    flow_id: Annotated[UUID, Field(description="The flow of the session.")]
+    session_id: SessionId
+    state: Annotated[JobState, Field(description="The state.")]
+    from_seq: Annotated[int, Field(description="The seq before the first message of the job.")]
+    to_seq: Annotated[int, Field(description="The seq of the last message of the job.")]
+    processed: Annotated[int, Field(description="Number of messages that are done.")]
+    total: Annotated[int, Field(description="Number of messages in the job.")]
+    attempts: Attempts
+    error: Annotated[str | None, Field(description="Code of the last error; null without one.")]
+    created_at: CreatedAt
+    started_at: Annotated[datetime | None, Field(description="When a worker first claimed it; null before.")]
+    finished_at: Annotated[datetime | None, Field(description="When it ended; null before.")]
 
     @property
     def ended(self) -> bool:
@@ -48,25 +52,25 @@ class JobView:
 class DeadLetterError:
     """Why the message could not be embedded."""
 
-    code: str
-    message: str
+    code: Annotated[str, Field(description="Stable code of the error.")]
+    message: Annotated[str, Field(description="For people; may change.")]
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterView:
     """A message that could not be embedded; `message` is null if it was deleted since."""
 
-    id: UUID
-    memory_base_id: UUID
-    memory_base_name: str
-    session_id: str
-    message_id: UUID
-    message: MessageView | None
-    state: str
-    error: DeadLetterError
-    attempts: int
-    created_at: datetime
-    updated_at: datetime
+    id: Id
+    memory_base_id: MemoryBaseId
+    memory_base_name: MemoryBaseName
+    session_id: SessionId
+    message_id: MessageId
+    message: Annotated[MessageView | None, Field(description="The message; null if it was deleted since.")]
+    state: Annotated[str, Field(description="`dead`, or `retrying` while a job tries again.")]
+    error: Annotated[DeadLetterError, Field(description="Why it could not be embedded.")]
+    attempts: Attempts
+    created_at: CreatedAt
+    updated_at: UpdatedAt
 
 
 def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow
+from memorybase.described import CreatedAt, ExternalId, FlowId, RunId, SessionId
 from memorybase.messages import message_text
 from memorybase.models import Run
 from memorybase.queries import coverage, memory_uses, overview
@@ -26,20 +28,34 @@ class LatestRun:
     its session are captured while it waits.
     """
 
-    run_id: UUID
-    external_id: str | None
-    flow_id: UUID
-    flow_name: str
-    session_id: str
-    question: str | None
-    answer: str | None
-    created_at: datetime
-    state: SearchState
-    searchable_after_seconds: float | None
-    pending: int | None
-    threshold: int | None
-    memories: int | None
-    tokens: int | None
+    run_id: RunId
+    external_id: ExternalId
+    flow_id: FlowId
+    flow_name: Annotated[str, Field(description="The name of the flow.")]
+    session_id: SessionId
+    question: Annotated[str | None, Field(description="The user's last message in it, shortened; null without one.")]
+    answer: Annotated[str | None, Field(description="The assistant's last message in it, shortened; null without one.")]
+    created_at: CreatedAt
+    state: Annotated[
+        SearchState,
+        Field(
+            description="Whether searches by meaning find its messages. `lost`: a memory base that holds them has "
+            "lost vectors. `failed`: one could not be embedded. `ingesting`: ingestion runs or is "
+            "due. `waiting`: its session is below the threshold. `no_memory`: no memory base counts "
+            "them."
+        ),
+    ]
+    searchable_after_seconds: Annotated[
+        float | None, Field(description="Time from the run until all its messages were searchable; null before.")
+    ]
+    pending: Annotated[int | None, Field(description="Pending messages of its session while it waits.")]
+    threshold: Annotated[
+        int | None, Field(description="The threshold that they wait for; null if only a flush ingests them.")
+    ]
+    memories: Annotated[
+        int | None, Field(description="Number of memories that its nodes were given; null if nothing was recorded.")
+    ]
+    tokens: Annotated[int | None, Field(description="Number of tokens of these memories.")]
 
 
 def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> list[LatestRun]:

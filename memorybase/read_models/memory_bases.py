@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.caveats import OUTPUTS_ONLY, Caveat
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import CreatedAt, EndUserId, FlowId, Id, PendingMessages, SessionId
 from memorybase.models import Capture, MemoryBase, Priority
 from memorybase.queries import base_sessions, cursors, memory_base_lists, memory_bases
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
@@ -36,51 +39,99 @@ ALL_SESSIONS = BaseSessionQuery()
 class MemoryBaseView:
     """A memory base and its progress. `pending_capped`: `pending_messages` is a lower bound."""
 
-    id: UUID
-    name: str
-    flow_id: UUID
-    user_id: UUID
-    kb_name: str
-    threshold: int
-    auto_capture: bool
-    capture: Capture
-    idle_after: int
-    retain_days: int | None
-    embedding_model: str
-    vector_store: VectorStoreName
-    created_at: datetime
-    priority: Priority
-    paused_at: datetime | None
-    status: MemoryBaseStatus
-    pending_messages: int
-    pending_capped: bool
-    total_processed: int
-    last_sync_at: datetime | None
-    sessions: int
-    mismatch: bool | None
-    mismatch_checked_at: datetime | None
-    mismatch_since: datetime | None
-    chunks_missing: int | None
-    dead_letters: int
-    sessions_near_threshold: int
-    warnings: tuple[Caveat, ...]
+    id: Id
+    name: Annotated[str, Field(description="The name; unique for the user.")]
+    flow_id: FlowId
+    user_id: Annotated[UUID, Field(description="The user that owns it.")]
+    kb_name: Annotated[str, Field(description="The name of its knowledge base; unique for the user.")]
+    threshold: Annotated[int, Field(description="Number of pending messages in a session that starts its ingestion.")]
+    auto_capture: Annotated[bool, Field(description="Whether captures start ingestion. If false, only a flush does.")]
+    capture: Annotated[Capture, Field(description="Which messages count toward the threshold and are embedded.")]
+    idle_after: Annotated[
+        int, Field(description="Seconds without a capture until a session's pending messages are ingested; 0: off.")
+    ]
+    retain_days: Annotated[
+        int | None,
+        Field(
+            description="Days until the knowledge base forgets what was captured; the conversation stays. Null: "
+            "nothing is forgotten."
+        ),
+    ]
+    embedding_model: Annotated[str, Field(description="The embedding model, by name.")]
+    vector_store: Annotated[
+        VectorStoreName, Field(description="Where the vectors of the serving generation are stored.")
+    ]
+    created_at: CreatedAt
+    priority: Annotated[
+        Priority,
+        Field(
+            description="How large its share of the workers is, compared with other memory bases: `low`, `normal` "
+            "or `high`."
+        ),
+    ]
+    paused_at: Annotated[
+        datetime | None,
+        Field(
+            description="Since when its ingestion is paused; null if it is not. Captures go on, and repairs after "
+            "edits and deletions."
+        ),
+    ]
+    status: Annotated[
+        MemoryBaseStatus,
+        Field(
+            description="What is going on, the last of these that is true: `ready`, `pending` (messages wait), "
+            "`paused`, `ingesting`, `preparing` (its sessions are gone through), `regenerating`, "
+            "`unavailable` (the vector store or the model fails) and `deleting`. Lost vectors and "
+            "dead letters are in `mismatch` and `dead_letters`."
+        ),
+    ]
+    pending_messages: PendingMessages
+    pending_capped: Annotated[bool, Field(description="Whether `pending_messages` is only a lower bound.")]
+    total_processed: Annotated[int, Field(description="Number of messages in the serving ledger.")]
+    last_sync_at: Annotated[datetime | None, Field(description="When messages were last ingested; null if never.")]
+    sessions: Annotated[int, Field(description="Number of tracked sessions.")]
+    mismatch: Annotated[
+        bool | None, Field(description="Result of the last comparison with the vector store; null if there was none.")
+    ]
+    mismatch_checked_at: Annotated[datetime | None, Field(description="When it was last compared; null if never.")]
+    mismatch_since: Annotated[
+        datetime | None, Field(description="When a comparison first found the mismatch; null without one.")
+    ]
+    chunks_missing: Annotated[
+        int | None,
+        Field(description="Chunks that the vector store lacked then; null if not known, as without a collection."),
+    ]
+    dead_letters: Annotated[int, Field(description="Number of dead letters.")]
+    sessions_near_threshold: Annotated[
+        int, Field(description="Sessions with at least 80 % of the threshold pending, counted up to 1,000.")
+    ]
+    warnings: Annotated[
+        tuple[Caveat, ...], Field(description="What it will not remember, and which settings of a PUT it did not take.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class BaseSessionView:
     """The progress of one session. Without an `id` it is not tracked yet and all its messages are pending."""
 
-    id: UUID | None
-    session_id: str
-    end_user_id: str | None
-    last_captured_at: datetime
-    cursor_id: UUID | None
-    cursor_seq: int
-    total_messages: int
-    total_processed: int
-    pending_messages: int
-    last_sync_at: datetime | None
-    state: SessionState
+    id: Annotated[UUID | None, Field(description="The UUID of the tracked session; null if it is not tracked yet.")]
+    session_id: SessionId
+    end_user_id: EndUserId
+    last_captured_at: Annotated[datetime, Field(description="When its latest message was captured.")]
+    cursor_id: Annotated[
+        UUID | None, Field(description="The message at the cursor; null before the first one is ingested.")
+    ]
+    cursor_seq: Annotated[int, Field(description="The seq up to which the session is ingested; 0 at the beginning.")]
+    total_messages: Annotated[int, Field(description="Number of counted messages in the session.")]
+    total_processed: Annotated[int, Field(description="Number of messages in the ledger.")]
+    pending_messages: PendingMessages
+    last_sync_at: Annotated[datetime | None, Field(description="When messages were last ingested; null if never.")]
+    state: Annotated[
+        SessionState,
+        Field(
+            description="`synced`, `pending`, `ingesting`, or `failed` if it has a dead letter or its last job failed."
+        ),
+    ]
 
 
 def list_memory_bases(

@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.database.engine import Database
 from memorybase.database.paging import AnyRow
+from memorybase.described import ExternalId, Id
 from memorybase.models import Capture
 from memorybase.queries import overview as overview_queries
 from memorybase.queries.overview import COUNT_TO, Span
@@ -54,27 +56,30 @@ class OverviewBucket:
     lost: a memory base that counts them has lost vectors. other: no memory base counts them; they are history only.
     """
 
-    at: datetime
-    searchable: int
-    waiting: int
-    failed: int
-    lost: int
-    other: int
+    at: Annotated[datetime, Field(description="Start of the bucket.")]
+    searchable: Annotated[int, Field(description="Captured then, and searchable now.")]
+    waiting: Annotated[int, Field(description="Captured then, and not searchable yet.")]
+    failed: Annotated[int, Field(description="Captured then, and could not be embedded.")]
+    lost: Annotated[int, Field(description="Captured then, and counted by a memory base that has lost vectors.")]
+    other: Annotated[int, Field(description="Captured then, and counted by no memory base.")]
 
 
 @dataclass(frozen=True, slots=True)
 class FlowOverview:
     """A flow in the window. `delay_median_seconds`: of its latest messages; null if none was ingested."""
 
-    id: UUID
-    external_id: str | None
-    name: str
-    runs: int
-    runs_by_bucket: list[int]
-    sessions: int
-    memories: list[MemoryBaseView]
-    delay_median_seconds: float | None
-    last_captured_at: datetime | None
+    id: Id
+    external_id: ExternalId
+    name: Annotated[str, Field(description="The name of the flow.")]
+    runs: Annotated[int, Field(description="Number of runs.")]
+    runs_by_bucket: Annotated[list[int], Field(description="Number of runs in each bucket.")]
+    sessions: Annotated[int, Field(description="Number of sessions with captures.")]
+    memories: Annotated[list[MemoryBaseView], Field(description="Its memory bases.")]
+    delay_median_seconds: Annotated[
+        float | None,
+        Field(description="Median time until its latest messages were searchable; null if none was ingested."),
+    ]
+    last_captured_at: Annotated[datetime | None, Field(description="When a message was last captured; null if never.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +91,39 @@ class Overview:
     message was searchable, of the latest messages of each flow; null without any.
     """
 
-    window: Window
-    since: datetime
-    until: datetime
-    bucket_seconds: int
-    captured: int
-    searchable: int
-    waiting: int
-    waiting_capped: bool
-    failed: int
-    lost: int
-    runs: int
-    sessions: int
-    recalls: int
-    delay_median_seconds: float | None
-    delay_p95_seconds: float | None
-    buckets: list[OverviewBucket]
-    flows: list[FlowOverview]
-    flows_total: int
-    latest_runs: list[LatestRun]
+    window: Annotated[Window, Field(description="The time that it covers: the last hour, day or week.")]
+    since: Annotated[datetime, Field(description="Start of the first bucket.")]
+    until: Annotated[datetime, Field(description="End of the last bucket.")]
+    bucket_seconds: Annotated[int, Field(description="Length of a bucket.")]
+    captured: Annotated[int, Field(description="Number of messages captured.")]
+    searchable: Annotated[
+        int,
+        Field(
+            description="Number of counted messages that every memory base of their flow holds. One that is off "
+            "is left out while another one of its flow is on."
+        ),
+    ]
+    waiting: Annotated[
+        int, Field(description="Number of counted messages that a memory base does not hold yet, up to 10,000.")
+    ]
+    waiting_capped: Annotated[bool, Field(description="Whether more than that are waiting.")]
+    failed: Annotated[int, Field(description="Number of messages that could not be embedded.")]
+    lost: Annotated[int, Field(description="Number of messages that a memory base counts that has lost vectors.")]
+    runs: Annotated[int, Field(description="Number of runs.")]
+    sessions: Annotated[int, Field(description="Number of sessions with captures.")]
+    recalls: Annotated[int, Field(description="Number of views recorded for nodes of runs.")]
+    delay_median_seconds: Annotated[
+        float | None,
+        Field(description="Median time from capture until a message was searchable; null if none was ingested."),
+    ]
+    delay_p95_seconds: Annotated[
+        float | None,
+        Field(description="The time within which 95 % of them were searchable; null if none was ingested."),
+    ]
+    buckets: Annotated[list[OverviewBucket], Field(description="The window in buckets, oldest first.")]
+    flows: Annotated[list[FlowOverview], Field(description="The flows with the latest captures, latest first.")]
+    flows_total: Annotated[int, Field(description="Number of flows.")]
+    latest_runs: Annotated[list[LatestRun], Field(description="The latest runs, newest first.")]
 
 
 class _Kept(NamedTuple):

@@ -9,15 +9,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.memory_use import record
 from memorybase.conversation.memory_use.record import NodeUse
 from memorybase.conversation.view.records import Kind
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import EndUserId, ExternalId, FlowId, MessageId, NodeId, RunId
 from memorybase.ids import CallerId
 from memorybase.messages import message_text
 from memorybase.models import NodeExecution, Run
@@ -38,64 +40,83 @@ Verdict = Literal["not_asked", "nothing_found", "did_not_help", "may_help", "fit
 class GivenMemory:
     """A memory that a model was given. `message` is null if it was deleted; `score` if it was not recorded."""
 
-    message_id: UUID
-    score: float | None
-    edited: bool
-    message: MessageView | None
+    message_id: MessageId
+    score: Annotated[
+        float | None,
+        Field(
+            description="The score of the memory; null if it was not recorded, or for a message that is shown "
+            "beside a better one."
+        ),
+    ]
+    edited: Annotated[bool, Field(description="Whether the message was edited since: the model received other text.")]
+    message: Annotated[MessageView | None, Field(description="The message as it is now; null if it was deleted.")]
 
 
 @dataclass(frozen=True, slots=True)
 class TokensByKind:
     """The tokens of a view, by where its messages come from."""
 
-    recall: int = 0
-    history: int = 0
-    summary: int = 0
-    predefined: int = 0
-    standing: int = 0
+    recall: Annotated[int, Field(description="Tokens of memories.")] = 0
+    history: Annotated[int, Field(description="Tokens of history.")] = 0
+    summary: Annotated[int, Field(description="Tokens of the summary.")] = 0
+    predefined: Annotated[int, Field(description="Tokens of predefined messages.")] = 0
+    standing: Annotated[int, Field(description="Tokens of standing statements.")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """How many messages a view left out for one reason."""
 
-    reason: str
-    messages: int
+    reason: Annotated[str, Field(description="Why, such as `limit` or `summarised`.")]
+    messages: Annotated[int, Field(description="Number of messages.")]
 
 
 @dataclass(frozen=True, slots=True)
 class GivenView:
     """The memory that a node's model was given, best memories first."""
 
-    at: datetime
-    query: str | None
-    verdict: Verdict
-    best_score: float | None
-    tokens: TokensByKind
-    total_tokens: int
-    budget: int | None
-    memories: list[GivenMemory]
-    left_out: list[LeftOut]
-    flags: list[str]
-    degraded: list[str]
+    at: Annotated[datetime, Field(description="When the memory was read.")]
+    query: Annotated[str | None, Field(description="What was looked for; null if nothing was.")]
+    verdict: Annotated[
+        Verdict,
+        Field(
+            description="What recall brought: `not_asked`, nothing was looked for; `nothing_found`; or by the "
+            "best score `did_not_help`, `may_help` or `fits`."
+        ),
+    ]
+    best_score: Annotated[float | None, Field(description="The best score of the memories; null without one.")]
+    tokens: Annotated[TokensByKind, Field(description="Tokens of the view, by where they come from.")]
+    total_tokens: Annotated[int, Field(description="Tokens of the view.")]
+    budget: Annotated[int | None, Field(description="Maximum tokens of the view; null without a limit.")]
+    memories: Annotated[list[GivenMemory], Field(description="The recalled memories, best first.")]
+    left_out: Annotated[list[LeftOut], Field(description="Messages that the view left out, by reason.")]
+    flags: Annotated[list[str], Field(description="What else there is to know, such as `gap` or `broken_link`.")]
+    degraded: Annotated[
+        list[str], Field(description="Parts that were unavailable, such as `recall`; the rest is complete.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStory:
     """A node of a run: what its model was given, and the text that it returned, if they were recorded."""
 
-    node_id: str
-    given: GivenView | None
-    status: str | None
-    answer: str | None
+    node_id: NodeId
+    given: Annotated[
+        GivenView | None,
+        Field(description="The memory that the model of the node received; null if none was recorded."),
+    ]
+    status: Annotated[
+        str | None, Field(description="How the last recorded execution of the node ended; null without one.")
+    ]
+    answer: Annotated[str | None, Field(description="The text that it returned; null without one.")]
 
 
 @dataclass(frozen=True, slots=True)
 class RunRef:
     """A run by both of its ids."""
 
-    run_id: UUID
-    external_id: str | None
+    run_id: RunId
+    external_id: ExternalId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,32 +125,46 @@ class RunStory:
 
     `previous` and `next` are the runs of the session captured before and after it."""
 
-    run_id: UUID
-    external_id: str | None
-    flow_id: UUID
-    session_id: str | None
-    end_user_id: str | None
-    captured_at: datetime | None
-    question: str | None
-    answer: str | None
-    nodes: list[NodeStory]
-    memories: list[Ingestion]
-    previous: RunRef | None
-    next: RunRef | None
+    run_id: RunId
+    external_id: ExternalId
+    flow_id: FlowId
+    session_id: Annotated[str | None, Field(description="The session's id, chosen by the caller.")]
+    end_user_id: EndUserId
+    captured_at: Annotated[
+        datetime | None, Field(description="When the run was captured; null if only its memory is recorded.")
+    ]
+    question: Annotated[str | None, Field(description="The text of its first user message; null without one.")]
+    answer: Annotated[str | None, Field(description="The text of its last assistant message; null without one.")]
+    nodes: Annotated[
+        list[NodeStory], Field(description="The nodes whose memory or execution is recorded, in the order of time.")
+    ]
+    memories: Annotated[
+        list[Ingestion], Field(description="Its messages in each memory base of the flow, oldest first.")
+    ]
+    previous: Annotated[
+        RunRef | None, Field(description="The run of the session captured before it; null for the first.")
+    ]
+    next: Annotated[RunRef | None, Field(description="The run of the session captured after it; null for the last.")]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageUse:
     """A run whose model was given a message: as part of the history, in a summary, or recalled."""
 
-    run_id: UUID
-    external_id: str | None
-    session_id: str | None
-    node_id: str
-    kind: Kind
-    score: float | None
-    query: str | None
-    at: datetime
+    run_id: Annotated[UUID, Field(description="The run: its UUID. It may not be captured.")]
+    external_id: ExternalId
+    session_id: Annotated[str | None, Field(description="The session of the run; null if it is unknown.")]
+    node_id: Annotated[str, Field(description="The node whose model received it.")]
+    kind: Annotated[
+        Kind,
+        Field(
+            description="How it was given: as `history`, in a `summary`, by `recall`, as `standing` statement, or "
+            "`predefined`."
+        ),
+    ]
+    score: Annotated[float | None, Field(description="The score of the memory; null for other kinds.")]
+    query: Annotated[str | None, Field(description="What was looked for; null if nothing was.")]
+    at: Annotated[datetime, Field(description="When the memory was read.")]
 
 
 def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId | UUID) -> RunStory:

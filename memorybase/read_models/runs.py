@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import CreatedAt, EndUserId, ExternalId, FlowId, RunId, SessionId
 from memorybase.models import Run
 from memorybase.queries import memory_uses
 from memorybase.queries import runs as run_queries
@@ -27,27 +29,45 @@ from memorybase.services import Services
 class RecalledView:
     """What the models of a run's nodes were given from memory."""
 
-    nodes: int
-    memories: int
-    tokens: int
+    nodes: Annotated[int, Field(description="Number of nodes with a recorded memory use.")]
+    memories: Annotated[int, Field(description="Number of different messages that were recalled.")]
+    tokens: Annotated[int, Field(description="Tokens of the recalled messages, over all nodes.")]
 
 
 @dataclass(frozen=True, slots=True)
 class RunView:
     """One run of a flow: its messages, its last question and answer, and whether its messages are searchable."""
 
-    run_id: UUID
-    external_id: str | None
-    flow_id: UUID
-    session_id: str
-    end_user_id: str | None
-    messages: int
-    created_at: datetime
-    question: str | None
-    answer: str | None
-    state: SearchState
-    searchable_after_seconds: float | None
-    given: RecalledView | None
+    run_id: RunId
+    external_id: ExternalId
+    flow_id: FlowId
+    session_id: SessionId
+    end_user_id: EndUserId
+    messages: Annotated[int, Field(description="Number of messages.")]
+    created_at: CreatedAt
+    question: Annotated[
+        str | None, Field(description="The beginning of its last message of a user; null without text.")
+    ]
+    answer: Annotated[
+        str | None, Field(description="The beginning of its last message of the assistant; null without text.")
+    ]
+    state: Annotated[
+        SearchState,
+        Field(
+            description="The worst state of its messages in the flow's memory bases: `lost` (the memory base has "
+            "lost vectors, perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; "
+            "`no_memory` if none holds them. What waits or is being ingested is found by its words. A "
+            "memory base that is off counts only if no other one of the flow is on."
+        ),
+    ]
+    searchable_after_seconds: Annotated[
+        float | None,
+        Field(description="Time from its capture until its last message was ingested; null unless `searchable`."),
+    ]
+    given: Annotated[
+        RecalledView | None,
+        Field(description="What the models of its nodes were given from memory; null if nothing is recorded."),
+    ]
 
 
 def list_runs(services: Services, user_id: UUID, wanted: RunFilter, request: PageRequest) -> Page[RunView]:

@@ -14,6 +14,21 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import (
+    Content,
+    CreatedAt,
+    EndUserId,
+    ExternalId,
+    FlowId,
+    Id,
+    Metadata,
+    RunId,
+    SenderName,
+    Seq,
+    SessionId,
+    SpeakerRole,
+    WrittenAt,
+)
 from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
 from memorybase.models import Flow, MemoryBase, Message, Session
@@ -40,60 +55,88 @@ LEAST = 3  # characters: a shorter text is in most of the sessions, and each key
 class FlowView:
     """A flow. `external_id` is the id that the caller chose; null if that is a UUID."""
 
-    id: UUID
-    external_id: str | None
-    name: str
-    created_at: datetime
-    retain_days: int | None
-    standing: bool
+    id: Annotated[UUID, Field(description="The UUID of the flow.")]
+    external_id: ExternalId
+    name: Annotated[str, Field(description="The name, for people.")]
+    created_at: CreatedAt
+    retain_days: Annotated[int | None, Field(description="Days until what was captured is deleted; null: it is kept.")]
+    standing: Annotated[
+        bool,
+        Field(
+            description="Whether contexts contain the end user's standing statements unless the call says otherwise."
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
     """A session of a flow. `messages`: number of messages. `title`: of its metadata, else its first question."""
 
-    id: UUID
-    flow_id: UUID
-    session_id: str
-    end_user_id: str | None
-    title: str | None
-    messages: int
-    state: SearchState
-    metadata: dict[str, Any]
-    created_at: datetime
-    last_captured_at: datetime
-    expires_at: datetime | None
+    id: Annotated[UUID, Field(description="The UUID of the session.")]
+    flow_id: FlowId
+    session_id: SessionId
+    end_user_id: EndUserId
+    title: Annotated[
+        str | None,
+        Field(description="`title` of its metadata, else the beginning of its first question; null without either."),
+    ]
+    messages: Annotated[int, Field(description="Number of messages.")]
+    state: Annotated[
+        SearchState,
+        Field(
+            description="The worst state of its messages in the flow's memory bases: `lost` (the memory base has "
+            "lost vectors, perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; "
+            "`no_memory` if none holds them. What waits or is being ingested is found by its words. A "
+            "memory base that is off counts only if no other one of the flow is on."
+        ),
+    ]
+    metadata: Metadata
+    created_at: CreatedAt
+    last_captured_at: Annotated[datetime, Field(description="When a message was last captured.")]
+    expires_at: Annotated[
+        datetime | None,
+        Field(
+            description="When everything that was captured until then is deleted; null: only by the rule of its flow."
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageView:
     """A stored message. `ingested` is present if the request named a memory base."""
 
-    id: UUID
-    external_id: str | None
-    flow_id: UUID
-    session_id: str
-    run_id: UUID
-    end_user_id: str | None
-    seq: int
-    role: str
-    is_output: bool
-    content: str | list[Any] | None
-    tool_calls: list[Any] | None
-    tool_call_id: str | None
-    name: str | None
-    sender_name: str | None
-    parent_message_id: UUID | None
-    files: list[Any]
-    metadata: dict[str, Any]
-    status: str
-    version: int
-    timestamp: datetime
-    captured_at: datetime
-    edited_at: datetime | None
-    muted: bool
-    pinned: bool
-    ingested: Annotated[bool | None, Field(exclude_if=lambda value: value is None)] = None
+    id: Id
+    external_id: ExternalId
+    flow_id: FlowId
+    session_id: SessionId
+    run_id: RunId
+    end_user_id: EndUserId
+    seq: Seq
+    role: SpeakerRole
+    is_output: Annotated[bool, Field(description="Whether the message is an output of the flow.")]
+    content: Content
+    tool_calls: Annotated[list[Any] | None, Field(description="Calls of tools by the model, in OpenAI's format.")]
+    tool_call_id: Annotated[str | None, Field(description="The tool call that this message answers.")]
+    name: Annotated[str | None, Field(description="The name of the speaker or the tool, as in OpenAI's format.")]
+    sender_name: SenderName
+    parent_message_id: Annotated[
+        UUID | None,
+        Field(description="The message that this one follows; null if it was not named or begins a thread."),
+    ]
+    files: Annotated[list[Any], Field(description="Files of the message, as they were sent.")]
+    metadata: Metadata
+    status: Annotated[str, Field(description="Whether the message is complete: `completed`, `failed` or `stopped`.")]
+    version: Annotated[int, Field(description="Number of the version, from 1; each edit adds one.")]
+    timestamp: WrittenAt
+    captured_at: Annotated[datetime, Field(description="When the message was stored.")]
+    edited_at: Annotated[datetime | None, Field(description="When the message was last edited; null if never.")]
+    muted: Annotated[bool, Field(description="Whether no search recalls it; its conversation still shows it.")]
+    pinned: Annotated[bool, Field(description="Whether searches return it first where it is relevant.")]
+    ingested: Annotated[
+        bool | None,
+        Field(exclude_if=lambda value: value is None),
+        Field(description="Whether the memory base that the request named holds this version."),
+    ] = None
 
 
 def list_flows(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID, uuid4
+
+from pydantic import Field
 
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import Id
 from memorybase.models import LegalHold
 from memorybase.queries import holds
 from memorybase.queries.ownership import check_flow, not_found, require_session
@@ -24,13 +28,17 @@ class HoldView:
     """A legal hold on a flow, on one session of it, or on an end user in all flows. Nothing that it keeps is deleted.
     `placed_by`: the name of the API key."""
 
-    id: UUID
-    flow_id: UUID | None
-    session_id: str | None
-    end_user_id: str | None
-    reason: str | None
-    placed_by: str | None
-    placed_at: datetime
+    id: Id
+    flow_id: Annotated[
+        UUID | None, Field(description="The held flow, or that of the held session; null for an end user.")
+    ]
+    session_id: Annotated[
+        str | None, Field(description="The held session, by its present id; null for a flow or an end user.")
+    ]
+    end_user_id: Annotated[str | None, Field(description="The held end user; null for a flow or a session.")]
+    reason: Annotated[str | None, Field(description="Why, for people.")]
+    placed_by: Annotated[str | None, Field(description="The name of the API key.")]
+    placed_at: Annotated[datetime, Field(description="When it was placed.")]
 
 
 def place_hold(

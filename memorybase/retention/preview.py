@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.described import FlowId
 from memorybase.models import MemoryBase
 from memorybase.queries import retention
 from memorybase.queries.ownership import check_flow, require_flow, require_memory_base
@@ -22,24 +25,33 @@ class RetentionPreview:
     """What one rule would delete now. `sessions` would be deleted completely; `held_sessions` have expired messages
     that a legal hold keeps, and count nowhere else."""
 
-    rule: Rule
-    flow_id: UUID
-    memory_base_id: UUID | None
-    retain_days: int | None
-    expired_before: datetime
-    sessions: int
-    messages: int
-    chunks: int
-    node_executions: int
-    chat_messages: int
-    held_sessions: int
+    rule: Annotated[
+        Rule,
+        Field(description="What rule it is: that of a `flow`, the expiry of a `session`, or that of a `memory_base`."),
+    ]
+    flow_id: FlowId
+    memory_base_id: Annotated[
+        UUID | None, Field(description="The memory base whose knowledge base would forget; null for other rules.")
+    ]
+    retain_days: Annotated[int | None, Field(description="The rule; null for the expiry of a session.")]
+    expired_before: Annotated[datetime, Field(description="What was captured until then would be deleted.")]
+    sessions: Annotated[int, Field(description="Number of sessions that would be deleted completely.")]
+    messages: Annotated[
+        int, Field(description="Number of messages; for a memory base, of those that its knowledge base would forget.")
+    ]
+    chunks: Annotated[int, Field(description="Number of chunks that knowledge bases hold of them.")]
+    node_executions: Annotated[int, Field(description="Number of node executions.")]
+    chat_messages: Annotated[int, Field(description="Number of messages of chats.")]
+    held_sessions: Annotated[
+        int, Field(description="Number of sessions with expired messages that a legal hold keeps.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPreviews:
     """One item for each rule that is set: of flows, of sessions that have expired, and of memory bases."""
 
-    items: list[RetentionPreview]
+    items: Annotated[list[RetentionPreview], Field(description="What each rule would delete.")]
 
 
 def preview(

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID, uuid4
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import FlowId, Id
 from memorybase.models import RetentionPass
 from memorybase.queries import retention
 from memorybase.queries.ownership import check_flow
@@ -65,26 +67,42 @@ class RetentionPassView:
     """What one pass of a rule deleted. `sessions` were deleted completely; `chunks` are those that the knowledge bases
     held. A pass without `finished_at` goes on."""
 
-    id: UUID
-    rule: Rule
-    flow_id: UUID
-    memory_base_id: UUID | None
-    retain_days: int | None
-    expired_before: datetime
-    sessions: int
-    runs: int
-    messages: int
-    chunks: int
-    node_executions: int
-    memory_uses: int
-    summaries: int
-    message_changes: int
-    restorable_messages: int
-    chats: int
-    chat_messages: int
-    started_at: datetime
-    finished_at: datetime | None
-    facts: int = 0
+    id: Id
+    rule: Annotated[
+        Rule,
+        Field(description="What rule it was: that of a `flow`, the expiry of a `session`, or that of a `memory_base`."),
+    ]
+    flow_id: FlowId
+    memory_base_id: Annotated[
+        UUID | None, Field(description="The memory base whose knowledge base forgot; null for other rules.")
+    ]
+    retain_days: Annotated[int | None, Field(description="The rule; null for the expiry of a session.")]
+    expired_before: Annotated[datetime, Field(description="What was captured until then was deleted.")]
+    sessions: Annotated[int, Field(description="Number of sessions that were deleted completely.")]
+    runs: Annotated[int, Field(description="Number of deleted runs.")]
+    messages: Annotated[
+        int,
+        Field(description="Number of deleted messages; for a memory base, of those that its knowledge base forgot."),
+    ]
+    chunks: Annotated[
+        int, Field(description="Number of chunks that knowledge bases held of them; repairs delete these.")
+    ]
+    node_executions: Annotated[int, Field(description="Number of deleted node executions.")]
+    memory_uses: Annotated[int, Field(description="Number of deleted recorded uses.")]
+    summaries: Annotated[int, Field(description="Number of deleted summaries.")]
+    message_changes: Annotated[
+        int, Field(description="Number of deleted records of changes, with former versions of messages.")
+    ]
+    restorable_messages: Annotated[
+        int, Field(description="Number of messages that had been deleted one by one and could still be restored.")
+    ]
+    chats: Annotated[int, Field(description="Number of deleted chats.")]
+    chat_messages: Annotated[int, Field(description="Number of deleted messages of chats.")]
+    started_at: Annotated[datetime, Field(description="When the first of it was deleted.")]
+    finished_at: Annotated[
+        datetime | None, Field(description="When nothing was left to delete; null while the pass goes on.")
+    ]
+    facts: Annotated[int, Field(description="Number of deleted facts that a model had derived from the messages.")] = 0
 
 
 def add(db: OrmSession, subject: Subject, before: datetime, counts: Mapping[str, int], now: datetime) -> None:

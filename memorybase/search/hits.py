@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.described import MemoryBaseId, MessageId, RunId, SenderName, Seq, SessionId, SpeakerRole, WrittenAt
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
 from memorybase.queries import search as search_queries
@@ -37,29 +38,58 @@ class Hit:
     something else about what the query asks for.
     """
 
-    message_id: UUID
-    memory_base_id: UUID
-    session_id: str
-    run_id: UUID
-    seq: int
-    role: str
-    sender_name: str | None
-    content: Any
-    snippet: str
-    snippet_start: int
-    snippet_end: int
-    timestamp: datetime
-    score: float
-    pending: bool
-    metadata: dict[str, Any]
-    before: list[dict[str, Any]] = field(default_factory=list)
-    after: list[dict[str, Any]] = field(default_factory=list)
-    parts: dict[str, Any] | None = None
-    alike: int = 0
-    pinned: bool = False
-    corrects: CorrectionOf | None = None
-    corrected_by: CorrectionOf | None = None
-    superseded_by: UUID | None = None
+    message_id: MessageId
+    memory_base_id: MemoryBaseId
+    session_id: SessionId
+    run_id: RunId
+    seq: Seq
+    role: SpeakerRole
+    sender_name: SenderName
+    content: Annotated[Any, Field(description="The content of the message.")]
+    snippet: Annotated[str, Field(description="The matching passage: whole sentences.")]
+    snippet_start: Annotated[int, Field(description="Where the passage begins in the message's text, in characters.")]
+    snippet_end: Annotated[int, Field(description="Where the passage ends.")]
+    timestamp: WrittenAt
+    score: Annotated[float, Field(description="From 0 to 1, higher is better; null if nothing was searched.")]
+    pending: Annotated[bool, Field(description="Whether the message, or its newest version, is not ingested yet.")]
+    metadata: Annotated[dict[str, Any], Field(description="The metadata of the message.")]
+    before: Annotated[
+        list[dict[str, Any]], Field(description="The turns before the message, in conversation order; see `neighbors`.")
+    ] = field(default_factory=list)
+    after: Annotated[list[dict[str, Any]], Field(description="The turns after the message, in conversation order.")] = (
+        field(default_factory=list)
+    )
+    parts: Annotated[
+        dict[str, Any] | None, Field(description="How the score was computed; null unless `explain` was set.")
+    ] = None
+    alike: Annotated[
+        int,
+        Field(
+            description="Number of other messages with the same text that are folded into this result, with "
+            "`fold_alike`."
+        ),
+    ] = 0
+    pinned: Annotated[bool, Field(description="Whether the message is pinned: it comes first if it is relevant.")] = (
+        False
+    )
+    corrects: Annotated[
+        CorrectionOf | None,
+        Field(
+            description="An earlier message that says something else about what the query asks for: this result "
+            "is the later one."
+        ),
+    ] = None
+    corrected_by: Annotated[
+        CorrectionOf | None,
+        Field(description="A later message that says something else about what the query asks for."),
+    ] = None
+    superseded_by: Annotated[
+        UUID | None,
+        Field(
+            description="The later message that holds in place of this one: that of `corrected_by`, unless it is "
+            "a denial; null for most results."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

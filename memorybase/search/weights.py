@@ -9,8 +9,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
+
+from pydantic import Field
 
 from memorybase import errors
 from memorybase.queries.ownership import require_memory_base
@@ -27,28 +29,36 @@ CHOSEN_BY_HAND = "chosen by hand"
 class WeightSet:
     """The weight of each signal (0 where it has none), and the bias of the sum."""
 
-    bias: float
-    weights: dict[str, float]
+    bias: Annotated[float, Field(description="Added to the weighted sum of the signals.")]
+    weights: Annotated[dict[str, float], Field(description="The weight of each signal, by its name.")]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredWeights:
     """A memory base's own weights: sets by name, each replacing the default set of that name, and a half-life."""
 
-    sets: dict[str, WeightSet]
-    fitted_at: datetime | None = None
-    questions: int | None = None  # how many they were fitted on
-    note: str | None = None
-    half_life_days: float | None = None  # of searches that set none themselves
+    sets: Annotated[
+        dict[str, WeightSet], Field(description="Weights by the name of the default set that each replaces.")
+    ]
+    fitted_at: Annotated[datetime | None, Field(description="When the weights were fitted.")] = None
+    questions: Annotated[int | None, Field(description="Number of questions that the weights were fitted on.")] = (
+        None  # how many they were fitted on
+    )
+    note: Annotated[str | None, Field(description="A note for people.")] = None
+    half_life_days: Annotated[
+        float | None, Field(description="The half-life of searches that set none; null: age does not count.")
+    ] = None  # of searches that set none themselves
 
 
 @dataclass(frozen=True, slots=True)
 class WeightsView:
     """The default weights, the memory base's own weights if any, and its previous ones."""
 
-    defaults: dict[str, WeightSet]
-    stored: StoredWeights | None
-    previous: StoredWeights | None
+    defaults: Annotated[dict[str, WeightSet], Field(description="The default sets, by name.")]
+    stored: Annotated[
+        StoredWeights | None, Field(description="The memory base's own weights; null if the default ones are used.")
+    ]
+    previous: Annotated[StoredWeights | None, Field(description="The value of `stored` before the last change.")]
 
 
 def get_weights(services: Services, user_id: UUID, base_id: UUID) -> WeightsView:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 from uuid import UUID, uuid4
+
+from pydantic import Field
 
 from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import ChangedBy, Id, MessageId, WhyChanged
 from memorybase.ids import CallerId
 from memorybase.messages import message_text
 from memorybase.models import Message, MessageChange
@@ -46,22 +49,22 @@ _UNDO: Mapping[str, Action] = {
 class ActionResult:
     """What an action did with one message. `id` is the one that was sent; `error` has the error's code and text."""
 
-    id: str
-    message_id: UUID | None
-    done: bool
-    error: dict[str, Any] | None
-    job_ids: list[UUID]
+    id: Annotated[str, Field(description="The id, as it was sent.")]
+    message_id: Annotated[UUID | None, Field(description="The message; null if there is none.")]
+    done: Annotated[bool, Field(description="Whether it was done.")]
+    error: Annotated[dict[str, Any] | None, Field(description="Code and text of the error; null without one.")]
+    job_ids: Annotated[list[UUID], Field(description="The repairs that update the knowledge bases.")]
 
 
 @dataclass(frozen=True, slots=True)
 class BulkAnswer:
     """The result for each message, in order. `batch_id` names the changes that were made together."""
 
-    action: Action
-    batch_id: UUID
-    done: int
-    failed: int
-    results: list[ActionResult]
+    action: Annotated[Action, Field(description="The action.")]
+    batch_id: Annotated[UUID, Field(description="Names the changes that were made together; history shows it.")]
+    done: Annotated[int, Field(description="For how many messages it was done.")]
+    failed: Annotated[int, Field(description="For how many messages it failed.")]
+    results: Annotated[list[ActionResult], Field(description="The result for each message, in order.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +81,26 @@ class ChangeView:
     """One change of a message. `former` and `difference` only of an edit: the fields that it replaced, and what it did
     to the text."""
 
-    id: UUID
-    message_id: UUID
-    action: ChangeKind
-    at: datetime
-    by: str | None
-    reason: str | None
-    version: int
-    former: dict[str, Any] | None
-    difference: list[Piece] | None
-    batch_id: UUID | None
+    id: Id
+    message_id: MessageId
+    action: Annotated[
+        ChangeKind, Field(description="What was done: `edit`, `mute`, `unmute`, `pin`, `unpin`, `delete` or `restore`.")
+    ]
+    at: Annotated[datetime, Field(description="When.")]
+    by: ChangedBy
+    reason: WhyChanged
+    version: Annotated[int, Field(description="The message's version after the change.")]
+    former: Annotated[
+        dict[str, Any] | None,
+        Field(description="The fields that an edit replaced, as they were; null of other changes."),
+    ]
+    difference: Annotated[
+        list[Piece] | None,
+        Field(description="What an edit did to the text, in reading order; null if it changed no text."),
+    ]
+    batch_id: Annotated[
+        UUID | None, Field(description="The same for changes that were made together; null if it was made alone.")
+    ]
 
 
 def check_reason(reason: str | None) -> str | None:

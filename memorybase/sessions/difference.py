@@ -6,7 +6,9 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 # Comparing costs the square of the pieces: longer texts are compared by lines, the longest as wholes.
 MAX_WORDS = 2_000
@@ -19,8 +21,11 @@ _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 class Piece:
     """A part of a difference: in both texts, only in the new one (`added`), or only in the former one (`removed`)."""
 
-    kind: Literal["same", "added", "removed"]
-    text: str
+    kind: Annotated[
+        Literal["same", "added", "removed"],
+        Field(description="`same`: in both texts; `added`: only in the new one; `removed`: only in the former one."),
+    ]
+    text: Annotated[str, Field(description="The text.")]
 
 
 def difference(former: str, new: str) -> list[Piece]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
@@ -15,6 +16,7 @@ from memorybase.conversation.chat_memory import message_log
 from memorybase.conversation.memory_use import redaction
 from memorybase.conversation.node_object_memory import erasure as node_objects
 from memorybase.database import clock
+from memorybase.described import ChangedBy, MemoryBaseId, MessageId, WhyChanged
 from memorybase.ingestion import edit, scheduler
 from memorybase.keyword_index import index
 from memorybase.models import Message
@@ -79,22 +81,26 @@ class NewExpiry:
 class RemovedFrom:
     """A memory base that held a deleted message, and in how many chunks; a repair deletes them."""
 
-    memory_base_id: UUID
-    kb_name: str
-    chunks: int
+    memory_base_id: MemoryBaseId
+    kb_name: Annotated[str, Field(description="The name of its knowledge base; unique for the user.")]
+    chunks: Annotated[int, Field(description="Number of its chunks there, in all generations.")]
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionReceipt:
     """A deleted message: by whom and why, what it is removed from, and until when it can be restored."""
 
-    message_id: UUID
-    deleted_at: datetime
-    by: str | None
-    reason: str | None
-    restorable_until: datetime | None
-    removed: list[RemovedFrom]
-    job_ids: list[UUID]
+    message_id: MessageId
+    deleted_at: Annotated[datetime, Field(description="When it was deleted.")]
+    by: ChangedBy
+    reason: WhyChanged
+    restorable_until: Annotated[
+        datetime | None, Field(description="Until when it can be restored; null if it cannot be.")
+    ]
+    removed: Annotated[
+        list[RemovedFrom], Field(description="The memory bases that held it; repairs delete its chunks there.")
+    ]
+    job_ids: Annotated[list[UUID], Field(description="The repairs that update the knowledge bases.")]
 
 
 def edit_message(

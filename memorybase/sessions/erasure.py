@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
@@ -47,22 +49,30 @@ class Erasure:
     `standing_statements` were found in the messages, `facts` distilled from them.
     """
 
-    sessions: int = 0
-    runs: int = 0
-    messages: int = 0
-    node_executions: int = 0
-    context_messages: int = 0
-    memory_uses: int = 0
-    summaries: int = 0
-    chunks: int = 0
-    pending_repairs: int = 0
-    job_ids: list[UUID] = field(default_factory=list)
-    chats: int = 0
-    chat_messages: int = 0
-    message_changes: int = 0
-    restorable_messages: int = 0
-    standing_statements: int = 0
-    facts: int = 0
+    sessions: Annotated[int, Field(description="Number of deleted sessions.")] = 0
+    runs: Annotated[int, Field(description="Number of deleted runs.")] = 0
+    messages: Annotated[int, Field(description="Number of deleted messages.")] = 0
+    node_executions: Annotated[int, Field(description="Number of deleted node executions.")] = 0
+    context_messages: Annotated[
+        int, Field(description="How many of the messages were in contexts of node executions.")
+    ] = 0
+    memory_uses: Annotated[int, Field(description="Number of deleted or redacted records of what models received.")] = 0
+    summaries: Annotated[int, Field(description="Number of deleted summaries, of sessions and of chats.")] = 0
+    chunks: Annotated[int, Field(description="Number of chunks that the ledgers held.")] = 0
+    pending_repairs: Annotated[int, Field(description="Number of repairs that delete the chunks.")] = 0
+    job_ids: Annotated[
+        list[UUID], Field(description="The repairs that are queued; the others follow the active jobs.")
+    ] = field(default_factory=list)
+    chats: Annotated[int, Field(description="Number of deleted chats.")] = 0
+    chat_messages: Annotated[int, Field(description="Number of deleted messages of chats.")] = 0
+    message_changes: Annotated[
+        int, Field(description="Number of deleted records of changes, with former versions of messages.")
+    ] = 0
+    restorable_messages: Annotated[
+        int, Field(description="Number of messages that had been deleted one by one and could still be restored.")
+    ] = 0
+    standing_statements: Annotated[int, Field(description="Number of deleted standing statements.")] = 0
+    facts: Annotated[int, Field(description="Number of deleted facts that a model had derived from the messages.")] = 0
 
     def __add__(self, other: Erasure) -> Erasure:
         return Erasure(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})

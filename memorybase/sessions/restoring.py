@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.described import (
+    ChangedBy,
+    Content,
+    EndUserId,
+    ExternalId,
+    FlowId,
+    Id,
+    RunId,
+    SenderName,
+    Seq,
+    SessionId,
+    SpeakerRole,
+    WhyChanged,
+    WrittenAt,
+)
 from memorybase.ids import CallerId
 from memorybase.ingestion import scheduler, trigger
 from memorybase.keyword_index import index
@@ -44,23 +60,25 @@ SWEEP_PAGE = 500  # messages in one transaction
 class DeletedMessageView:
     """A deleted message that can be restored until `restorable_until`, or captured again by then."""
 
-    id: UUID
-    external_id: str | None
-    flow_id: UUID
-    session_id: str
-    run_id: UUID
-    end_user_id: str | None
-    seq: int
-    role: str
-    content: str | list[Any] | None
-    sender_name: str | None
-    version: int
-    timestamp: datetime
-    deleted_at: datetime
-    by: str | None
-    reason: str | None
-    restorable_until: datetime
-    removed: list[RemovedFrom]
+    id: Id
+    external_id: ExternalId
+    flow_id: FlowId
+    session_id: SessionId
+    run_id: RunId
+    end_user_id: EndUserId
+    seq: Seq
+    role: SpeakerRole
+    content: Content
+    sender_name: SenderName
+    version: Annotated[int, Field(description="The version that was deleted.")]
+    timestamp: WrittenAt
+    deleted_at: Annotated[datetime, Field(description="When it was deleted.")]
+    by: ChangedBy
+    reason: WhyChanged
+    restorable_until: Annotated[datetime, Field(description="Until when it can be restored; null if it cannot be.")]
+    removed: Annotated[
+        list[RemovedFrom], Field(description="The memory bases that held it; repairs delete its chunks there.")
+    ]
 
 
 def list_deleted(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
@@ -32,21 +33,33 @@ class StandingStatementView:
     """A statement. `text` is what contexts contain: `found`, or a person's own words. `replaced_by` is the later one
     that repeats or contradicts it. `said_at` is the message's timestamp."""
 
-    id: UUID
-    kind: str
-    text: str
-    found: str
-    own_words: bool
-    state: State
-    replaced_by: UUID | None
-    message_id: UUID
-    message_external_id: str | None
-    session_id: str
-    seq: int
-    sender_name: str | None
-    said_at: datetime
-    changed_by: str | None
-    changed_at: datetime | None
+    id: Annotated[UUID, Field(description="The UUID of the standing statement.")]
+    kind: Annotated[str, Field(description="`instruction` or `preference`.")]
+    text: Annotated[str, Field(description="What contexts contain: what was found, or a person's own words.")]
+    found: Annotated[str, Field(description="What was found in the message, verbatim.")]
+    own_words: Annotated[bool, Field(description="Whether a person wrote the text in the place of what was found.")]
+    state: Annotated[
+        State,
+        Field(
+            description="`active`; `replaced` by a later statement that repeats or contradicts it; or `deleted` "
+            "by a person."
+        ),
+    ]
+    replaced_by: Annotated[
+        UUID | None, Field(description="The UUID of the later statement; null unless it was replaced.")
+    ]
+    message_id: Annotated[UUID, Field(description="The message that states it.")]
+    message_external_id: Annotated[
+        str | None, Field(description="The id that the caller chose for the message; null if that is a UUID.")
+    ]
+    session_id: Annotated[str, Field(description="The session of the message.")]
+    seq: Annotated[int, Field(description="The seq of the message.")]
+    sender_name: Annotated[str | None, Field(description="The sender of the message; null if unknown.")]
+    said_at: Annotated[datetime, Field(description="The timestamp of the message.")]
+    changed_by: Annotated[
+        str | None, Field(description="The name of the API key that changed it last; null if nobody did.")
+    ]
+    changed_at: Annotated[datetime | None, Field(description="When it was changed last; null if never.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +67,13 @@ class StandingView:
     """The standing statements of an end user, or of a session without one, the latest first. `in_contexts`: whether
     the flow's contexts contain them unless the call says otherwise."""
 
-    flow_id: UUID
-    end_user_id: str | None
-    session_id: str | None
-    in_contexts: bool
-    statements: list[StandingStatementView]
+    flow_id: Annotated[UUID, Field(description="The UUID of the flow.")]
+    end_user_id: Annotated[str | None, Field(description="The person; null for a session without one.")]
+    session_id: Annotated[str | None, Field(description="The session, if it has no end user; else null.")]
+    in_contexts: Annotated[
+        bool, Field(description="Whether the flow's contexts contain them unless the call says otherwise.")
+    ]
+    statements: Annotated[list[StandingStatementView], Field(description="The statements, the latest first.")]
 
 
 def list_statements(

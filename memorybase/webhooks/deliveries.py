@@ -6,12 +6,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID, uuid4
+
+from pydantic import Field
 
 from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.database.due import change_if_due
 from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.described import Id
 from memorybase.models import WebhookDelivery
 from memorybase.queries import webhooks
 from memorybase.queries.ownership import require
@@ -36,19 +40,29 @@ class DeliveryState(StrEnum):
 class DeliveryView:
     """A delivery. `next_attempt_at` is set while it is pending; `body` is what is signed and sent."""
 
-    id: UUID
-    webhook_id: UUID
-    event_id: UUID
-    event_type: EventType
-    state: DeliveryState
-    attempts: int
-    next_attempt_at: datetime | None
-    last_attempt_at: datetime | None
-    last_status: int | None
-    last_error: str | None
-    occurred_at: datetime
-    finished_at: datetime | None
-    body: str
+    id: Id
+    webhook_id: Annotated[UUID, Field(description="The webhook.")]
+    event_id: Annotated[
+        UUID, Field(description="The event: the `webhook-id` of the request, the same for each attempt and webhook.")
+    ]
+    event_type: Annotated[EventType, Field(description="The type of the event.")]
+    state: Annotated[DeliveryState, Field(description="`pending`, `delivered` or `dead`.")]
+    attempts: Annotated[int, Field(description="How many attempts were made since its creation or replay.")]
+    next_attempt_at: Annotated[
+        datetime | None,
+        Field(
+            description="When the next attempt is due; while one is in progress, when it counts as lost. Null "
+            "unless pending."
+        ),
+    ]
+    last_attempt_at: Annotated[
+        datetime | None, Field(description="When the last attempt ended; null before the first.")
+    ]
+    last_status: Annotated[int | None, Field(description="HTTP status of the last answer; null without one.")]
+    last_error: Annotated[str | None, Field(description="Why the last attempt failed; null if it succeeded.")]
+    occurred_at: Annotated[datetime, Field(description="When the event happened.")]
+    finished_at: Annotated[datetime | None, Field(description="When it was delivered or died; null while pending.")]
+    body: Annotated[str, Field(description="The JSON text that is signed and sent.")]
 
     @property
     def ended(self) -> bool:
@@ -59,16 +73,16 @@ class DeliveryView:
 class Replayed:
     """How many dead deliveries start again, and whether more are left."""
 
-    replayed: int
-    remaining: bool
+    replayed: Annotated[int, Field(description="How many deliveries are sent again.")]
+    remaining: Annotated[bool, Field(description="Whether more dead deliveries match.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Discarded:
     """How many dead deliveries were deleted, and whether more are left."""
 
-    discarded: int
-    remaining: bool
+    discarded: Annotated[int, Field(description="How many deliveries were deleted.")]
+    remaining: Annotated[bool, Field(description="Whether more dead deliveries match.")]
 
 
 def list_deliveries(

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID, uuid4
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.database.paging import Page, PageRequest
+from memorybase.described import CreatedAt, Id
 from memorybase.models import NAME_LENGTH, WebhookEndpoint
 from memorybase.queries import webhooks
 from memorybase.queries.ownership import not_found, require
@@ -35,25 +37,39 @@ DISABLED_ON_REQUEST = "request"
 class WebhookView:
     """An endpoint as it is shown, without its secrets. `pending` and `dead` count its deliveries."""
 
-    id: UUID
-    url: str
-    description: str
-    event_types: list[EventType]
-    enabled: bool
-    disabled_reason: str | None
-    disabled_at: datetime | None
-    failing_since: datetime | None
-    former_secret_until: datetime | None
-    pending: int
-    dead: int
-    created_at: datetime
+    id: Id
+    url: Annotated[str, Field(description="Where events are sent.")]
+    description: Annotated[str, Field(description="A note for people.")]
+    event_types: Annotated[list[EventType], Field(description="The types of the events that are sent.")]
+    enabled: Annotated[bool, Field(description="Whether events are recorded and sent.")]
+    disabled_reason: Annotated[
+        str | None,
+        Field(
+            description="Why it is disabled: `request`; `gone`, it answered with 410; `failing`, no attempt "
+            "succeeded for days. Null while enabled."
+        ),
+    ]
+    disabled_at: Annotated[datetime | None, Field(description="Since when it is disabled; null while enabled.")]
+    failing_since: Annotated[
+        datetime | None,
+        Field(description="The first failed attempt after the last successful one; null if the last one succeeded."),
+    ]
+    former_secret_until: Annotated[
+        datetime | None,
+        Field(description="Until when requests are signed with the former secret too; null without one."),
+    ]
+    pending: Annotated[int, Field(description="Number of deliveries that wait for their next attempt, without tests.")]
+    dead: Annotated[int, Field(description="Number of deliveries whose attempts have all failed, without tests.")]
+    created_at: CreatedAt
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookWithSecret(WebhookView):
     """An endpoint with its new secret. Only this answer contains the secret."""
 
-    secret: str = field(repr=False)
+    secret: Annotated[str, Field(description="The secret that signs requests. It is shown only here.")] = field(
+        repr=False
+    )
 
 
 def create(

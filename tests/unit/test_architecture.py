@@ -24,6 +24,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.settings",
         "memorybase.caveats",
         "memorybase.deadlines",
+        "memorybase.described",
         "memorybase.errors",
         "memorybase.ids",
         "memorybase.messages",

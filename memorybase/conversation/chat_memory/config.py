@@ -34,8 +34,8 @@ class PredefinedMessage(Sent):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    role: Literal["user", "assistant", "system"]
-    content: Annotated[_Text, Field(max_length=100_000)]
+    role: Literal["user", "assistant", "system"] = Field(description="Who speaks.")
+    content: Annotated[_Text, Field(max_length=100_000)] = Field(description="The text.")
 
 
 class ChatMemoryConfig(Sent):
@@ -43,17 +43,31 @@ class ChatMemoryConfig(Sent):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: Annotated[_Text, Field(max_length=NAME_LENGTH)]
+    name: Annotated[_Text, Field(max_length=NAME_LENGTH)] = Field(description="The name, for people.")
     chat_id: _Template = Field(description="Template of the chat id, such as user-{{ start.user_id }}.")
     user_message_content: _Template = Field("{{ start | json }}", description="Template of user messages.")
-    limit_type: Literal["messages", "tokens"] = "messages"
-    trim_strategy: Strategy = "drop_oldest"
-    clear_tool_results: bool = False
-    enable_summarization: bool = False
-    summarize_prompt: Annotated[_Text, Field(max_length=4_000)] = SUMMARIZE_PROMPT
-    use_predefined_messages: bool = False
+    limit_type: Literal["messages", "tokens"] = Field(
+        default="messages", description="What limits a view: a number of messages or of tokens."
+    )
+    trim_strategy: Strategy = Field(
+        default="drop_oldest",
+        description="What is dropped first: `drop_oldest`, or `drop_middle`, which keeps the first messages "
+        "and the newest.",
+    )
+    clear_tool_results: bool = Field(
+        default=False, description="Whether results of tools are emptied, except those of the current turn."
+    )
+    enable_summarization: bool = Field(
+        default=False, description="Whether a summary replaces what the limits leave out."
+    )
+    summarize_prompt: Annotated[_Text, Field(max_length=4_000)] = Field(
+        default=SUMMARIZE_PROMPT, description="The instruction for summaries."
+    )
+    use_predefined_messages: bool = Field(
+        default=False, description="Whether views begin with the predefined messages."
+    )
     predefined_messages: Annotated[list[PredefinedMessage], Field(max_length=MAX_PREDEFINED)] = Field(
-        default_factory=list
+        default_factory=list, description="Messages shown before the history."
     )
     trim_mode: Literal["continuous", "threshold"] = Field("continuous", description="For limit_type messages.")
     max_messages: _Count = Field(20, description="Messages that continuous trimming keeps.")
@@ -61,8 +75,10 @@ class ChatMemoryConfig(Sent):
         500, description="Trims at this many messages."
     )
     threshold_target: _Count = Field(100, description="Messages kept then; below the trigger.")
-    max_images: Annotated[int, Field(ge=0, le=1_000)] = 1
-    max_tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)] = 2000
+    max_images: Annotated[int, Field(ge=0, le=1_000)] = Field(
+        default=1, description="Maximum images that are sent, newest first; others are replaced by their name."
+    )
+    max_tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)] = Field(default=2000, description="Maximum tokens.")
     min_messages: _Count = Field(0, description="Newest messages kept beyond max_tokens.")
     pin_predefined: bool = Field(default=False, description="Never trim predefined messages; they still count.")
     keep_first: Annotated[int, Field(ge=0, le=1_000)] | None = Field(

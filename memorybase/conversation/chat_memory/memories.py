@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID, uuid4
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
@@ -15,6 +15,7 @@ from memorybase.conversation.chat_memory.config import ChatMemoryConfig, StoredC
 from memorybase.conversation.chat_memory.templates import render
 from memorybase.database import clock
 from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.described import CounterName, CreatedAt, EndUserId, FlowId, Id, NodeId, UpdatedAt
 from memorybase.messages import check_json
 from memorybase.models import ID_LENGTH, Chat, ChatMemory
 from memorybase.queries import chats, holds, memory_uses
@@ -60,24 +61,24 @@ class ChatSelector:
 class ChatMemoryView(StoredConfig):
     """A stored chat memory."""
 
-    id: UUID
-    flow_id: UUID
-    node_id: str
-    created_at: datetime
-    updated_at: datetime
+    id: Id
+    flow_id: FlowId
+    node_id: NodeId
+    created_at: CreatedAt
+    updated_at: UpdatedAt
 
 
 @dataclass(frozen=True, slots=True)
 class ChatView:
     """A chat; `messages` and `tokens` count its whole log, and `counter` names what counts its tokens."""
 
-    chat_id: str
-    end_user_id: str | None
-    messages: int
-    tokens: int
-    counter: str
-    created_at: datetime
-    updated_at: datetime
+    chat_id: Annotated[str, Field(description="The chat's id, chosen by the caller.")]
+    end_user_id: EndUserId
+    messages: Annotated[int, Field(description="Number of messages in the log.")]
+    tokens: Annotated[int, Field(description="Number of tokens in the log.")]
+    counter: CounterName
+    created_at: CreatedAt
+    updated_at: UpdatedAt
 
 
 def chat_id_of(template: str, variables: Mapping[str, Any], field: str = "variables") -> str:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 from uuid import UUID, uuid4, uuid5
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, messages
@@ -28,6 +29,7 @@ from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import ESTIMATE, stored_counter
 from memorybase.database import clock
 from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
+from memorybase.described import Content, CounterName, CreatedAt, ExternalId, Id, Metadata, Seq, SpeakerRole
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatMemory, ChatRecord
@@ -48,41 +50,43 @@ _CURSOR = re.compile(r"(before|after):(\d{1,19})")
 class PostedMessage:
     """A posted message; `created` is false if the chat had it already."""
 
-    id: UUID
-    external_id: str | None
-    seq: int
-    created: bool
+    id: Id
+    external_id: ExternalId
+    seq: Seq
+    created: Annotated[bool, Field(description="Whether it is new; false for a repeat.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Posted:
     """The result of a post. A view of the chat now has `tokens` and leaves out `trimmed` messages."""
 
-    chat_id: str
-    messages: list[PostedMessage]
-    trimmed: int
-    tokens: int
+    chat_id: Annotated[str, Field(description="The chat's id, chosen by the caller.")]
+    messages: Annotated[list[PostedMessage], Field(description="The result for each message, in order.")]
+    trimmed: Annotated[int, Field(description="Number of messages of the log that a view now leaves out.")]
+    tokens: Annotated[int, Field(description="Tokens of a view of the chat now.")]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessageView:
     """A stored message of a chat. `request_id`: the run that wrote it, or a new id for a call without a run."""
 
-    id: UUID
-    external_id: str | None
-    seq: int
-    run_id: UUID | None
-    request_id: UUID
-    role: str
-    content: str | list[Any] | None
-    tool_calls: list[Any] | None
-    tool_call_id: str | None
-    name: str | None
-    files: list[Any]
-    metadata: dict[str, Any]
-    status: str
-    tokens: int
-    created_at: datetime
+    id: Id
+    external_id: ExternalId
+    seq: Seq
+    run_id: Annotated[UUID | None, Field(description="The run that wrote the message; null if none was named.")]
+    request_id: Annotated[
+        UUID, Field(description="The run that wrote the message, or a new id for each call without a run.")
+    ]
+    role: SpeakerRole
+    content: Content
+    tool_calls: Annotated[list[Any] | None, Field(description="Calls of tools by the model, in OpenAI's format.")]
+    tool_call_id: Annotated[str | None, Field(description="The tool call that this message answers.")]
+    name: Annotated[str | None, Field(description="The name of the speaker or the tool, as in OpenAI's format.")]
+    files: Annotated[list[Any], Field(description="Files of the message, as they were sent.")]
+    metadata: Metadata
+    status: Annotated[str, Field(description="Whether the message is complete: `completed`, `failed` or `stopped`.")]
+    tokens: Annotated[int, Field(description="Number of tokens.")]
+    created_at: CreatedAt
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +94,16 @@ class ChatPage:
     """A page of a log, oldest first. `next_offset` and `next_cursor` continue in the same direction; `counter` counted
     the messages' tokens."""
 
-    items: list[ChatMessageView]
-    total: int
-    has_more: bool
-    counter: str
-    next_offset: int | None = None
-    next_cursor: str | None = None
+    items: Annotated[list[ChatMessageView], Field(description="The items of this page.")]
+    total: Annotated[int, Field(description="Number of messages in the log.")]
+    has_more: Annotated[bool, Field(description="Whether more messages follow in the same direction.")]
+    counter: CounterName
+    next_offset: Annotated[int | None, Field(description="Send it as `offset` to continue; null on the last page.")] = (
+        None
+    )
+    next_cursor: Annotated[
+        str | None, Field(description="Send it as `cursor` to get the next page; null on the last one.")
+    ] = None
 
 
 class ErasedChats(NamedTuple):
@@ -110,8 +118,8 @@ class ErasedChats(NamedTuple):
 class Deleted:
     """What a deletion took from the log of a chat."""
 
-    deleted: list[UUID]
-    remaining_count: int
+    deleted: Annotated[list[UUID], Field(description="Ids of the deleted messages.")]
+    remaining_count: Annotated[int, Field(description="Number of messages left in the log.")]
 
 
 # Writing.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
@@ -53,9 +54,13 @@ class TrimState(NamedTuple):
 class Trimmed:
     """`deleted_count`: messages that views no longer show but the log keeps. A summary is a remaining message."""
 
-    deleted_count: int
-    remaining_count: int
-    summary: str | None = None
+    deleted_count: Annotated[
+        int, Field(description="Number of messages that views no longer show; the log keeps them.")
+    ]
+    remaining_count: Annotated[
+        int, Field(description="Number of messages that views may still show; a summary is one of them.")
+    ]
+    summary: Annotated[str | None, Field(description="The text of the summary; null if there is none.")] = None
 
 
 def view_chat(

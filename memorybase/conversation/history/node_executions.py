@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, messages
 from memorybase.database import clock
+from memorybase.described import CreatedAt, ExternalId, FlowId, Id, NodeId, RunId, SessionId, UpdatedAt
 from memorybase.ids import CallerId
 from memorybase.models import NodeExecution
 from memorybase.queries import caller_ids, holds, memory_uses, runs, sessions
@@ -44,29 +45,33 @@ class NewExecution:
 class NodeExecutionView:
     """A stored execution."""
 
-    id: UUID
-    external_id: str | None
-    flow_id: UUID
-    session_id: str
-    run_id: UUID
-    node_id: str
-    index: int
-    status: str
-    outputs: dict[str, Any]
-    few_shots: list[Any]
-    created_at: datetime
-    updated_at: datetime
+    id: Id
+    external_id: ExternalId
+    flow_id: FlowId
+    session_id: SessionId
+    run_id: RunId
+    node_id: NodeId
+    index: Annotated[int, Field(description="Number of this execution among the node's executions in the run.")]
+    status: Annotated[str, Field(description="How the execution ended; node memory reads only `succeeded` ones.")]
+    outputs: Annotated[dict[str, Any], Field(description="What the node returned.")]
+    few_shots: Annotated[list[Any], Field(description="Messages that the node's template puts before its context.")]
+    created_at: CreatedAt
+    updated_at: UpdatedAt
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedExecution:
     """The result for an execution that came with its run; `error` is the code of the error if it was not stored."""
 
-    id: UUID
-    node_id: str
-    index: int
-    created: bool
-    error: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+    id: Annotated[UUID, Field(description="The UUID of the node execution.")]
+    node_id: NodeId
+    index: Annotated[int, Field(description="Number of this execution among the node's executions in the run.")]
+    created: Annotated[bool, Field(description="Whether it is new; false if it was replaced.")]
+    error: Annotated[
+        str | None,
+        Field(exclude_if=lambda value: value is None),
+        Field(description="Code of the error if it was not stored; absent otherwise."),
+    ] = None
 
 
 def new_execution(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.memory_use.provenance import ViewOrigin, deleted_sources
 from memorybase.conversation.view.build import View
 from memorybase.database import clock
+from memorybase.described import NodeId, RunId
 from memorybase.ids import CallerId
 from memorybase.models import MemoryUse
 from memorybase.queries import caller_ids, deleted_messages, memory_uses, runs, sessions
@@ -25,13 +27,26 @@ EDITED_SINCE = "edited_since"  # flag: the model was given this, and a message i
 class NodeUse:
     """What the model of one node was given, as it was sent; `memoryUseSummary` for session memory only."""
 
-    node_id: str
-    memoryUseSummary: dict[str, Any] | None  # noqa: N815 - the name that consoles know
-    messages: list[dict[str, Any]]
-    sources: list[dict[str, Any]]
-    report: dict[str, Any]
-    query: str | None
-    at: datetime
+    node_id: NodeId
+    memoryUseSummary: Annotated[  # noqa: N815 - the name that consoles know
+        dict[str, Any] | None,
+        Field(description="The pairs and the summary that session memory showed; null for other memory."),
+    ]
+    messages: Annotated[
+        list[dict[str, Any]], Field(description="The messages as they were sent. Text deleted since reads `[deleted]`.")
+    ]
+    sources: Annotated[
+        list[dict[str, Any]], Field(description="Where each message comes from, parallel to `messages`.")
+    ]
+    report: Annotated[dict[str, Any], Field(description="The report of the view at that time.")]
+    query: Annotated[
+        str | None,
+        Field(
+            description="What was looked for in the memory bases; null if nothing was. Text deleted since reads "
+            "`[deleted]`."
+        ),
+    ]
+    at: Annotated[datetime, Field(description="When the memory was read.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +54,15 @@ class RunMemory:
     """The memory that the nodes of a run were given. `session_id` is the run's; until it is captured, the one that the
     memory was asked for, if any."""
 
-    run_id: UUID
-    session_id: str | None
-    nodes: list[NodeUse]
+    run_id: RunId
+    session_id: Annotated[
+        str | None,
+        Field(
+            description="The session of the run; until it is captured, the one that its memory was asked for, "
+            "null if none was."
+        ),
+    ]
+    nodes: Annotated[list[NodeUse], Field(description="What each node received, oldest first.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID, uuid5
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines
@@ -34,8 +35,8 @@ PRESET_NAME = r"token_buffer|window|pairs_[1-9][0-9]?"  # summaries are made for
 class Covers:
     """The messages that a summary covers, by seq."""
 
-    from_seq: int
-    to_seq: int
+    from_seq: Annotated[int, Field(description="The seq of the first message that the summary covers.")]
+    to_seq: Annotated[int, Field(description="The seq of the last message.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,14 @@ class SummaryView:
     `stale`: a covered message was edited. `requested_seq`: the end of the next summary; `error`: of its last attempt.
     """
 
-    summary: str | None
-    covers: Covers | None
-    stale: bool
-    preset: str
-    summarizer: str
-    requested_seq: int
-    error: str | None
-    updated_at: datetime | None
+    summary: Annotated[str | None, Field(description="The text of the summary; null if there is none.")]
+    covers: Annotated[Covers | None, Field(description="The messages that the summary covers; null if there is none.")]
+    stale: Annotated[bool, Field(description="Whether a covered message was edited since.")]
+    preset: Annotated[str, Field(description="The preset whose summary it is.")]
+    summarizer: Annotated[str, Field(description="What wrote the summary.")]
+    requested_seq: Annotated[int, Field(description="The last message that the next summary must cover.")]
+    error: Annotated[str | None, Field(description="Code of the last error; null without one.")]
+    updated_at: Annotated[datetime | None, Field(description="When it last changed.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Rules, Summary, fit
 from memorybase.conversation.view.files import FileResolver, remote_images
@@ -25,6 +27,7 @@ from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.tool_results import Clearing, clear_tool_results
 from memorybase.conversation.view.transcript import Prefixes, history_text
 from memorybase.conversation.view.turns import drop_unpaired_tool_messages
+from memorybase.described import CounterName
 from memorybase.messages import canonical
 
 # none: the whole log; parents: by parent_id; inferred: by inferred_parents; dify: by dify_thread.
@@ -78,27 +81,29 @@ class Source:
 
     The kind of messages that strict alignment merged is history if one of them is."""
 
-    kind: Kind
-    message_ids: tuple[str, ...]
-    tokens: int
-    score: float | None = None
+    kind: Annotated[Kind, Field(description="What the message is.")]
+    message_ids: Annotated[
+        tuple[str, ...], Field(description="The stored messages that it stands for; of a summary, its own id.")
+    ]
+    tokens: Annotated[int, Field(description="Tokens of the message.")]
+    score: Annotated[float | None, Field(description="The score of a memory; null for other messages.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
     """A message that is not in the view, and why."""
 
-    id: str
-    reason: str
+    id: Annotated[str, Field(description="The message.")]
+    reason: Annotated[str, Field(description="Why it is not in the view, such as `limit`.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryUse:
     """The summary of a view: it covers the messages from_seq to to_seq, of which `overlap` are also sent verbatim."""
 
-    from_seq: int
-    to_seq: int
-    overlap: int
+    from_seq: Annotated[int, Field(description="The seq of the first message that the summary covers.")]
+    to_seq: Annotated[int, Field(description="The seq of the last message.")]
+    overlap: Annotated[int, Field(description="Number of covered messages that are also sent verbatim.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,17 +112,26 @@ class Report:
     the view's summary covers, if it has one. `replaced_parts`: content parts, such as images outside user messages,
     that models do not take: a line replaces each, and nothing a thought."""
 
-    kept: tuple[str, ...]
-    removed: tuple[Removed, ...]
-    tokens_before: int
-    tokens_after: int
-    budget: int | None
-    over_budget: bool
-    counter: str
-    flags: tuple[str, ...] = ()
-    degraded: tuple[str, ...] = ()
-    replaced_parts: int = 0
-    summary: SummaryUse | None = None
+    kept: Annotated[tuple[str, ...], Field(description="Ids of the messages in the view.")]
+    removed: Annotated[tuple[Removed, ...], Field(description="Messages of the thread that are not in the view.")]
+    tokens_before: Annotated[int, Field(description="Tokens of the thread, before clearing and trimming.")]
+    tokens_after: Annotated[int, Field(description="Tokens of the view.")]
+    budget: Annotated[int | None, Field(description="Maximum tokens of the view; null without a limit.")]
+    over_budget: Annotated[bool, Field(description="Whether not even the newest unit fits.")]
+    counter: CounterName
+    flags: Annotated[
+        tuple[str, ...], Field(description="What else there is to know, such as `gap` or `broken_link`.")
+    ] = ()
+    degraded: Annotated[
+        tuple[str, ...], Field(description="Parts that were unavailable, such as `recall`; the rest is complete.")
+    ] = ()
+    replaced_parts: Annotated[
+        int,
+        Field(description="How many content parts a model does not get: a line replaces each, and nothing a thought."),
+    ] = 0
+    summary: Annotated[
+        SummaryUse | None, Field(description="What the summary of the view covers; null without one.")
+    ] = None
 
     @property
     def is_full(self) -> bool:

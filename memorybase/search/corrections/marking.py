@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 from uuid import UUID
 
 import numpy as np
 import structlog
+from pydantic import Field
 
 from memorybase import errors, tracing
+from memorybase.described import MessageId
 from memorybase.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
 from memorybase.embedding.probe import PAIRS
 from memorybase.keyword_index.analyzer import analyzer
@@ -42,10 +44,29 @@ class CorrectionOf:
     """The other message of a correction, with both values as they were written; a denial has none. Of kind "statement"
     the values are both sentences."""
 
-    message_id: UUID
-    kind: Kind | Literal["statement", "denial"]
-    was: str | None
-    now: str | None
+    message_id: MessageId
+    kind: Annotated[
+        Kind | Literal["statement", "denial"],
+        Field(
+            description="What the two messages differ in: a `date`, `time`, `percent`, `number` or `name`; "
+            "`statement`, if the later one says in other words that something changed; or `denial`, "
+            "if one denies what the other claims."
+        ),
+    ]
+    was: Annotated[
+        str | None,
+        Field(
+            description="The value of the earlier message, as it was written, or its sentence for a `statement`; "
+            "null for a denial."
+        ),
+    ]
+    now: Annotated[
+        str | None,
+        Field(
+            description="The value of the later message, as it was written, or its sentence for a `statement`; "
+            "null for a denial."
+        ),
+    ]
 
 
 def sought_by(services: Services, request: SearchRequest) -> Sought:
