@@ -1,7 +1,7 @@
 """The OpenAPI document: FastAPI generates it from routes and types, and this package adds what code cannot say.
 
     document.py        the steps, in order
-    descriptions.py    a description of each field of the domain's answers, from descriptions.toml
+    parts.py           its properties, parameters and operations
     messages.py        schemas of messages, which the domain reads as plain JSON
     lines.py           schemas of bodies that are lines or events, not one JSON value
     typed.py           schemas of other plain JSON

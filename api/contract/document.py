@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.contract import descriptions
 from api.contract.errors import add_errors
 from api.contract.headers import add_headers
+from api.contract.parts import parameters
 from api.contract.properties import add_types
 
 SERVERS: list[dict[str, Any]] = [
@@ -51,7 +51,6 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     add_types(document)
     _title(document)
     add_headers(document)
-    descriptions.describe(document)
     _say_once(document)
     add_errors(document)
     return document
@@ -59,7 +58,7 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
 
 def _say_once(document: dict[str, Any]) -> None:
     """Leave the description of a parameter out of its schema, where FastAPI repeats it."""
-    for _, parameter in descriptions.parameters(document):
+    for _, parameter in parameters(document):
         parameter["schema"].pop("description", None)
 
 

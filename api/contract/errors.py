@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from api.contract.descriptions import operations
+from api.contract.parts import operations
 from api.schemas import PROBLEM_JSON
 
 _RANGES = {"4XX": "Rejected", "5XX": "Failed"}

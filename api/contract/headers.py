@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from api import idempotency
-from api.contract.descriptions import operations
+from api.contract.parts import operations
 from memorybase.idempotency import KEY_LENGTH
 
 _INTEGER, _TEXT = {"type": "integer", "minimum": 0}, {"type": "string"}

@@ -22,7 +22,7 @@ from harness.statements import recorded
 from harness.waiting import wait_until
 
 from api import idempotency
-from api.contract import descriptions
+from api.contract.parts import operations
 from memorybase import idempotency as claims
 from memorybase.database.engine import Database
 from memorybase.models import (
@@ -226,7 +226,7 @@ def test_without_a_key_a_repetition_does_it_again_or_is_refused(opened: Api, sub
 def test_every_operation_that_takes_a_key_is_tested_and_documented() -> None:
     documented = {
         each["operationId"]
-        for each in descriptions.operations(CONTRACT)
+        for each in operations(CONTRACT)
         if any(parameter["name"] == HEADER for parameter in each.get("parameters", ()))
     }
     # A key is rotated once, so each repetition needs a key of its own: tests/integration/api/test_limited_keys.py.

@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from harness.contract import CONTRACT, resolved
 from jsonschema import Draft202012Validator
 
-from api.app import create_app
-from api.contract import TAGS, descriptions
+from api.contract import TAGS
 from api.contract.headers import WITHOUT_LOCATION
+from api.contract.parts import operations, parameters, properties
 from api.contract.properties import PROPERTIES
 
-TABLE = "api/contract/descriptions.toml"
 COMPONENTS: dict[str, dict[str, Any]] = CONTRACT["components"]["schemas"]
-OPERATIONS = list(descriptions.operations(CONTRACT))
+OPERATIONS = list(operations(CONTRACT))
 # What callers may fill with any JSON object: their own metadata, values for templates, and arguments of tools.
 FREE = {"metadata", "variables", "report", "external_ids", "args", "settings"}
 FREE_SCHEMAS = {"OtherCall", "NoData"}
@@ -60,29 +58,13 @@ def references(part: Any) -> Iterator[str]:
             yield from references(value)
 
 
-def test_every_property_is_described() -> None:
-    lacking = [
-        f"{owner}.{name}" for owner, name, each in descriptions.properties(CONTRACT) if not each.get("description")
-    ]
-    assert lacking == [], f"describe them in {TABLE}: under [the schema's name], or under [any] for all of that name"
-
-
-def test_every_parameter_is_described() -> None:
-    lacking = [
-        f"{owner}.{each['name']}" for owner, each in descriptions.parameters(CONTRACT) if not each.get("description")
-    ]
-    assert lacking == [], f"describe them in {TABLE}: under [parameters], or as 'operation.name' under [operations]"
-
-
-def test_every_schema_operation_and_answer_is_described() -> None:
+def test_everything_is_described() -> None:
+    lacking = [f"{owner}.{name}" for owner, name, each in properties(CONTRACT) if not each.get("description")]
+    lacking += [f"{owner}.{each['name']}" for owner, each in parameters(CONTRACT) if not each.get("description")]
+    assert lacking == [], "describe them in the Field, Query or Path that declares them"
     lacking = [name for name, schema in COMPONENTS.items() if not schema.get("description")]
     lacking += [operation["operationId"] for operation in OPERATIONS if not operation.get("description")]
     assert lacking == [], "write a docstring, of the class or of the route"
-
-
-def test_no_entry_of_the_table_is_unused() -> None:
-    used = descriptions.describe(FastAPI.openapi(create_app()))
-    assert descriptions.table().keys() - used == set(), f"remove them from {TABLE}"
 
 
 def test_every_tag_is_described_and_used() -> None:
@@ -116,7 +98,7 @@ def test_every_schema_is_valid(subtests: pytest.Subtests) -> None:
 def test_every_object_says_what_is_in_it() -> None:
     bare = [
         f"{owner}.{name}"
-        for owner, name, each in descriptions.properties(CONTRACT)
+        for owner, name, each in properties(CONTRACT)
         for part in parts(each)
         if part.get("type") == "object"
         and "properties" not in part
@@ -131,7 +113,7 @@ def test_every_value_has_a_type() -> None:
     typed = {"type", "$ref", "anyOf", "oneOf", "const", "enum"}
     untyped = [
         f"{owner}.{name}"
-        for owner, name, each in descriptions.properties(CONTRACT)
+        for owner, name, each in properties(CONTRACT)
         for part in parts(each)
         if not part.keys() & typed and name not in ANY_VALUE and f"{owner}.{name}" not in ANY_VALUE
     ]
@@ -141,7 +123,7 @@ def test_every_value_has_a_type() -> None:
 def test_every_list_says_what_is_in_it() -> None:
     lists = [
         (name, part)
-        for _, name, each in descriptions.properties(CONTRACT)
+        for _, name, each in properties(CONTRACT)
         for part in parts(each)
         if part.get("type") == "array" and not part.get("items")
     ]
