@@ -20,7 +20,7 @@ from memorybase.ingestion.scheduler import audit_time, schedule_next
 from memorybase.models import JobKind, JobState
 from memorybase.queries import cursors, dead_letters, distillations, jobs, ledger, memory_bases, token_vectors
 from memorybase.queries.cursors import ProgressRow
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -75,7 +75,7 @@ class WriteResult:
 class Advanced(NamedTuple):
     """After the compare-and-set: the memory base, the session's row that moved, all its rows, the time."""
 
-    base: SharedBase
+    base: BaseRow
     progress: ProgressRow
     session_rows: list[ProgressRow]
     now: datetime
@@ -87,7 +87,7 @@ def compare_and_set(db: OrmSession, claim: Claim, *, to_seq: int, cursor_id: UUI
     Raises ClaimLost if another worker has the job, or the memory base is being deleted.
     """
     # An advance that may complete a build locks the base exclusively: of two last advances, one sees the other.
-    lock: Callable[[OrmSession, UUID], SharedBase | None] = (
+    lock: Callable[[OrmSession, UUID], BaseRow | None] = (
         memory_bases.lock_row if claim.is_build else memory_bases.share_base
     )
     base = lock(db, claim.memory_base_id)
@@ -191,7 +191,7 @@ def _completed(claim: Claim, advanced: Advanced, done: WriteResult) -> Event:
 
 
 def dead_letter_event(
-    base: SharedBase, progress: ProgressRow, dead_letter_id: UUID, failure: dead_letters.Failure
+    base: BaseRow, progress: ProgressRow, dead_letter_id: UUID, failure: dead_letters.Failure
 ) -> Event:
     return Event(
         EventType.DEAD_LETTER_CREATED,

@@ -10,7 +10,7 @@ from memorybase.database import clock, engine
 from memorybase.knowledge_bases import registry
 from memorybase.models import PreparationKind
 from memorybase.queries import cursors, jobs, memory_bases, preparations
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -20,7 +20,7 @@ from memorybase.webhooks.events import Event, EventType
 log = get_logger(__name__)
 
 
-def complete_build(db: OrmSession, services: Services, base: SharedBase, now: datetime) -> bool:
+def complete_build(db: OrmSession, services: Services, base: BaseRow, now: datetime) -> bool:
     """Let the new generation serve once it is prepared, every session has reached what the old one covered, and it is
     indexed.
 

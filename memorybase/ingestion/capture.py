@@ -28,7 +28,7 @@ from memorybase.queries import deleted_messages, sessions
 from memorybase.queries import messages as message_queries
 from memorybase.queries.deleted_messages import Deleted
 from memorybase.queries.ownership import share_bases
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 from memorybase.quotas.charges import Charge, charged
 from memorybase.services import Services
 from memorybase.standing import index as standing
@@ -202,7 +202,7 @@ def _captured(identified: Identified, new: Mapping[UUID, int]) -> list[CapturedM
 
 
 def _links(
-    db: OrmSession, session: OpenSession, new: Mapping[UUID, NewMessage], identified: Identified
+    db: OrmSession, session: SessionRow, new: Mapping[UUID, NewMessage], identified: Identified
 ) -> dict[UUID, tuple[UUID | None, ParentRule | None]]:
     """The parent of each new message, and its rule. For a deleted parent: what is followed in its place."""
     past = identified.past
@@ -236,7 +236,7 @@ def message_rows(
     documents: Mapping[UUID, Document],
     past: Mapping[UUID, Deleted],
     links: Mapping[UUID, tuple[UUID | None, ParentRule | None]],
-    session: OpenSession,
+    session: SessionRow,
     run_of: Mapping[int, UUID],
     first_seq: int,
     now: datetime,

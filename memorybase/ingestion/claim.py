@@ -13,7 +13,7 @@ from memorybase.models import Capture, JobKind, JobState
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import JobRow
-from memorybase.queries.memory_bases import Projection, SharedBase
+from memorybase.queries.memory_bases import BaseRow, Projection
 from memorybase.services import JobMessage, Services
 from memorybase.vectors.store import CollectionRef
 
@@ -83,7 +83,7 @@ def _begin_span(job: JobRow, began: int) -> tracing.Span | None:
     )
 
 
-def _still_matches(base: SharedBase, progress: ProgressRow, job: JobRow) -> bool:
+def _still_matches(base: BaseRow, progress: ProgressRow, job: JobRow) -> bool:
     if progress.cursor_seq != job.from_seq or progress.generation not in (base.serving, base.building):
         return False
     return job.kind == JobKind.REPAIR or progress.generation == cursors.write_generation(base)
@@ -134,7 +134,7 @@ class Claim:
 def new_claim(
     job: JobRow,
     progress: ProgressRow,
-    base: SharedBase,
+    base: BaseRow,
     generation: Projection,
     end_user_id: str | None,
     span: tracing.Span | None,

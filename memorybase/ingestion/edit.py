@@ -21,10 +21,10 @@ from memorybase.models import Message
 from memorybase.queries import message_changes, summaries
 from memorybase.queries import messages as message_queries
 from memorybase.queries.jobs import JobRow
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.messages import KnownMessage
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 from memorybase.standing import index as standing
 
@@ -32,8 +32,8 @@ from memorybase.standing import index as standing
 def update_changed(
     db: OrmSession,
     services: Services,
-    bases: Sequence[SharedBase],
-    session: OpenSession,
+    bases: Sequence[BaseRow],
+    session: SessionRow,
     messages: Mapping[UUID, NewMessage],
     known: Mapping[UUID, KnownMessage],
     now: datetime,
@@ -59,8 +59,8 @@ def update_changed(
 def apply_edit(
     db: OrmSession,
     services: Services,
-    bases: Sequence[SharedBase],
-    session: OpenSession,
+    bases: Sequence[BaseRow],
+    session: SessionRow,
     message: Message,
     changes: Mapping[str, Any],
     now: datetime,

@@ -19,7 +19,7 @@ from memorybase.models import JobState, MemoryBase
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries.cursors import ProgressRow, SessionToFlush
 from memorybase.queries.jobs import JobRow
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.ownership import require_memory_base, require_session
 from memorybase.services import Services
 
@@ -192,7 +192,7 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
 def _requeue_if_expired(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
+    base: BaseRow,
     locked: Sequence[ProgressRow],
     active: JobRow,
     now: datetime,

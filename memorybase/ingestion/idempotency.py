@@ -22,10 +22,10 @@ from memorybase.queries import caller_ids, deleted_messages, runs
 from memorybase.queries import messages as message_queries
 from memorybase.queries.deleted_messages import Deleted
 from memorybase.queries.messages import KnownMessage
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 
 
-def bind_end_user(session: OpenSession, end_user_id: str | None) -> None:
+def bind_end_user(session: SessionRow, end_user_id: str | None) -> None:
     """Bind the session to its end user at its first capture. Raises SessionConflict for another end user later."""
     if session.deleted_at is not None:  # deleted; this capture starts it again
         session.end_user_id = end_user_id
@@ -43,7 +43,7 @@ def bind_end_user(session: OpenSession, end_user_id: str | None) -> None:
 
 def ensure_run(
     db: OrmSession,
-    session: OpenSession,
+    session: SessionRow,
     given: CallerId | None,
     messages: Sequence[NewMessage],
     now: datetime,
@@ -74,7 +74,7 @@ def ensure_run(
 
 def _add_run(
     db: OrmSession,
-    session: OpenSession,
+    session: SessionRow,
     given: CallerId | None,
     taken: Collection[UUID],
     stamped: Mapping[str, Any],
@@ -123,7 +123,7 @@ class Identified:
 
 def identify(
     db: OrmSession,
-    session: OpenSession,
+    session: SessionRow,
     run_id: UUID,
     messages: Sequence[NewMessage],
     *,
@@ -182,7 +182,7 @@ def _distinct(messages: Sequence[NewMessage], row_ids: Sequence[UUID]) -> dict[U
 
 def _check_known(
     db: OrmSession,
-    session: OpenSession,
+    session: SessionRow,
     messages: Mapping[UUID, NewMessage],
     known: Mapping[UUID, KnownMessage],
     on_conflict: str,
@@ -230,6 +230,6 @@ def current_fingerprint(message: Message) -> bytes:
     )
 
 
-def stays_deleted(past: Deleted, session: OpenSession) -> bool:
+def stays_deleted(past: Deleted, session: SessionRow) -> bool:
     """A runtime that posts its whole state again does not restore a message that was deleted from its session."""
     return past.stays_deleted and past.session_uuid == session.id

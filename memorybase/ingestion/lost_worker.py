@@ -12,7 +12,7 @@ from memorybase.models import IngestionJob, JobKind, JobState
 from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, messages
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import JobRow
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.webhooks import events
@@ -26,7 +26,7 @@ log = get_logger(__name__)
 def requeue_job(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
+    base: BaseRow,
     progress: ProgressRow,
     now: datetime,
     *,
@@ -66,7 +66,7 @@ def requeue_job(
 def _split_range(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
+    base: BaseRow,
     progress: ProgressRow,
     job: IngestionJob,
     now: datetime,
@@ -83,7 +83,7 @@ def _split_range(
     return schedule_next(db, services, base, cursors.lock_rows(db, [base.id], progress.session_id), now)
 
 
-def _failed(base: SharedBase, progress: ProgressRow, job: IngestionJob) -> Event:
+def _failed(base: BaseRow, progress: ProgressRow, job: IngestionJob) -> Event:
     return Event(
         EventType.JOB_FAILED,
         {
@@ -101,7 +101,7 @@ def _failed(base: SharedBase, progress: ProgressRow, job: IngestionJob) -> Event
 
 
 def _give_up_on_last_message(
-    db: OrmSession, base: SharedBase, progress: ProgressRow, job: IngestionJob, now: datetime
+    db: OrmSession, base: BaseRow, progress: ProgressRow, job: IngestionJob, now: datetime
 ) -> None:
     if job.audit:
         # The cause may be a message that is missing only in the store, and only an audit can tell which. Abandon the

@@ -15,7 +15,7 @@ from memorybase.ingestion.scheduler import audit_time, schedule_next
 from memorybase.models import IngestionJob, JobKind, JobState
 from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.queries.cursors import ProgressRow
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.webhooks import events
@@ -71,7 +71,7 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
 def _yield_to_build(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
+    base: BaseRow,
     job: IngestionJob,
     rows: list[ProgressRow],
     now: datetime,

@@ -22,8 +22,8 @@ from memorybase.queries import cursors, distillations, jobs, memory_bases
 from memorybase.queries import messages as message_queries
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import JobRow
-from memorybase.queries.memory_bases import SharedBase
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.memory_bases import BaseRow
+from memorybase.queries.sessions import SessionRow
 from memorybase.services import JobMessage, Services
 from memorybase.settings import Settings
 
@@ -40,13 +40,13 @@ class JobRange(NamedTuple):
     total: int
 
 
-def write_row(base: SharedBase, rows: Iterable[ProgressRow]) -> ProgressRow | None:
+def write_row(base: BaseRow, rows: Iterable[ProgressRow]) -> ProgressRow | None:
     """The session's row in that generation."""
     generation = cursors.write_generation(base)
     return next((row for row in rows if row.memory_base_id == base.id and row.generation == generation), None)
 
 
-def may_have_active_job(base: SharedBase, rows: Iterable[ProgressRow]) -> bool:
+def may_have_active_job(base: BaseRow, rows: Iterable[ProgressRow]) -> bool:
     """Whether the session may have an active job: a job exists only for pending messages, an edit or an audit."""
     return any(
         progress.target_seq > progress.cursor_seq or progress.dirty > progress.repaired or progress.audit_at is not None
@@ -58,7 +58,7 @@ def may_have_active_job(base: SharedBase, rows: Iterable[ProgressRow]) -> bool:
 def schedule_next(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
+    base: BaseRow,
     rows: Sequence[ProgressRow],
     now: datetime,
 ) -> JobRow | None:
@@ -85,7 +85,7 @@ def schedule_next(
     return _insert(db, services, base, written, kind, covered, now)
 
 
-def schedule_sessions(db: OrmSession, services: Services, base: SharedBase, now: datetime) -> list[JobRow]:
+def schedule_sessions(db: OrmSession, services: Services, base: BaseRow, now: datetime) -> list[JobRow]:
     """Schedule the first sessions of a base that has just got rows with pending messages; the sweeper does the rest."""
     pending = cursors.sessions_due(db, base.id, cursors.write_generation(base), limit=SESSIONS_SCHEDULED_AT_ONCE)
     return [job for row in pending if (job := schedule_next(db, services, base, [row], now))]
@@ -111,7 +111,7 @@ def next_range(db: OrmSession, progress: ProgressRow, capture: Capture) -> JobRa
 def _insert(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
+    base: BaseRow,
     progress: ProgressRow,
     kind: JobKind,
     covered: JobRange,
@@ -196,7 +196,7 @@ def job_message(job: JobRow) -> JobMessage:
 def mark_edited(
     db: OrmSession,
     services: Services,
-    bases: Sequence[SharedBase],
+    bases: Sequence[BaseRow],
     session_id: str,
     seq: int | None,
     now: datetime,
@@ -228,7 +228,7 @@ def mark_edited(
     return scheduled
 
 
-def has_pending(db: OrmSession, base: SharedBase, session: OpenSession, locked: Sequence[ProgressRow]) -> bool:
+def has_pending(db: OrmSession, base: BaseRow, session: SessionRow, locked: Sequence[ProgressRow]) -> bool:
     """Whether messages of the session are pending; `locked`: its rows."""
     progress = write_row(base, locked)
     generation = memory_bases.projection(db, base, cursors.write_generation(base))
@@ -246,8 +246,8 @@ def has_pending(db: OrmSession, base: SharedBase, session: OpenSession, locked: 
 def schedule_all_pending(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
-    session: OpenSession,
+    base: BaseRow,
+    session: SessionRow,
     locked: Sequence[ProgressRow],
     now: datetime,
 ) -> JobRow | None:
@@ -265,7 +265,7 @@ def schedule_all_pending(
     return schedule_next(db, services, base, locked, now)
 
 
-def _insert_row(db: OrmSession, base: SharedBase, session: OpenSession) -> list[ProgressRow]:
+def _insert_row(db: OrmSession, base: BaseRow, session: SessionRow) -> list[ProgressRow]:
     """All rows of the session, locked, after that of the write generation was inserted."""
     cursors.ensure_rows(db, base, [session.session_id])
     return cursors.lock_rows(db, [base.id], session.session_id)

@@ -20,8 +20,8 @@ from memorybase.described import MemoryBaseId, PendingMessages
 from memorybase.ingestion import scheduler
 from memorybase.queries import cursors, jobs, memory_bases, messages
 from memorybase.queries.cursors import ProgressRow
-from memorybase.queries.memory_bases import SharedBase
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.memory_bases import BaseRow
+from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 
 
@@ -36,7 +36,7 @@ class IngestionState:
 
 
 def trigger(
-    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: OpenSession, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[BaseRow], session: SessionRow, now: datetime
 ) -> list[IngestionState]:
     """For every memory base with auto_capture: move the target if its threshold is reached, else set when the session
     is idle. Schedules a job for each that has pending work."""
@@ -53,9 +53,9 @@ def trigger(
 def _trigger_base(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
+    base: BaseRow,
     locked: Sequence[ProgressRow],
-    session: OpenSession,
+    session: SessionRow,
     now: datetime,
 ) -> IngestionState:
     progress = scheduler.write_row(base, locked)

@@ -20,7 +20,7 @@ from memorybase.queries import keyword_index as postings
 from memorybase.queries import messages as message_queries
 from memorybase.queries import sessions
 from memorybase.queries.keyword_index import Waiting
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 
 MAX_LABEL_CHARS = 32  # of the column; codes that do not fit are left out
@@ -79,7 +79,7 @@ def columns(document: Document) -> dict[str, int]:
 
 
 def add(
-    db: OrmSession, session: OpenSession, rows: Sequence[Mapping[str, Any]], documents: Mapping[UUID, Document]
+    db: OrmSession, session: SessionRow, rows: Sequence[Mapping[str, Any]], documents: Mapping[UUID, Document]
 ) -> None:
     """Index newly inserted messages, given as rows."""
     new_postings: list[tuple[int, int, int]] = []
@@ -97,7 +97,7 @@ def add(
     postings.add_languages(db, session.flow_id, spoken)
 
 
-def replace(db: OrmSession, services: Services, session: OpenSession, message: Message) -> Document:
+def replace(db: OrmSession, services: Services, session: SessionRow, message: Message) -> Document:
     """Replace a message's old content in the index; returns what is indexed now."""
     _remove(db, session, message)
     document = analyze(services, message.role, message.content)
@@ -110,13 +110,13 @@ def replace(db: OrmSession, services: Services, session: OpenSession, message: M
     return document
 
 
-def remove(db: OrmSession, session: OpenSession, message: Message) -> None:
+def remove(db: OrmSession, session: SessionRow, message: Message) -> None:
     """Take a message out of the index."""
     _remove(db, session, message)
     sessions.save(db, session)
 
 
-def _remove(db: OrmSession, session: OpenSession, message: Message) -> None:
+def _remove(db: OrmSession, session: SessionRow, message: Message) -> None:
     postings.remove(db, message.position)
     session.documents -= bool(message.terms)
     session.terms -= message.terms
@@ -168,12 +168,12 @@ def _label(services: Services) -> str:
     return analyzer.analyzer(services.settings.keyword_language).label
 
 
-def _new_languages(session: OpenSession, documents: Iterable[Document]) -> set[str]:
+def _new_languages(session: SessionRow, documents: Iterable[Document]) -> set[str]:
     """Languages of these documents that the session's label does not tell."""
     return {each.spoken for each in documents if each.spoken} - label_languages(session.keyword_language)
 
 
-def _count(session: OpenSession, document: Document) -> None:
+def _count(session: SessionRow, document: Document) -> None:
     """Add a document to the session's counts, and record how it is indexed."""
     if document.counts:
         known = session.keyword_language if session.documents else document.label

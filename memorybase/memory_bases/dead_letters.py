@@ -19,7 +19,7 @@ from memorybase.models import DeadLetter
 from memorybase.queries import cursors, dead_letters, memory_bases
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.dead_letters import DeadLetterFilter, DeadLetterPlace
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 
@@ -199,7 +199,7 @@ def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_l
 def _retry(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
+    base: BaseRow,
     locked: Sequence[ProgressRow],
     letters: Sequence[DeadLetter],
     now: datetime,
@@ -218,7 +218,7 @@ def _retry(
 
 def _locked_dead_letter(
     db: OrmSession, user_id: UUID, base_id: UUID, dead_letter_id: UUID
-) -> tuple[SharedBase, DeadLetter, list[ProgressRow]]:
+) -> tuple[BaseRow, DeadLetter, list[ProgressRow]]:
     """A dead letter, with its session's rows locked: a job that writes or clears it has ended, or waits."""
     base = memory_bases.share_base(db, base_id)
     if base is None or base.user_id != user_id or base.deleting_at is not None:

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import clock
 from memorybase.models import Preparation, PreparationKind
 from memorybase.queries import cursors, distillations, memory_bases, preparations, sessions
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
 
@@ -26,7 +26,7 @@ PAGE = 500  # sessions in one transaction, some 50 ms
 PAGES_A_PASS = 40
 
 
-def begin(db: OrmSession, base_id: UUID, generation: int, kind: PreparationKind, now: datetime) -> SharedBase:
+def begin(db: OrmSession, base_id: UUID, generation: int, kind: PreparationKind, now: datetime) -> BaseRow:
     """Do the first page in the caller's transaction, which has locked the memory base exclusively or inserted it."""
     preparations.delete(db, PreparationKey(base_id, generation, kind))
     preparation = Preparation(memory_base_id=base_id, generation=generation, kind=kind, started_at=now)
@@ -61,7 +61,7 @@ def _go_on(services: Services, key: PreparationKey) -> bool:
         return True
 
 
-def _do_page(db: OrmSession, base: SharedBase, preparation: Preparation, now: datetime) -> None:
+def _do_page(db: OrmSession, base: BaseRow, preparation: Preparation, now: datetime) -> None:
     page = preparations.sessions_after(db, base.flow_id, preparation, limit=PAGE)
     living = sessions.lock_ids(db, [each.id for each in page])
     if living:
@@ -76,7 +76,7 @@ def _do_page(db: OrmSession, base: SharedBase, preparation: Preparation, now: da
 
 
 def _steps(
-    db: OrmSession, base: SharedBase, preparation: Preparation, now: datetime
+    db: OrmSession, base: BaseRow, preparation: Preparation, now: datetime
 ) -> dict[PreparationKind, Callable[[Sequence[str]], object]]:
     """What each kind does for the sessions of a page, which are locked."""
     return {
@@ -92,7 +92,7 @@ def _steps(
     }
 
 
-def _make_due(db: OrmSession, base: SharedBase, now: datetime, session_ids: Sequence[str]) -> None:
+def _make_due(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[str]) -> None:
     """Let the whole history of these sessions be ingested, without what the memory base would forget."""
     generation = memory_bases.projection(db, base, cursors.write_generation(base))
     days = memory_bases.retain_days_of(db, base.id)

@@ -33,7 +33,7 @@ from memorybase.queries.joins import MESSAGE_OF_SESSION, serving_progress
 from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, is_pending
 
 if TYPE_CHECKING:
-    from memorybase.queries.memory_bases import SharedBase
+    from memorybase.queries.memory_bases import BaseRow
 
 Progress = SessionProgress
 
@@ -116,12 +116,12 @@ _COMPARE_AND_ADVANCE = (
 )
 
 
-def write_generation(base: SharedBase) -> int:
+def write_generation(base: BaseRow) -> int:
     """The generation that ingestion writes to: the build while there is one."""
     return base.serving if base.building is None else base.building
 
 
-def ensure_rows(db: OrmSession, base: SharedBase, session_ids: Sequence[str], *, start_seq: int = 0) -> None:
+def ensure_rows(db: OrmSession, base: BaseRow, session_ids: Sequence[str], *, start_seq: int = 0) -> None:
     """Insert the rows of these sessions in the generation that is written to, where there are none: a build's as the
     serving generation has them, others with the cursor at `start_seq`, or after what the memory base skips."""
     copy_to_build(db, base, session_ids)
@@ -131,7 +131,7 @@ def ensure_rows(db: OrmSession, base: SharedBase, session_ids: Sequence[str], *,
 
 def set_targets(
     db: OrmSession,
-    base: SharedBase,
+    base: BaseRow,
     session_ids: Sequence[str],
     *,
     idle_due_at: datetime | None = None,
@@ -151,7 +151,7 @@ def set_targets(
 
 def _new_rows(
     db: OrmSession,
-    base: SharedBase,
+    base: BaseRow,
     session_ids: Sequence[str],
     *,
     start_seq: int = 0,
@@ -197,7 +197,7 @@ def _new_rows(
     return insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(sa.true()))
 
 
-def copy_to_build(db: OrmSession, base: SharedBase, session_ids: Sequence[str]) -> None:
+def copy_to_build(db: OrmSession, base: BaseRow, session_ids: Sequence[str]) -> None:
     """Copy the serving generation's rows of these sessions to a build that has none of them, with the cursor at the
     start and the target at what is covered.
 
@@ -210,7 +210,7 @@ def copy_to_build(db: OrmSession, base: SharedBase, session_ids: Sequence[str]) 
     db.execute(copied.on_conflict_do_nothing(index_elements=_UNIQUE))
 
 
-def move_pending(db: OrmSession, base: SharedBase, abandoned: int, session_ids: Sequence[str]) -> None:
+def move_pending(db: OrmSession, base: BaseRow, abandoned: int, session_ids: Sequence[str]) -> None:
     """Move the pending work of these sessions from an abandoned build to the generation that is written to."""
     copy_to_build(db, base, session_ids)
     copied = _copy(
@@ -241,7 +241,7 @@ _UNIQUE = ["memory_base_id", "session_id", "generation"]
 
 def _copy(
     db: OrmSession,
-    base: SharedBase,
+    base: BaseRow,
     source: int,
     generation: int,
     session_ids: Sequence[str],
@@ -475,7 +475,7 @@ def _has_active_job() -> sa.Exists:
     return sa.exists().where(*of_row, IS_ACTIVE).correlate(Progress)
 
 
-def sessions_to_flush(db: OrmSession, base: SharedBase, *, after: str, limit: int) -> list[SessionToFlush]:
+def sessions_to_flush(db: OrmSession, base: BaseRow, *, after: str, limit: int) -> list[SessionToFlush]:
     """Sessions of the flow with pending messages in the generation that is written to or an active job of the base, by
     session id.
 
@@ -506,7 +506,7 @@ def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[tuple[UU
     return [(row[0], row[1]) for row in db.execute(due.order_by(Progress.idle_due_at).limit(limit))]
 
 
-def recheck_idle_sessions(db: OrmSession, base: SharedBase, now: datetime, session_ids: Sequence[str]) -> None:
+def recheck_idle_sessions(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[str]) -> None:
     """After a change of idle_after or auto_capture: the sweeper computes the idle time of those of these sessions again
     that have messages beyond their cursors."""
     behind = (

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import records
 from memorybase.database.upsert import core, insert
 from memorybase.models import DeletedMessage, Message
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 
 
 class Deleted(NamedTuple):
@@ -26,20 +26,20 @@ class Deleted(NamedTuple):
     stays_deleted: bool
 
 
-def remember_message(db: OrmSession, session: OpenSession, message: Message, follows_id: UUID | None) -> None:
+def remember_message(db: OrmSession, session: SessionRow, message: Message, follows_id: UUID | None) -> None:
     """Record one message before it is deleted: its id stays deleted as long as its session exists. `follows_id` is
     followed in its place."""
     _remember(db, session, Message.id == message.id, stays_deleted=True, follows_id=follows_id)
 
 
-def remember_messages(db: OrmSession, session: OpenSession, *, to_seq: int) -> None:
+def remember_messages(db: OrmSession, session: SessionRow, *, to_seq: int) -> None:
     """Record the messages of a session up to this one before they are deleted with it: posted again, they are stored
     with higher versions."""
     which = sa.and_(Message.session_id == session.session_id, Message.seq <= to_seq)
     _remember(db, session, which, stays_deleted=False)
 
 
-def allow_all(db: OrmSession, session: OpenSession) -> None:
+def allow_all(db: OrmSession, session: SessionRow) -> None:
     """The session is deleted: also what was deleted from it before can be posted again."""
     stays = (DeletedMessage.session_uuid == session.id, DeletedMessage.stays_deleted == sa.true())
     db.execute(sa.update(DeletedMessage).where(*stays).values(stays_deleted=False))
@@ -47,7 +47,7 @@ def allow_all(db: OrmSession, session: OpenSession) -> None:
 
 def _remember(
     db: OrmSession,
-    session: OpenSession,
+    session: SessionRow,
     which: sa.ColumnElement[bool],
     *,
     stays_deleted: bool,
@@ -80,7 +80,7 @@ def fetch(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, De
     return {row.message_id: row for row in rows}
 
 
-def followed_instead(db: OrmSession, session: OpenSession, ids: Collection[UUID]) -> dict[UUID, UUID | None]:
+def followed_instead(db: OrmSession, session: SessionRow, ids: Collection[UUID]) -> dict[UUID, UUID | None]:
     """The message that is followed in place of each of these deleted messages of the session; None: a thread begins.
     Messages that were deleted later are passed over."""
     where = (DeletedMessage.flow_id == session.flow_id, DeletedMessage.session_uuid == session.id)
@@ -108,7 +108,7 @@ def allow(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
         db.execute(sa.update(DeletedMessage).where(*mine).values(stays_deleted=False))
 
 
-def set_expiry(db: OrmSession, session: OpenSession, when: datetime) -> None:
+def set_expiry(db: OrmSession, session: SessionRow, when: datetime) -> None:
     """The session is removed from SQL and every store: keep its versions until no late write can arrive."""
     db.execute(sa.update(DeletedMessage).where(DeletedMessage.session_uuid == session.id).values(expires_at=when))
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.upsert import core, insert, new_id, rows_affected
 from memorybase.models import Distillation, Fact, FactSource, MemoryBase, Message, SessionProgress
 from memorybase.queries import preparations
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 
 MAX_REDO = 200  # edited messages of a session that wait to be distilled again; beyond, the cursor moves back
 
@@ -49,7 +49,7 @@ def request(
     )
 
 
-def begin(db: OrmSession, base: SharedBase, now: datetime, session_ids: Sequence[str], *, skip: bool) -> None:
+def begin(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[str], *, skip: bool) -> None:
     """Give each of these sessions that is ingested its row: with `skip` what is ingested so far counts as distilled."""
     progress = SessionProgress
     held = sa.select(
@@ -104,7 +104,7 @@ def begin(db: OrmSession, base: SharedBase, now: datetime, session_ids: Sequence
     )
 
 
-def stop(db: OrmSession, base: SharedBase, session_ids: Sequence[str]) -> None:
+def stop(db: OrmSession, base: BaseRow, session_ids: Sequence[str]) -> None:
     """Nothing of these sessions is pending any more, and no running page is stored."""
     db.execute(
         sa.update(Row)

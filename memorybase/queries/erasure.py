@@ -23,7 +23,7 @@ from memorybase.models import (
 from memorybase.models import SessionProgress as Progress
 from memorybase.queries import cursors, memory_uses
 from memorybase.queries.pending import SESSION_IS_DUE
-from memorybase.queries.sessions import OpenSession, rows_are_left
+from memorybase.queries.sessions import SessionRow, rows_are_left
 
 
 def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
@@ -55,14 +55,14 @@ def removable_sessions(db: OrmSession, *, limit: int) -> list[tuple[UUID, str]]:
     return [(row[0], row[1]) for row in db.execute(found.order_by(Session.deleted_at).limit(limit))]
 
 
-def oldest_messages(db: OrmSession, session: OpenSession, *, limit: int) -> list[tuple[UUID, int]]:
+def oldest_messages(db: OrmSession, session: SessionRow, *, limit: int) -> list[tuple[UUID, int]]:
     """(id, seq) of the first messages of a session."""
     mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
     rows = db.execute(sa.select(Message.id, Message.seq).where(*mine).order_by(Message.seq).limit(limit))
     return [(row[0], row[1]) for row in rows]
 
 
-def delete_messages(db: OrmSession, session: OpenSession, *, to_seq: int) -> None:
+def delete_messages(db: OrmSession, session: SessionRow, *, to_seq: int) -> None:
     """Delete the messages of a session up to this one."""
     mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
     delete = sa.delete(Message).where(*mine, Message.seq <= to_seq)
@@ -77,7 +77,7 @@ class RowsAbout(NamedTuple):
     facts: int
 
 
-def count_rows_about(db: OrmSession, session: OpenSession) -> RowsAbout:
+def count_rows_about(db: OrmSession, session: SessionRow) -> RowsAbout:
     def count(which: sa.ColumnElement[bool]) -> int:
         return db.scalar(sa.select(sa.func.count()).where(which)) or 0
 
@@ -88,7 +88,7 @@ def count_rows_about(db: OrmSession, session: OpenSession) -> RowsAbout:
     )
 
 
-def delete_rows_about(db: OrmSession, session: OpenSession, *, limit: int) -> int:
+def delete_rows_about(db: OrmSession, session: SessionRow, *, limit: int) -> int:
     """Delete up to `limit` rows that refer to a session, its messages or runs, each table after those that refer to it;
     how many."""
     steps: tuple[tuple[type[Any], sa.ColumnElement[bool]], ...] = (
@@ -105,10 +105,10 @@ def delete_rows_about(db: OrmSession, session: OpenSession, *, limit: int) -> in
     return deleted
 
 
-def delete_runs(db: OrmSession, session: OpenSession, *, limit: int) -> int:
+def delete_runs(db: OrmSession, session: SessionRow, *, limit: int) -> int:
     """Delete up to `limit` runs of a session; how many."""
     return delete_page(db, Run, _of_session(Run, session), limit=limit)
 
 
-def _of_session(table: type[Any], session: OpenSession) -> sa.ColumnElement[bool]:
+def _of_session(table: type[Any], session: SessionRow) -> sa.ColumnElement[bool]:
     return sa.and_(table.flow_id == session.flow_id, table.session_id == session.session_id)

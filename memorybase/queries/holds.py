@@ -17,7 +17,7 @@ from memorybase import errors
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import rows_affected
 from memorybase.models import Chat, Flow, LegalHold, MemoryUse, RestorableMessage, Session, User
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 
 Hold = LegalHold
 NAMED = 20  # holds that an error names
@@ -52,12 +52,12 @@ def page(
 # Checks before a deletion, in its transaction.
 
 
-def refuse_if_session_held(db: OrmSession, user_id: UUID, session: OpenSession) -> None:
+def refuse_if_session_held(db: OrmSession, user_id: UUID, session: SessionRow) -> None:
     """Raises Held. The caller has locked the session."""
     _refuse(_found(db, user_id, _keeps_session(session)))
 
 
-def is_session_held(db: OrmSession, user_id: UUID, session: OpenSession) -> bool:
+def is_session_held(db: OrmSession, user_id: UUID, session: SessionRow) -> bool:
     """The same for the sweeper, which leaves the session as it is."""
     return bool(_found(db, user_id, _keeps_session(session)))
 
@@ -167,7 +167,7 @@ def share_users(db: OrmSession, user_ids: Collection[UUID]) -> None:
         db.execute(sa.select(User.id).where(User.id == user_id).with_for_update(read=True))
 
 
-def _keeps_session(session: OpenSession) -> sa.ColumnElement[bool]:
+def _keeps_session(session: SessionRow) -> sa.ColumnElement[bool]:
     keeps: list[Any] = [sa.and_(Hold.flow_id == session.flow_id, _ON_WHOLE_FLOW), Hold.session_uuid == session.id]
     if session.end_user_id is not None:
         keeps.append(Hold.end_user_id == session.end_user_id)

@@ -17,7 +17,7 @@ from memorybase.database.batches import is_among, pages
 from memorybase.database.upsert import core, insert
 from memorybase.models import Posting, Session, Speaker, SpokenLanguage
 from memorybase.queries import sessions
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 
 INSERT_PAGE = 2_000  # rows in one statement
 FLOW_PAGE = 200  # sessions in one transaction
@@ -79,7 +79,7 @@ def remove(db: OrmSession, position: int) -> None:
     db.execute(sa.delete(Posting).where(Posting.position == position))
 
 
-def remove_positions(db: OrmSession, session: OpenSession, first: int, last: int) -> None:
+def remove_positions(db: OrmSession, session: SessionRow, first: int, last: int) -> None:
     """Remove the postings of a session's messages from one seq to another."""
     base = session.first_position
     postings = sa.delete(Posting).where(Posting.position.between(base + first, base + last))
@@ -87,7 +87,7 @@ def remove_positions(db: OrmSession, session: OpenSession, first: int, last: int
     db.execute(postings.execution_options(synchronize_session=False))
 
 
-def remove_session(db: OrmSession, session: OpenSession) -> None:
+def remove_session(db: OrmSession, session: SessionRow) -> None:
     """Remove a session's postings, speakers and counts."""
     remove_positions(db, session, 1, session.last_seq)
     db.execute(sa.delete(Speaker).where(Speaker.session_uuid == session.id))
@@ -96,17 +96,17 @@ def remove_session(db: OrmSession, session: OpenSession) -> None:
 
 def remove_some_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
     """Remove at least one session, up to about `limit` messages; False if none is left."""
-    indexed = sa.select(*records.columns(Session, OpenSession))
+    indexed = sa.select(*records.columns(Session, SessionRow))
     removed = 0
     for row in db.execute(indexed.where(Session.flow_id == flow_id, Session.documents > 0).limit(FLOW_PAGE)).all():
-        session = OpenSession(*row)
+        session = SessionRow(*row)
         if removed < limit:
             removed += session.documents
             remove_session(db, session)
     return removed > 0
 
 
-def add_speakers(db: OrmSession, session: OpenSession, names: Collection[str]) -> None:
+def add_speakers(db: OrmSession, session: SessionRow, names: Collection[str]) -> None:
     if names:
         db.execute(
             insert(db, Speaker).on_conflict_do_nothing(),

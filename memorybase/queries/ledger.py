@@ -16,7 +16,7 @@ from memorybase.database import records
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert_into
 from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, Message, SessionProgress
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.messages import CountedMessage, MessageSize, count_within, counted_columns
 from memorybase.queries.pending import is_counted
 
@@ -56,7 +56,7 @@ class Source(NamedTuple):
 def record(
     db: OrmSession,
     *,
-    base: SharedBase,
+    base: BaseRow,
     generation: int,
     progress_id: UUID,
     held: Sequence[HeldMessage],

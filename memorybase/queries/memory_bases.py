@@ -58,7 +58,7 @@ class Projection(NamedTuple):
     collection_id: UUID
 
 
-class SharedBase(NamedTuple):
+class BaseRow(NamedTuple):
     """What a capture, a claim or an advance needs of a memory base."""
 
     id: UUID
@@ -90,7 +90,7 @@ class NewMismatch(NamedTuple):
 _BASES, _FLOWS, _GENERATIONS = core(MemoryBase).c, core(Flow).c, core(Generation).c
 _THIS = _BASES.id == sa.bindparam("id")
 _OF_FLOW = sa.and_(_BASES.flow_id == sa.bindparam("id"), _BASES.deleting_at.is_(None))
-_BASE_COLUMNS = [_BASES[name] for name in SharedBase._fields if name != "written"]
+_BASE_COLUMNS = [_BASES[name] for name in BaseRow._fields if name != "written"]
 _SHARED = (
     sa.select(*_BASE_COLUMNS, *records.columns(Generation, Projection))
     .join(
@@ -125,7 +125,7 @@ _PROJECTION = sa.select(*records.columns(Generation, Projection)).where(
 )
 
 
-def share_bases_of_flow(db: OrmSession, flow_id: UUID, user_id: UUID | None = None) -> list[SharedBase]:
+def share_bases_of_flow(db: OrmSession, flow_id: UUID, user_id: UUID | None = None) -> list[BaseRow]:
     """The flow's memory bases, share-locked: none is regenerated or deleted until this transaction ends.
 
     With `user_id` only if the flow is this user's and not being deleted.
@@ -136,23 +136,23 @@ def share_bases_of_flow(db: OrmSession, flow_id: UUID, user_id: UUID | None = No
     return records.fetch_all(db, _shared_base, _SHARE_OF_FLOW_OF_USER, {"id": flow_id, "user_id": user_id})
 
 
-def _shared_base(*values: Any) -> SharedBase:
+def _shared_base(*values: Any) -> BaseRow:
     own = len(_BASE_COLUMNS)
-    return SharedBase._make([*values[:own], Projection(*values[own:])])
+    return BaseRow._make([*values[:own], Projection(*values[own:])])
 
 
-def share_base(db: OrmSession, base_id: UUID) -> SharedBase | None:
+def share_base(db: OrmSession, base_id: UUID) -> BaseRow | None:
     """The memory base, share-locked, even while it is being deleted."""
     _take_turn(db, _THIS, base_id)
     return records.fetch_one(db, _shared_base, _SHARE_ONE, {"id": base_id})
 
 
-def fetch_row(db: OrmSession, base_id: UUID) -> SharedBase | None:
+def fetch_row(db: OrmSession, base_id: UUID) -> BaseRow | None:
     """The memory base of any user, even while it is being deleted, without a lock."""
     return records.fetch_one(db, _shared_base, _ONE, {"id": base_id})
 
 
-def read_row(db: OrmSession, base_id: UUID) -> SharedBase:
+def read_row(db: OrmSession, base_id: UUID) -> BaseRow:
     """The memory base, which the caller's transaction has locked or inserted."""
     base = fetch_row(db, base_id)
     if base is None:
@@ -160,7 +160,7 @@ def read_row(db: OrmSession, base_id: UUID) -> SharedBase:
     return base
 
 
-def lock_row(db: OrmSession, base_id: UUID) -> SharedBase | None:
+def lock_row(db: OrmSession, base_id: UUID) -> BaseRow | None:
     """The memory base, locked exclusively against every capture, claim and advance, even while it is being deleted."""
     _take_turn(db, _THIS, base_id, exclusive=True)
     return records.fetch_one(db, _shared_base, _LOCK_ONE_ROW, {"id": base_id})
@@ -306,7 +306,7 @@ def fetch_generation(db: OrmSession, base_id: UUID, generation: int) -> Generati
     return found
 
 
-def projection(db: OrmSession, base: SharedBase, generation: int) -> Projection:
+def projection(db: OrmSession, base: BaseRow, generation: int) -> Projection:
     """What jobs need of a generation of the base."""
     if base.written.generation == generation:
         return base.written

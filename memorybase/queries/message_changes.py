@@ -15,7 +15,7 @@ from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, Message, MessageChange
 from memorybase.queries.joins import own_flow
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 
 ChangeKind = Literal["edit", "mute", "unmute", "pin", "unpin", "delete", "restore"]
 _NEWEST_FIRST = Keyset("message-changes", (MessageChange.number, MessageChange.id), descending=True)
@@ -35,7 +35,7 @@ NOBODY = Attribution()
 
 def record(
     db: OrmSession,
-    session: OpenSession,
+    session: SessionRow,
     message: Message,
     kind: ChangeKind,
     attribution: Attribution,

@@ -34,7 +34,7 @@ from memorybase.models import (
 from memorybase.queries import sessions
 from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow, serving_entry
 from memorybase.queries.pending import is_due, is_pending
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 
 
 class KnownMessage(NamedTuple):
@@ -145,7 +145,7 @@ def known_messages(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, KnownMes
     return {message.id: message for page in pages for message in page}
 
 
-def rename_parents(db: OrmSession, session: OpenSession, new_ids: Mapping[UUID, UUID]) -> None:
+def rename_parents(db: OrmSession, session: SessionRow, new_ids: Mapping[UUID, UUID]) -> None:
     """Messages were stored under other ids than those by which their replies, captured before, name them."""
     in_session = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
     found: set[UUID | None] = set()

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.models import Flow, MemoryBase, Session
 from memorybase.queries import flows, memory_bases, sessions
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 
 Row = TypeVar("Row")
 Kind = Literal[
@@ -82,7 +82,7 @@ def resolve_flow(
     return base.flow_id, base
 
 
-def share_bases(db: OrmSession, user_id: UUID, flow_id: UUID) -> list[SharedBase]:
+def share_bases(db: OrmSession, user_id: UUID, flow_id: UUID) -> list[BaseRow]:
     """The memory bases of the user's flow, share-locked; raises NotFound."""
     bases = memory_bases.share_bases_of_flow(db, flow_id, user_id)
     if not bases:

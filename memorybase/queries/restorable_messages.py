@@ -16,7 +16,7 @@ from memorybase.database.upsert import insert
 from memorybase.models import Flow, Message, MessageChange, RestorableMessage, Session, UtcDateTime
 from memorybase.queries import holds
 from memorybase.queries.joins import own_flow
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 
 Kept = RestorableMessage
 _NEWEST_FIRST = Keyset("deleted-messages", (Kept.deleted_at, Kept.message_id), descending=True)
@@ -53,7 +53,7 @@ def _typed(value: Any, column: sa.ColumnElement[Any]) -> Any:
     return bytes.fromhex(value) if kind is bytes else value
 
 
-def keep(db: OrmSession, session: OpenSession, values: Mapping[str, Any]) -> None:
+def keep(db: OrmSession, session: SessionRow, values: Mapping[str, Any]) -> None:
     """Keep a message that is being deleted; an older copy with the same id goes."""
     row = {"session_uuid": session.id, **values}
     statement = insert(db, Kept).values(**row)
@@ -114,7 +114,7 @@ def session_of(db: OrmSession, kept: Kept) -> Session | None:
     )
 
 
-def of_ids(db: OrmSession, session: OpenSession, ids: Collection[UUID]) -> dict[UUID, Kept]:
+def of_ids(db: OrmSession, session: SessionRow, ids: Collection[UUID]) -> dict[UUID, Kept]:
     """The deleted messages of the session among these ids."""
     found: dict[UUID, Kept] = {}
     for some in batches.pages(ids):
@@ -141,7 +141,7 @@ def _is_over(moment: datetime) -> tuple[sa.ColumnElement[bool], ...]:
     return Kept.deleted_at <= moment, ~holds.restorable_held()
 
 
-def delete_captured_before(db: OrmSession, session: OpenSession, moment: datetime, *, limit: int) -> int:
+def delete_captured_before(db: OrmSession, session: SessionRow, moment: datetime, *, limit: int) -> int:
     """Delete up to `limit` messages of the session that were captured before then, with their changes, for good."""
     mine = (Kept.flow_id == session.flow_id, Kept.session_uuid == session.id, captured_before(db, moment))
     return _delete_for_good(db, db.scalars(sa.select(Kept).where(*mine).limit(limit)).all())

@@ -30,7 +30,7 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries import holds, restorable_messages
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 
 MAX_RETAIN_DAYS = 36_500  # a hundred years
 
@@ -75,7 +75,7 @@ def share_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
     return db.scalar(statement.execution_options(populate_existing=True))
 
 
-def expiry_of(flow: Flow, session: OpenSession, now: datetime) -> Expiry | None:
+def expiry_of(flow: Flow, session: SessionRow, now: datetime) -> Expiry | None:
     """What has expired of the session, by the flow's rule or the session's own; None: nothing."""
     found: list[Expiry] = []
     if flow.retain_days is not None:
@@ -181,7 +181,7 @@ def _expired_parts(db: OrmSession, flow_id: UUID, before: datetime) -> list[sa.S
     return [*statements, copies.where(RestorableMessage.flow_id == flow_id, captured)]
 
 
-def has_later(db: OrmSession, session: OpenSession, before: datetime) -> bool:
+def has_later(db: OrmSession, session: SessionRow, before: datetime) -> bool:
     """Whether anything of the session was stored after that time."""
     return session.last_captured_at > before or any(
         db.scalar(
@@ -193,14 +193,14 @@ def has_later(db: OrmSession, session: OpenSession, before: datetime) -> bool:
     )
 
 
-def expired_messages(db: OrmSession, session: OpenSession, before: datetime, *, limit: int) -> list[Message]:
+def expired_messages(db: OrmSession, session: SessionRow, before: datetime, *, limit: int) -> list[Message]:
     """The session's oldest messages that were captured until then."""
     mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
     oldest = sa.select(Message).where(*mine, Message.captured_at <= before).order_by(Message.seq).limit(limit)
     return list(db.scalars(oldest))
 
 
-def expired_executions(db: OrmSession, session: OpenSession, before: datetime, *, limit: int) -> Sequence[UUID]:
+def expired_executions(db: OrmSession, session: SessionRow, before: datetime, *, limit: int) -> Sequence[UUID]:
     mine = (NodeExecution.flow_id == session.flow_id, NodeExecution.session_id == session.session_id)
     return db.scalars(sa.select(NodeExecution.id).where(*mine, NodeExecution.created_at <= before).limit(limit)).all()
 
@@ -217,7 +217,7 @@ def delete_uses(db: OrmSession, flow_id: UUID, session_id: str | None, before: d
     return rows_affected(db, sa.delete(MemoryUse).where(MemoryUse.id.in_(page)))
 
 
-def delete_empty_runs(db: OrmSession, session: OpenSession, before: datetime) -> int:
+def delete_empty_runs(db: OrmSession, session: SessionRow, before: datetime) -> int:
     """Delete the session's runs of which nothing is left; how many."""
     mine = (Run.flow_id == session.flow_id, Run.session_id == session.session_id, Run.created_at <= before)
     messages = sa.exists().where(Message.run_id == Run.id)
@@ -257,7 +257,7 @@ def captured_between(
     return [(row[0], row[1]) for row in db.execute(statement.order_by(Message.captured_at, Message.id).limit(limit))]
 
 
-def last_expired_seq(db: OrmSession, session: OpenSession, before: datetime) -> int:
+def last_expired_seq(db: OrmSession, session: SessionRow, before: datetime) -> int:
     """Every message up to this seq was captured until then."""
     mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
     later = db.scalar(sa.select(sa.func.min(Message.seq)).where(*mine, Message.captured_at > before))

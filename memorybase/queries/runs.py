@@ -19,7 +19,7 @@ from memorybase.models import Flow, LedgerEntry, MemoryBase, MemoryUse, Message,
 from memorybase.queries.coverage import RANKED, SearchState, may_be, run_state
 from memorybase.queries.joins import own_flow, serving_entry
 from memorybase.queries.session_lists import chunks_for
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 from memorybase.queries.text_filter import TextFilter
 
 _RUNS = Keyset("runs", (Run.created_at, Run.id), descending=True)
@@ -63,7 +63,7 @@ def add_run(db: OrmSession, values: dict[str, Any]) -> bool:
     return insert_if_absent(db, Run, values, "id")
 
 
-def rename_run(db: OrmSession, session: OpenSession, old_id: UUID, run_id: UUID) -> None:
+def rename_run(db: OrmSession, session: SessionRow, old_id: UUID, run_id: UUID) -> None:
     """A run got another id than the one under which its node executions and memory uses were stored before."""
     in_session = (NodeExecution.flow_id == session.flow_id, NodeExecution.session_id == session.session_id)
     db.execute(sa.update(NodeExecution).where(*in_session, NodeExecution.run_id == old_id).values(run_id=run_id))

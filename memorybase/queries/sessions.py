@@ -27,7 +27,7 @@ from memorybase.queries.pending import is_counted
 
 
 @dataclass(slots=True)
-class OpenSession:
+class SessionRow:
     """A session that this transaction has locked. `save` writes what captures change, `update` other columns."""
 
     id: UUID
@@ -47,7 +47,7 @@ class OpenSession:
 # Statements of every capture and job are built once, on tables: database/records.py says why.
 _SESSIONS = core(Session).c
 _THIS_SESSION = sa.and_(_SESSIONS.flow_id == bindparam("flow_id"), _SESSIONS.session_id == bindparam("session_id"))
-_OPEN = sa.select(*records.columns(Session, OpenSession)).where(_THIS_SESSION).with_for_update(key_share=True)
+_OPEN = sa.select(*records.columns(Session, SessionRow)).where(_THIS_SESSION).with_for_update(key_share=True)
 _SAVED = ("end_user_id", "last_seq", "documents", "terms", "keyword_language", "last_captured_at", "deleted_at")
 _SAVE = sa.update(core(Session)).where(_SESSIONS.id == bindparam("row_id"))
 _SESSION_FOR_SHARE = (
@@ -58,7 +58,7 @@ _SESSION_FOR_SHARE = (
 _END_USER = sa.select(_SESSIONS.end_user_id).where(_THIS_SESSION)
 
 
-def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> OpenSession:
+def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> SessionRow:
     """Insert the session if it is new, and lock it: until the commit only this transaction assigns its seqs."""
     opened = lock_session(db, flow_id, session_id)
     if opened is not None:
@@ -83,19 +83,19 @@ def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id:
     return opened
 
 
-def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> OpenSession | None:
-    return records.fetch_one(db, OpenSession, _OPEN, {"flow_id": flow_id, "session_id": session_id})
+def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> SessionRow | None:
+    return records.fetch_one(db, SessionRow, _OPEN, {"flow_id": flow_id, "session_id": session_id})
 
 
-def save(db: OrmSession, session: OpenSession) -> None:
+def save(db: OrmSession, session: SessionRow) -> None:
     """Write what may have changed of it."""
     records.execute(db, _SAVE, {"row_id": session.id, **{name: getattr(session, name) for name in _SAVED}})
 
 
-def update(db: OrmSession, session: OpenSession, **changes: Any) -> None:
+def update(db: OrmSession, session: SessionRow, **changes: Any) -> None:
     """Write these columns of a locked session."""
     records.execute(db, _SAVE, {"row_id": session.id, **changes})
-    for name in changes.keys() & OpenSession.__annotations__:
+    for name in changes.keys() & SessionRow.__annotations__:
         setattr(session, name, changes[name])
 
 
@@ -153,18 +153,18 @@ def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | N
     return db.scalar(sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id))
 
 
-def rows_of_user(db: OrmSession, user_id: UUID, flow_id: UUID, session_ids: Collection[str]) -> list[OpenSession]:
+def rows_of_user(db: OrmSession, user_id: UUID, flow_id: UUID, session_ids: Collection[str]) -> list[SessionRow]:
     """The sessions among these of a flow of the user, without deleted ones; none is locked."""
     mine = (own_flow(user_id), Session.flow_id == flow_id)
-    found: list[OpenSession] = []
+    found: list[SessionRow] = []
     for some in batches.pages(session_ids):
-        statement = sa.select(*records.columns(Session, OpenSession)).join(Flow, Flow.id == Session.flow_id)
+        statement = sa.select(*records.columns(Session, SessionRow)).join(Flow, Flow.id == Session.flow_id)
         rows = db.execute(statement.where(*mine, Session.session_id.in_(some), Session.deleted_at.is_(None)))
-        found += [OpenSession(*row) for row in rows]
+        found += [SessionRow(*row) for row in rows]
     return found
 
 
-def metadata_of(db: OrmSession, session: OpenSession) -> dict[str, Any]:
+def metadata_of(db: OrmSession, session: SessionRow) -> dict[str, Any]:
     found: dict[str, Any] = db.scalars(sa.select(Session.meta).where(Session.id == session.id)).one()
     return found
 
@@ -174,7 +174,7 @@ def end_user_of(db: OrmSession, flow_id: UUID, session_id: str) -> str | None:
     return found
 
 
-def has_rows(db: OrmSession, session: OpenSession) -> bool:
+def has_rows(db: OrmSession, session: SessionRow) -> bool:
     """Whether a session that is marked as deleted still has messages or runs, which are deleted last."""
     which = sa.and_(Session.flow_id == session.flow_id, Session.session_id == session.session_id)
     return db.scalar(sa.select(Session.id).where(which, rows_are_left())) is not None
@@ -189,11 +189,11 @@ def rows_are_left() -> sa.ColumnElement[bool]:
     return sa.or_(*of_session)
 
 
-def delete_session(db: OrmSession, session: OpenSession) -> None:
+def delete_session(db: OrmSession, session: SessionRow) -> None:
     db.execute(sa.delete(Session).where(Session.id == session.id))
 
 
-def rename_session(db: OrmSession, session: OpenSession, new_session_id: str) -> None:
+def rename_session(db: OrmSession, session: SessionRow, new_session_id: str) -> None:
     """Rename it; foreign keys rename its messages, runs and progress rows, but not its memory uses."""
     db.execute(sa.update(Session).where(Session.id == session.id).values(session_id=new_session_id))
 

@@ -19,8 +19,8 @@ from memorybase.ingestion import scheduler
 from memorybase.models import MemoryBase
 from memorybase.queries import cursors, dead_letters, distillations, jobs, memory_bases, retention, sessions
 from memorybase.queries.cursors import ProgressRow
-from memorybase.queries.memory_bases import SharedBase
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.memory_bases import BaseRow
+from memorybase.queries.sessions import SessionRow
 from memorybase.retention import passes, receipts
 from memorybase.retention.receipts import Subject
 from memorybase.services import Services
@@ -94,8 +94,8 @@ def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id:
 def _start_after(
     db: OrmSession,
     services: Services,
-    base: SharedBase,
-    session: OpenSession,
+    base: BaseRow,
+    session: SessionRow,
     progress: ProgressRow,
     start: int,
     now: datetime,

@@ -32,9 +32,9 @@ from memorybase.queries import (
     retention,
     sessions,
 )
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.retention import Expiry
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 from memorybase.retention import receipts
 from memorybase.retention.receipts import COUNTED, Subject
 from memorybase.services import Services
@@ -187,8 +187,8 @@ def expire_session(services: Services, flow_id: UUID, session_id: str) -> Delete
 def _expire_part(
     db: OrmSession,
     services: Services,
-    bases: list[SharedBase],
-    session: OpenSession,
+    bases: list[BaseRow],
+    session: SessionRow,
     expiry: Expiry,
     now: datetime,
 ) -> Deleted:

@@ -36,10 +36,10 @@ from memorybase.queries import (
     summaries,
 )
 from memorybase.queries.jobs import JobRow
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution, ChangeKind
 from memorybase.queries.ownership import not_found, share_bases
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 from memorybase.quotas import people
 from memorybase.services import Services
 from memorybase.sessions import erasure, relinking
@@ -179,7 +179,7 @@ def delete_message(
 
 
 def remove_message(
-    db: OrmSession, session: OpenSession, message: Message, now: datetime
+    db: OrmSession, session: SessionRow, message: Message, now: datetime
 ) -> tuple[relinking.Bypass, list[Any]]:
     """Delete a message everywhere but in the stores, with all that quotes it, and lead threads around it.
 
@@ -196,7 +196,7 @@ def remove_message(
     return bypass, relinking.relink(db, bypass)
 
 
-def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[SharedBase], OpenSession, Message]:
+def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[BaseRow], SessionRow, Message]:
     """The message, with its session locked. Common lock order: memory bases, session."""
     found = messages.fetch_message(db, user_id, message_id)
     if found is not None:
@@ -350,9 +350,7 @@ def _erase_uses(services: Services, user_id: UUID, end_user_id: str) -> int:
             return deleted
 
 
-def _locked_session(
-    db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str
-) -> tuple[list[SharedBase], OpenSession]:
+def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[BaseRow], SessionRow]:
     bases = share_bases(db, user_id, flow_id)
     session = sessions.lock_session(db, flow_id, session_id)
     if session is None or session.deleted_at is not None:

@@ -31,8 +31,8 @@ from memorybase.queries import erasure as rows
 from memorybase.queries import keyword_index as postings
 from memorybase.queries import standing_statements as standing
 from memorybase.queries.jobs import JobRow
-from memorybase.queries.memory_bases import SharedBase
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.memory_bases import BaseRow
+from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 
 PAGE = 500  # rows in one transaction, about 0.1 s on SQLite, where all other writers wait for it
@@ -79,7 +79,7 @@ class Erasure:
 
 
 def begin(
-    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: OpenSession, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[BaseRow], session: SessionRow, now: datetime
 ) -> tuple[Erasure, bool]:
     """Mark a session as deleted and delete its first page; what is being deleted, and whether nothing is left.
 
@@ -115,7 +115,7 @@ def finish(services: Services, flow_id: UUID, session_id: str, *, pages: int | N
     return None
 
 
-def _counted(db: OrmSession, session: OpenSession, *, pending_repairs: int) -> Erasure:
+def _counted(db: OrmSession, session: SessionRow, *, pending_repairs: int) -> Erasure:
     flow_id, session_id = session.flow_id, session.session_id
     executions, contexts = node_executions.count_of_session(db, flow_id, session_id)
     messages, runs = rows.count_of_session(db, flow_id, session_id)
@@ -135,7 +135,7 @@ def _counted(db: OrmSession, session: OpenSession, *, pending_repairs: int) -> E
 
 
 def _continue(
-    db: OrmSession, services: Services, bases: Sequence[SharedBase], session: OpenSession, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[BaseRow], session: SessionRow, now: datetime
 ) -> list[JobRow] | None:
     """Delete a page: the repairs that are scheduled once nothing is left, or None."""
     cursors.lock_rows(db, [base.id for base in bases], session.session_id)  # in the common order
@@ -148,7 +148,7 @@ def _continue(
     return scheduler.mark_edited(db, services, bases, session.session_id, None, now)
 
 
-def _delete_page(db: OrmSession, session: OpenSession) -> int:
+def _delete_page(db: OrmSession, session: SessionRow) -> int:
     """Delete up to PAGE rows of the session; how many."""
     deleted = rows.delete_rows_about(db, session, limit=PAGE)
     if deleted >= PAGE:
@@ -160,7 +160,7 @@ def _delete_page(db: OrmSession, session: OpenSession) -> int:
     return deleted
 
 
-def _delete_messages(db: OrmSession, session: OpenSession, *, limit: int) -> int:
+def _delete_messages(db: OrmSession, session: SessionRow, *, limit: int) -> int:
     """Delete the oldest messages of the session with their entries in the keyword index; how many."""
     found = rows.oldest_messages(db, session, limit=limit)
     if found:

@@ -17,7 +17,7 @@ from memorybase.conversation.history.session_reader import LONGEST_TURN
 from memorybase.database import batches
 from memorybase.models import Message, RestorableMessage
 from memorybase.queries import deleted_messages, messages, restorable_messages, threads
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 from memorybase.queries.threads import Condition, Neighbors
 
 MOST_QUESTIONS = 5_000  # at most so many that follow the end of one turn are relinked
@@ -145,7 +145,7 @@ def _text(row_id: UUID | None) -> str | None:
     return None if row_id is None else str(row_id)
 
 
-def parent_of_restored(db: OrmSession, session: OpenSession, kept: RestorableMessage) -> tuple[UUID | None, str | None]:
+def parent_of_restored(db: OrmSession, session: SessionRow, kept: RestorableMessage) -> tuple[UUID | None, str | None]:
     """The parent and the rule of a message that is being restored. If its parent is still deleted, it follows what is
     followed in that one's place, and the parent's own restoration puts it back."""
     parent, rule = _uuid(kept.message["parent_message_id"]), kept.message["parent_rule"]
@@ -172,7 +172,7 @@ def _names_turn(kept: RestorableMessage, parent: RestorableMessage) -> bool:
     return bool(is_question and child["parent_rule"] != "exact")
 
 
-def restore(db: OrmSession, session: OpenSession, kept: RestorableMessage) -> None:
+def restore(db: OrmSession, session: SessionRow, kept: RestorableMessage) -> None:
     """Put back what `relink` changed, after the message is stored again. A message that follows another one by now
     stays where it is; one that is deleted itself gets its link with its own restoration."""
     ids = [UUID(change[0]) for change in kept.links]
@@ -192,7 +192,7 @@ def restore(db: OrmSession, session: OpenSession, kept: RestorableMessage) -> No
 class _Deleted:
     """The deleted messages of a session that can be restored, each read once and many at a time."""
 
-    def __init__(self, db: OrmSession, session: OpenSession) -> None:
+    def __init__(self, db: OrmSession, session: SessionRow) -> None:
         self._db, self._session = db, session
         self._copies: dict[UUID, RestorableMessage | None] = {}
 

@@ -44,10 +44,10 @@ from memorybase.queries import (
     sessions,
     summaries,
 )
-from memorybase.queries.memory_bases import SharedBase
+from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.ownership import not_found, resolve_flow
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
@@ -159,7 +159,7 @@ def restore_message(
         return list(dict.fromkeys(jobs))
 
 
-def _has_expired(db: OrmSession, session: OpenSession, kept: RestorableMessage, now: datetime) -> bool:
+def _has_expired(db: OrmSession, session: SessionRow, kept: RestorableMessage, now: datetime) -> bool:
     """Whether a retention rule would delete the restored message."""
     flow = db.get_one(Flow, session.flow_id)
     expiry = retention.expiry_of(flow, session, now)
@@ -194,7 +194,7 @@ def delete_expired(services: Services) -> int:
 
 def _locked(
     db: OrmSession, services: Services, user_id: UUID, message_id: UUID
-) -> tuple[list[SharedBase], OpenSession, RestorableMessage]:
+) -> tuple[list[BaseRow], SessionRow, RestorableMessage]:
     """The deleted message, with its session locked. Common lock order: memory bases, session."""
     since = _restorable_since(db, services)
     kept = restorable_messages.fetch(db, user_id, message_id, None, since)
@@ -210,7 +210,7 @@ def _locked(
 
 
 def _row(
-    db: OrmSession, services: Services, session: OpenSession, kept: RestorableMessage, now: datetime
+    db: OrmSession, services: Services, session: SessionRow, kept: RestorableMessage, now: datetime
 ) -> dict[str, Any]:
     """The message's row, with a version that no store has ever held."""
     row = restorable_messages.from_json(kept.message)

@@ -18,7 +18,7 @@ from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message
 from memorybase.queries import messages as message_queries
 from memorybase.queries import standing_statements
-from memorybase.queries.sessions import OpenSession
+from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 from memorybase.standing import finder
 from memorybase.standing.finder import Statement
@@ -49,7 +49,7 @@ def find_all(services: Services, messages: Iterable[NewMessage]) -> list[list[St
 
 
 def add(
-    db: OrmSession, session: OpenSession, messages: Iterable[Mapping[str, Any]], found: Mapping[UUID, _Found]
+    db: OrmSession, session: SessionRow, messages: Iterable[Mapping[str, Any]], found: Mapping[UUID, _Found]
 ) -> None:
     """Add the statements of newly inserted messages, given as rows, with what people made of them."""
     standing_statements.add(
@@ -57,7 +57,7 @@ def add(
     )
 
 
-def replace(db: OrmSession, services: Services, session: OpenSession, message: Message) -> int:
+def replace(db: OrmSession, services: Services, session: SessionRow, message: Message) -> int:
     """Follow a message's present content; how many statements are new. One that it still states stays as it is, with
     what a person made of it. The caller holds the session's lock."""
     found = find(services, message.role, message.content)
@@ -69,7 +69,7 @@ def replace(db: OrmSession, services: Services, session: OpenSession, message: M
     return standing_statements.add_missing(db, _rows(session, {"id": message.id, "timestamp": message.timestamp}, new))
 
 
-def reread(db: OrmSession, services: Services, session: OpenSession, after_seq: int, *, limit: int) -> Reread:
+def reread(db: OrmSession, services: Services, session: SessionRow, after_seq: int, *, limit: int) -> Reread:
     """Follow the present content of some messages of a locked session."""
     messages = message_queries.dialogue_after(db, session.flow_id, session.session_id, after_seq, limit=limit)
     new = sum(replace(db, services, session, message) for message in messages if message.role == "user")
@@ -100,7 +100,7 @@ def key_of(found: str) -> bytes:
 
 
 def _rows(
-    session: OpenSession,
+    session: SessionRow,
     message: Mapping[str, Any],
     found: Sequence[Statement],
     changes: Sequence[Mapping[str, Any]] = (),
