@@ -357,7 +357,7 @@ class TestTransactions:
                 fold_alike=True,
                 exclude_message_ids=[excluded],
             )
-            hits = answer.search(world.services, world.user_id, request).results
+            hits = answer.search_uncharged(world.services, world.user_id, request).results
             assert len(begun) == most, mode
             assert len(hits) == 3
             around = [turn["content"] for hit in hits for turn in (*hit.before, *hit.after)]
