@@ -59,14 +59,14 @@ def test_a_deletion_makes_room(limited: Limited) -> None:
 def test_a_recount_keeps_what_is_granted_meanwhile(limited: Limited, monkeypatch: pytest.MonkeyPatch) -> None:
     limited.set(stored_messages=10)
     assert limited.say("one")
-    count = recount.queries.stored_messages
+    count = recount.quota_counters.stored_messages
 
     def busy(*args: object) -> int:
         found = count(*args)
         assert limited.say("meanwhile")
         return found
 
-    monkeypatch.setattr(recount.queries, "stored_messages", busy)
+    monkeypatch.setattr(recount.quota_counters, "stored_messages", busy)
     sweep(limited)
     assert limited.used("stored_messages") == 2
 
