@@ -69,17 +69,17 @@ class Connections:
         return True
 
     def waits(self, connection: Connection) -> None:
-        """It waits for a request from now on."""
+        """Count the connection as waiting for a request."""
         for group in self._groups.get(connection, ()):
             group.waiting[connection] = None
 
     def works(self, connection: Connection) -> None:
-        """It has a request in progress."""
+        """Count the connection as busy with a request."""
         for group in self._groups.get(connection, ()):
             group.waiting.pop(connection, None)
 
     def remove(self, connection: Connection) -> None:
-        """It is closed; nothing happens if it is not counted."""
+        """Count a closed connection no longer; one that is not counted changes nothing."""
         for group in self._groups.pop(connection, ()):
             group.size -= 1
             group.waiting.pop(connection, None)

@@ -241,7 +241,7 @@ def row(kind: IdKind) -> Check:
 
 
 def known_row(kind: IdKind, name: str, where: Where = "body") -> Check:
-    """The same for an id that need not exist."""
+    """A row by its id, which need not exist."""
 
     def check(asked: Asked) -> None:
         sent = asked.text(where, name)
@@ -486,7 +486,7 @@ def _json_object(sent: bytes) -> dict[str, Any] | None:
 
 
 def _with_body(request: Request, body: bytes) -> Request:
-    """The same request that brings this body."""
+    """A copy of the request that brings this body."""
     pending = [body]
 
     async def receive() -> Message:

@@ -54,16 +54,16 @@ class IngestionQueue(Protocol):
         """Publish each job, best effort and bounded in time; never raises; how many were published."""
 
     def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
-        """The same for summaries, by id."""
+        """Notify workers of summaries, by id."""
 
     def enqueue_maps(self, base_ids: Sequence[UUID]) -> int:
-        """The same for maps, by memory base."""
+        """Notify workers of maps, by memory base."""
 
     def enqueue_distillation(self) -> int:
-        """The same for distillation: a worker looks for sessions that are pending."""
+        """Notify a worker of distillation: it looks for sessions that are pending."""
 
     def enqueue_clean_up(self) -> int:
-        """The same for the clean-up of node memory in object stores."""
+        """Notify a worker of node memory to delete in object stores."""
 
     def backlog(self) -> int | None:
         """How many messages wait in the broker; None if it does not answer."""

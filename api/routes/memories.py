@@ -215,7 +215,7 @@ async def sync_memory_base(
     body: FlushBody | None = None,
     wait: Wait = 0,
 ) -> FlushResult:
-    """The same as POST /memories/{memory_base_id}/flush."""
+    """Ingest what is pending now, as POST /memories/{memory_base_id}/flush does."""
     return await flush_memory_base(memory_base_id, services, caller, request, response, body, wait)
 
 

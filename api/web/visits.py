@@ -124,13 +124,13 @@ class Visit:
     async def write(
         self, function: Callable[Concatenate[Services, UUID, P], Result], *args: P.args, **kwargs: P.kwargs
     ) -> Result:
-        """The same, with the scope write."""
+        """Call a function of the domain that needs the scope write. Raises its errors and Forbidden."""
         return await self._call("write", function, *args, **kwargs)
 
     async def admin(
         self, function: Callable[Concatenate[Services, UUID, P], Result], *args: P.args, **kwargs: P.kwargs
     ) -> Result:
-        """The same, with the scope admin."""
+        """Call a function of the domain that needs the scope admin. Raises its errors and Forbidden."""
         return await self._call("admin", function, *args, **kwargs)
 
     async def within(

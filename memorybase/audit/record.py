@@ -86,7 +86,7 @@ def values_of(actor: Actor, kind: Kind, operation: str, objects: Mapping[str, An
 
 
 def ids_in(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values that are ids, by their names, as texts. Nothing else of a request is recorded."""
+    """The ids among the values, by their names, as texts. Nothing else of a request is recorded."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         if value is None or not _ID_NAME.fullmatch(name):

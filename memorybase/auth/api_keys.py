@@ -209,7 +209,7 @@ def authenticate(services: Services, secret: str) -> Principal:
 
 
 def valid_hashes(services: Services, hashes: Collection[bytes]) -> set[bytes]:
-    """Those of these hashes that are of a valid key or sign-in link."""
+    """The hashes of valid keys and sign-in links among these."""
     with services.database.reading() as db:
         valid = credentials.valid_hashes(db, hashes, datetime.now(UTC))
     configured = services.settings.api_key

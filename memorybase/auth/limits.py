@@ -87,7 +87,7 @@ class KeyLimits:
         self._check_row(db, given, caller_ids.locate(db, given, flow_id))
 
     def check_row_if_any(self, db: OrmSession, flow_id: UUID, given: CallerId) -> None:
-        """The same for an id that need not exist."""
+        """Refuse a row of another flow or end user; a row that does not exist passes."""
         row_id = caller_ids.present(db, flow_id, [given]).get(given)
         if row_id is not None:
             self._check_row(db, given, row_id)

@@ -47,7 +47,7 @@ def resume(
 
 
 def _set_paused(client: Client, memory: str | None, *, all_: bool, paused: bool) -> list[models.MemoryBaseView]:
-    """Those that were not so before, as they are now."""
+    """Pause or resume; the memory bases that this has changed."""
     if (memory is None) != all_:
         raise errors.InvalidRequest("Pass either --memory or --all")
     chosen = list(client.list_memory_bases()) if memory is None else [find_memory_base(client, memory)]

@@ -282,7 +282,7 @@ class _Past:
 
 
 def _read(services: Services, db: OrmSession, place: _Place) -> _Past:
-    """As much of the session as the budget needs, and its summary if there is one."""
+    """Read as much of the session as the budget needs, and its summary if there is one."""
     request = place.request
     key = SummaryKey(
         flow_id=request.flow_id,

@@ -64,7 +64,7 @@ class Standing:
     counter: TokenCounter = field(default=ESTIMATE)
 
     def within(self, budget: int, *, shown: Collection[str] = ()) -> StandingPart:
-        """As many as fit into their share, without those whose message the history shows as it was said."""
+        """The statements that fit into their share, without those whose message the history shows as it was said."""
         left = int(budget * self.share)
         chosen: list[Said] = []
         part = StandingPart()

@@ -74,7 +74,7 @@ def is_pooled(url: sa.URL) -> bool:
 
 
 def missing_timeouts(connection: sa.Connection) -> list[str]:
-    """Those of our timeouts that no connection has, such as a pooler's."""
+    """Timeouts of ours that connections lack, as behind a pooler."""
     names = ", ".join(f"'{name}'" for name in TIMEOUTS)
     found = connection.exec_driver_sql(f"SELECT name FROM pg_settings WHERE setting = '0' AND name IN ({names})")  # noqa: S608 - constants
     return sorted(row.name for row in found)

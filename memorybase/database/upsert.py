@@ -19,7 +19,7 @@ def insert(db: OrmSession, table: type[Any]) -> postgresql.Insert:
 
 
 def insert_into(dialect: str, table: type[Any] | sa.Table) -> postgresql.Insert:
-    """The same for a dialect by name, for statements that are built once."""
+    """An INSERT with ON CONFLICT for a dialect by name, for statements that are built once."""
     # Both classes have the same methods but no common base class with them.
     return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)  # type: ignore[return-value]
 

@@ -27,7 +27,7 @@ class ShownFacts:
 
 
 def within(hits: Sequence[FactHit], counter: TokenCounter, budget: int) -> ShownFacts:
-    """As many of the best facts as fit into the budget."""
+    """The best facts that fit into the budget."""
     shown = ShownFacts()
     for count in range(1, len(hits) + 1):
         record = _record(hits[:count])

@@ -51,7 +51,7 @@ def batches(parts: Iterable[Part], *, most: int = BATCH_LINES) -> Iterator[Batch
 
 
 def piece(part: Part, start: int, end: int) -> Part:
-    """These messages of the part."""
+    """The part with its messages from `start` to `end` alone."""
     return replace(part, messages=part.messages[start:end], places=part.places[start:end])
 
 

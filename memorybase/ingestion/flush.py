@@ -103,7 +103,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
 
 
 def flush_sessions(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> FlushResult:
-    """The same for each of these sessions, with a result for each; raises NotFound, MemoryBasePaused for the base."""
+    """Flush each of these sessions, with a result for each. Raises NotFound, MemoryBasePaused for the base."""
     result = FlushResult([], [])
     wanted = list(dict.fromkeys(session_ids))
     with services.database.reading() as db:

@@ -99,7 +99,7 @@ def _without_accent(letter: str) -> str:
 
 
 def _characters(ranges: str) -> list[str]:
-    """Those of a class of a regular expression."""
+    """The characters of a class of a regular expression."""
     return [
         chr(code)
         for first, last in re.findall("(.)(?:-(.))?", ranges)

@@ -46,7 +46,7 @@ def find_orphans(services: Services, *, older_than: timedelta = ORPHANED_AFTER) 
 def find_orphans_in(
     services: Services, store: VectorStoreName, *, older_than: timedelta = ORPHANED_AFTER
 ) -> list[Orphan]:
-    """Those in one store."""
+    """Orphans in one store."""
     # List the store first: a collection created later is not in the list.
     listed = list_collections_of(services.vectors, store)
     orphans = []

@@ -179,7 +179,7 @@ def get_map(
 
 
 def messages_on_map(services: Services, user_id: UUID, base_id: UUID, ids: Sequence[UUID]) -> list[MappedMessage]:
-    """Those of the messages that are on the map, in the order of the ids. Raises NotFound and InvalidRequest."""
+    """The messages on the map among these, in the order of the ids. Raises NotFound, InvalidRequest."""
     check_bound("message_ids", len(ids), 1, MAX_LISTED, unit="ids")
     with services.database.reading() as db:
         found = memory_maps.shown_messages(db, require_memory_base(db, user_id, base_id), ids)

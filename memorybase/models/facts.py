@@ -116,7 +116,7 @@ class DistillationUsage(Base):
 
 
 class DistillationDay(Base):
-    """The same of the whole installation on a day in UTC: deleting a memory base gives no tokens back."""
+    """Tokens of the whole installation on a day in UTC: deleting a memory base gives none back."""
 
     __tablename__ = "distillation_days"
 

@@ -89,7 +89,7 @@ def save_chain(db: OrmSession, **values: Any) -> None:
 
 
 def unsealed_entries(db: OrmSession, *, at_most: int) -> list[Row]:
-    """Those without a seq, in the order of their ids."""
+    """Entries without a seq, in the order of their ids."""
     return records.fetch_all(db, Row, _UNSEALED, {"at_most": at_most})
 
 

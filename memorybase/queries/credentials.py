@@ -49,7 +49,7 @@ def key_by_hash(db: OrmSession, key_hash: bytes) -> StoredKey | None:
 
 
 def valid_hashes(db: OrmSession, hashes: Collection[bytes], now: datetime) -> set[bytes]:
-    """Those of these hashes that are of a valid key, or of a link of one."""
+    """The hashes of valid keys, and of links of such keys, among these."""
     valid: set[bytes] = set()
     link = (WebTicket.kind == "link") & (WebTicket.expires_at > now)
     for some in pages(hashes):

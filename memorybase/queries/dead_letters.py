@@ -213,7 +213,7 @@ class DeadLetterPlace(NamedTuple):
 def find_dead_letters(
     db: OrmSession, user_id: UUID, wanted: DeadLetterFilter, *, states: Collection[str], limit: int
 ) -> list[DeadLetterPlace]:
-    """Those that match, oldest first."""
+    """Dead letters that match, oldest first."""
     columns = (DeadLetter.id, DeadLetter.memory_base_id, SessionProgress.session_id, DeadLetter.message_id)
     statement = (
         joined(sa.select(*columns))
@@ -231,7 +231,7 @@ def count_dead_letters(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter, 
 
 
 def lock_dead_letters(db: OrmSession, base_id: UUID, ids: Collection[UUID]) -> list[DeadLetter]:
-    """Those of these that are not discarded, of the serving generation or the build, locked."""
+    """Lock the dead letters among these that are not discarded, of the serving generation or the build."""
     return list(
         db.scalars(
             sa.select(DeadLetter)

@@ -94,7 +94,7 @@ def followed_instead(db: OrmSession, session: SessionRow, ids: Collection[UUID])
 
 
 def delete(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
-    """These ids are messages again."""
+    """Forget that these messages were deleted: they were stored again."""
     if ids:
         db.execute(
             sa.delete(DeletedMessage).where(DeletedMessage.flow_id == flow_id, DeletedMessage.message_id.in_(ids))

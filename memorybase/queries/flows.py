@@ -89,7 +89,7 @@ def unshared_external_id(db: OrmSession, flow_id: UUID) -> str | None:
 
 
 def flows_in_deletion(db: OrmSession) -> list[UUID]:
-    """Those without a memory base: these are deleted first."""
+    """Flows in deletion whose memory bases are gone already."""
     has_base = sa.exists().where(MemoryBase.flow_id == Flow.id)
     return list(db.scalars(sa.select(Flow.id).where(Flow.deleting_at.is_not(None), ~has_base)))
 

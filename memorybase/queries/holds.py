@@ -58,7 +58,7 @@ def refuse_if_session_held(db: OrmSession, user_id: UUID, session: SessionRow) -
 
 
 def is_session_held(db: OrmSession, user_id: UUID, session: SessionRow) -> bool:
-    """The same for the sweeper, which leaves the session as it is."""
+    """Whether a legal hold keeps the session; the sweeper then leaves it as it is."""
     return bool(_found(db, user_id, _keeps_session(session)))
 
 

@@ -115,7 +115,7 @@ def count_jobs(
 
 
 def lock_takeable(db: OrmSession, action: JobAction, ids: Collection[UUID], now: datetime) -> list[Job]:
-    """Those of these that the action still takes, locked in the order of their ids, as workers lock several."""
+    """Lock the jobs among these that the action still takes, in the order of their ids, as workers lock several."""
     return list(
         db.scalars(
             sa.select(Job)
@@ -187,7 +187,7 @@ def fetch_job_view(db: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None
 
 
 def job_views(db: OrmSession, ids: list[UUID]) -> list[AnyRow]:
-    """These jobs, whoever owns them, of memory bases that are not being deleted."""
+    """Jobs by id, whoever owns them, without those of memory bases that are being deleted."""
     return list(db.execute(_jobs().where(Job.id.in_(ids), MemoryBase.deleting_at.is_(None))))
 
 

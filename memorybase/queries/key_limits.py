@@ -94,6 +94,6 @@ def end_user_of_row(db: OrmSession, kind: IdKind, row_id: UUID) -> EndUser | Non
 
 
 def known_flows(db: OrmSession, user_id: UUID, flow_ids: Collection[UUID]) -> set[UUID]:
-    """Those of the ids that are flows of the user."""
+    """The flows of the user among these ids."""
     mine = (Flow.id.in_(flow_ids), Flow.user_id == user_id, Flow.deleting_at.is_(None))
     return set(db.scalars(sa.select(Flow.id).where(*mine)))

@@ -62,7 +62,7 @@ def fetch_living(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | Non
 
 
 def living_ids(db: OrmSession, ids: Collection[UUID]) -> set[UUID]:
-    """Those of the ids whose knowledge base exists and is not being deleted."""
+    """The ids of knowledge bases that exist and are not being deleted, among these."""
     return set(
         db.scalars(sa.select(KnowledgeBase.id).where(KnowledgeBase.id.in_(ids), KnowledgeBase.deleting_at.is_(None)))
     )

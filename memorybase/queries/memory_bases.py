@@ -335,7 +335,7 @@ def retire_generation(db: OrmSession, base_id: UUID, generation: int, now: datet
 
 
 def retired_generations(db: OrmSession, before: datetime) -> list[Generation]:
-    """Those that were replaced or abandoned before then, unless pending work has to be moved from them first."""
+    """Generations that were replaced or abandoned before then, unless pending work has to be moved from them first."""
     has_pending = sa.exists().where(
         Preparation.memory_base_id == Generation.memory_base_id,
         Preparation.generation == Generation.generation,

@@ -152,7 +152,7 @@ def entries_after(db: OrmSession, base_id: UUID, generation: int, after: UUID | 
 
 
 def share_entries(db: OrmSession, entries: Iterable[Entry]) -> set[tuple[UUID, UUID]]:
-    """Those of the entries that still exist, locked against deletion."""
+    """Share-lock the entries that still exist, against deletion; their keys."""
     key = (LedgerEntry.progress_id, LedgerEntry.message_id)
     found: set[tuple[UUID, UUID]] = set()
     for some in batches.pages(entries):
@@ -229,7 +229,7 @@ def contents(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, Any]:
 
 
 def shown_messages(db: OrmSession, base: MemoryBase, ids: Collection[UUID]) -> dict[UUID, ShownMessage]:
-    """Those of the messages that are in the memory base's flow and on its map."""
+    """The messages of the memory base's flow that are on its map, among these."""
     found: dict[UUID, ShownMessage] = {}
     for some in batches.pages(ids):
         rows = db.execute(

@@ -109,7 +109,7 @@ def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
 
 
 def of_session(flow_id: UUID, session_id: str) -> list[tuple[type[MemoryUse], sa.ColumnElement[bool]]]:
-    """The same as conditions, each along an index of its own. They hold until the session's runs are deleted."""
+    """The uses of a session as conditions, each along an index of its own, until the session's runs are deleted."""
     asked = sa.and_(MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
     return [(MemoryUse, asked), (MemoryUse, sa.and_(*of_runs(flow_id, session_id)))]
 

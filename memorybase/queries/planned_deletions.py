@@ -49,7 +49,7 @@ def withdraw(db: OrmSession, user_id: UUID, batch_id: UUID) -> int:
 
 
 def due(db: OrmSession, now: datetime, *, limit: int) -> list[Planned]:
-    """Those whose time has come, the oldest first, and those whose deletion was interrupted."""
+    """Planned deletions whose time has come or that were interrupted, the oldest first."""
     # Each has a session; with an inner join and statistics SQLite would read every session.
     statement = (
         sa.select(PlannedDeletion.session_uuid, PlannedDeletion.user_id, Session.flow_id, Session.session_id)
@@ -100,7 +100,7 @@ def is_base_planned(db: OrmSession, user_id: UUID, base_id: UUID) -> bool:
 
 
 def due_bases(db: OrmSession, now: datetime, *, limit: int) -> list[UUID]:
-    """Those whose time has come, the oldest first."""
+    """Memory bases whose planned deletion is due, the oldest first."""
     statement = (
         sa.select(PlannedBaseDeletion.memory_base_id)
         .where(PlannedBaseDeletion.due_at <= now)

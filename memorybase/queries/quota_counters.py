@@ -184,7 +184,7 @@ def add_end_users_of_user(db: OrmSession, user_id: UUID, now: datetime) -> int:
 
 
 def delete_end_users_without_data(db: OrmSession, subject_id: UUID, user_id: UUID, before: datetime) -> int:
-    """Those that were first seen before then, and nothing is stored of; how many."""
+    """Delete end users that were first seen before then and of whom nothing is stored; how many."""
     gone = QuotaEndUser.end_user_id.not_in(_people(user_id))
     mine = (QuotaEndUser.subject_id == subject_id, QuotaEndUser.first_seen_at < before)
     return rows_affected(db, sa.delete(QuotaEndUser).where(*mine, gone))

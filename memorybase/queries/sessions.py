@@ -120,7 +120,7 @@ def _in_order_of_python(db: OrmSession) -> sa.ColumnElement[str]:
 
 
 def with_counted(db: OrmSession, flow_id: UUID, session_ids: Sequence[str], capture: Capture) -> list[str]:
-    """Those of these sessions that have counted messages."""
+    """The sessions among these that have counted messages."""
     has_counted = sa.exists().where(MESSAGE_OF_SESSION, is_counted(capture))
     found = sa.select(Session.session_id).where(Session.flow_id == flow_id, Session.session_id.in_(session_ids))
     return list(db.scalars(found.where(has_counted)))
@@ -215,7 +215,7 @@ def sessions_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, lim
 
 
 def known_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> list[str]:
-    """Those of these sessions that exist, in their order."""
+    """The sessions among these that exist, in their order."""
     found: set[str] = set()
     for some in batches.pages(session_ids):
         wanted = (Session.flow_id == flow_id, Session.session_id.in_(some), Session.deleted_at.is_(None))

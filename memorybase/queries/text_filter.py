@@ -116,7 +116,7 @@ def flows_to_filter(db: OrmSession, user_id: UUID) -> Sequence[UUID]:
 
 
 def _sessions(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str) -> Sequence[UUID]:
-    """Those with the text in their id, title or end user, at most one more than RARE."""
+    """Sessions with the text in their id, title or end user, at most one more than RARE."""
     own = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id)
     own = own.where(Flow.user_id == user_id, contains(text, *NAMES))
     if flow_id is not None:

@@ -274,7 +274,7 @@ def dead_since(db: OrmSession, endpoint_id: UUID, since: datetime, *, limit: int
 
 
 def dead_until(db: OrmSession, endpoint_id: UUID, until: datetime | None, *, limit: int) -> list[UUID]:
-    """The same of those that were dead by then; None: of all."""
+    """Deliveries that were dead by then, oldest first; None: all dead ones."""
     which = [] if until is None else [Delivery.finished_at <= until]
     return _dead(db, endpoint_id, *which, limit=limit)
 

@@ -44,7 +44,7 @@ class Quotas:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any] | None) -> Quotas:
-        """Those that a row states."""
+        """The quotas that a row states."""
         return cls(**{name: value for name, value in (stored or {}).items() if name in NAMES})
 
     def stored(self) -> dict[str, int] | None:

@@ -42,7 +42,7 @@ def change_key_quotas(
 
 
 def change_user_quotas(services: Services, user_id: UUID, changes: Changes) -> None:
-    """The same of a user, over all of its keys."""
+    """Change the quotas of a user, over all of its keys."""
     with services.database.transaction() as db:
         quotas = replace(Quotas.of(quota_counters.lock_quotas_of_user(db, user_id)), **changes)
         if not quota_counters.set_quotas_of_user(db, user_id, quotas.stored()):

@@ -13,7 +13,6 @@ memory_bases   memory bases, their sessions, builds
 overview       everything in one look
 latest_runs    the latest runs in a few words
 first_steps    what a new user has done
-condition      the condition of a memory base, in one word
 jobs           ingestion jobs and dead letters
 dead_letters   dead letters by cause and text
 activity       captured and ingested messages over time

@@ -80,7 +80,7 @@ def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:
 
 
 def get_jobs(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobView]:
-    """These jobs, without those that are gone. It does not check their user."""
+    """Jobs by id, without those that are gone. Their user is not checked."""
     with services.database.reading() as db:
         return {row.IngestionJob.id: _job(row) for some in pages(job_ids) for row in job_lists.job_views(db, some)}
 

@@ -227,7 +227,7 @@ def find_message(services: Services, user_id: UUID, flow_id: UUID, given: Caller
 
 
 def failed_among(services: Services, user_id: UUID, base_id: UUID, ids: Collection[UUID]) -> set[UUID]:
-    """Those of these messages that the memory base could not embed in their version. Raises NotFound."""
+    """The messages among these that the memory base could not embed in their version. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
         return message_queries.failed_among(db, require_memory_base(db, user_id, base_id), ids)
 

@@ -25,7 +25,7 @@ class Titled:
 
 
 def session_titles(services: Services, user_id: UUID, keys: Collection[SessionKey]) -> dict[SessionKey, Titled]:
-    """Those of the user's sessions among one page of keys that exist."""
+    """Titles of the user's sessions that exist, among one page of keys."""
     if not keys:
         return {}
     with services.database.reading(on_replica=True) as db:

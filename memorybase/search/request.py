@@ -344,7 +344,7 @@ def _compare(held: Collection[Any], operator: str, wanted: Any) -> bool:
 
 
 def _equal(held: Any, wanted: Any) -> bool:
-    """As times where a time is stored, as numbers if one of the two is a number, else as texts."""
+    """Compare as times where a time is stored, as numbers if one of the two is a number, else as texts."""
     if isinstance(held, datetime):
         return moment(held) == moment(wanted)
     if _is_number(held) or _is_number(wanted):
@@ -354,13 +354,13 @@ def _equal(held: Any, wanted: Any) -> bool:
 
 
 def _equal_numbers(held: Any, wanted: Any) -> bool:
-    """As numbers if both can be read as one."""
+    """Compare as numbers if both can be read as one, else as `_equal` does."""
     left, right = _number(held), _number(wanted)
     return _equal(held, wanted) if left is None or right is None else left == right
 
 
 def _ordered(held: Any, operator: str, wanted: Any) -> bool:
-    """As numbers if both are numbers, else as times."""
+    """Compare the order of numbers if both are numbers, else of times."""
     left, right = _number(held), _number(wanted)
     if left is None or right is None or operator in _TIMES:
         left, right = moment(held), moment(wanted)

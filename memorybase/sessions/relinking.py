@@ -197,7 +197,7 @@ class _Deleted:
         self._copies: dict[UUID, RestorableMessage | None] = {}
 
     def read(self, given: Iterable[str | None]) -> None:
-        """These messages, and then those that their links lead to, a step of all links at a time."""
+        """Read these messages, and then those that their links lead to, a step of all links at a time."""
         wanted = {UUID(each) for each in given if each is not None} - self._copies.keys()
         while wanted:
             found = restorable_messages.of_ids(self._db, self._session, wanted)

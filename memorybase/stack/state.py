@@ -135,7 +135,7 @@ class DataDir:
         return self.key_file.read_text().strip()
 
     def known_api_key(self, settings: Settings) -> str | None:
-        """The same, without creating a key."""
+        """The API key if there is one: none is created."""
         return self.api_key(settings) if settings.api_key or self.key_file.exists() else None
 
     def trim_log(self, name: str) -> None:

@@ -85,7 +85,7 @@ def list_statements(
     session_id: str | None = None,
     every: bool = False,
 ) -> StandingView:
-    """Those that hold; with `every` also the replaced and deleted ones. A session stands for its end user.
+    """Statements that hold; with `every` also replaced and deleted ones. A session stands for its end user.
 
     Raises NotFound, InvalidRequest without an end user and a session, SessionConflict if they disagree.
     """

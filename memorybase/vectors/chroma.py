@@ -265,7 +265,7 @@ class ChromaStore:
         return ref
 
     def _checking(self) -> ChromaStore:
-        """The same server with the deadline of checks: those must not wait as long as a job does."""
+        """The server with the deadline of checks, which must not wait as long as a job does."""
         with self._connecting:
             if self._checks is None:
                 seconds = min(CHECK_SECONDS, self._timeout_seconds)

@@ -109,7 +109,7 @@ def get_delivery(services: Services, user_id: UUID, webhook_id: UUID, delivery_i
 
 
 def get_deliveries(services: Services, delivery_ids: Collection[UUID]) -> dict[UUID, DeliveryView]:
-    """Those that exist, for who has read them before."""
+    """Deliveries by id that exist, for who has read them before."""
     with services.database.reading() as db:
         return {row.id: _view(row) for row in webhooks.deliveries_by_id(db, delivery_ids)}
 
@@ -138,7 +138,7 @@ def replay(services: Services, user_id: UUID, webhook_id: UUID, delivery_id: UUI
 
 
 def replay_dead(services: Services, user_id: UUID, webhook_id: UUID, since: datetime) -> Replayed:
-    """The same for all dead deliveries of events since then, oldest first, up to REPLAY_LIMIT. Raises NotFound."""
+    """Replay all dead deliveries of events since then, oldest first, up to REPLAY_LIMIT. Raises NotFound."""
     with services.database.transaction() as db:
         require(webhooks.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
         ids = webhooks.dead_since(db, webhook_id, since, limit=REPLAY_LIMIT)
@@ -159,7 +159,7 @@ def discard(services: Services, user_id: UUID, webhook_id: UUID, delivery_id: UU
 
 
 def discard_dead(services: Services, user_id: UUID, webhook_id: UUID, until: datetime | None) -> Discarded:
-    """The same for all deliveries that were dead by then, oldest first, up to DISCARD_LIMIT. Raises NotFound."""
+    """Discard all deliveries that were dead by then, oldest first, up to DISCARD_LIMIT. Raises NotFound."""
     with services.database.transaction() as db:
         require(webhooks.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
         ids = webhooks.dead_until(db, webhook_id, until, limit=DISCARD_LIMIT)

@@ -193,7 +193,7 @@ def _setting(query: QueryParams, prefix: str, default: Setting) -> Setting:
 
 
 def _flag(value: bool | None) -> str:
-    """As a parameter; empty for None."""
+    """A flag as a parameter; empty for None."""
     return "" if value is None else f"{value:d}"
 
 

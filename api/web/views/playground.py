@@ -231,7 +231,7 @@ def _is_fine(ask: Asked) -> bool:
 
 
 def _plain(ask: Asked) -> Asked:
-    """As the memories keep it."""
+    """The search with the weights that the memories keep."""
     return replace(ask, a=replace(ask.a, weights=PartWeights(), half_life=None), b=None)
 
 

@@ -302,7 +302,7 @@ export class Operations extends Transport {
     );
   }
 
-  /** The same as POST /memories/{memory_base_id}/flush. */
+  /** Ingest what is pending now, as POST /memories/{memory_base_id}/flush does. */
   syncMemoryBase(
     memoryBaseId: string,
     fields: Fields<"sync_memory_base"> = {},

@@ -119,7 +119,7 @@ class NodeObjectMemory:
         file_upload_config: FileResolver | None = None,
         parent_message_id: str | None = None,
     ) -> View:
-        """The same as a View, with sources and report."""
+        """The history as a View, with sources and report."""
         document = self._journal.read()
         _apply(document, self._added)
         records = _linked([_record(message, seq) for seq, message in enumerate(document["messages"], start=1)])

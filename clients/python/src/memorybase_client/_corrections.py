@@ -24,6 +24,6 @@ def correction_of(hit: models.Hit) -> str | None:
 
 
 def correction_metadata(hit: models.Hit) -> dict[str, str]:
-    """The same as metadata of a document, whose text stays that of the message."""
+    """Corrections as metadata of a document, whose text stays that of the message."""
     correction = correction_of(hit)
     return {"correction": correction} if correction else {}

@@ -251,7 +251,7 @@ def _locked(path: Path) -> int | None:
 
 
 def _unlock(file: int) -> None:
-    """Also where a child was forked that did not close its copy yet."""
+    """Release the lock, also where a forked child has not closed its copy yet."""
     if sys.platform == "win32":
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
     else:

@@ -173,7 +173,7 @@ class Outbox:
         return self._flush(timeout_seconds, is_patient=True)
 
     def settle(self, timeout_seconds: float = 1.0) -> int:
-        """The same, but without waiting for memorybase to come back: ends with the first attempt that fails."""
+        """Send what waits, without waiting for memorybase to come back: ends with the first attempt that fails."""
         return self._flush(timeout_seconds, is_patient=False)
 
     def close(self, flush_seconds: float = CLOSE_SECONDS) -> None:

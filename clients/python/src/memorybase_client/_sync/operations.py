@@ -593,7 +593,7 @@ class Operations(Transport):
         session_id: str | UUID | None = None,
         session_ids: Sequence[str | UUID] | None = None,
     ) -> models.FlushResult:
-        """The same as POST /memories/{memory_base_id}/flush.
+        """Ingest what is pending now, as POST /memories/{memory_base_id}/flush does.
 
         memory_base_id: The UUID of the memory base.
         wait: Seconds to wait until the jobs end.

@@ -103,7 +103,7 @@ class Turns:
         self._recorded: tuple[str, Given] | None = None
 
     def recalled(self, given: Given) -> None:
-        """Also for each further call of a model in the turn."""
+        """Keep what was recalled, also for each further call of a model in the turn."""
         self._pending = given
         if given.question == self.question:
             self._record_pending()

@@ -35,7 +35,7 @@ class MemorybaseLogger(CustomLogger):
             log.warning("a call is not captured (%s)", type(error).__name__)
 
     async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
-        """The same, for acompletion."""
+        """`log_success_event` for acompletion."""
         await asyncio.to_thread(self.log_success_event, kwargs, response_obj, start_time, end_time)
 
     def _capture(self, call: Mapping[str, Any], answer: Any) -> None:

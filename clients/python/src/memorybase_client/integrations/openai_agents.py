@@ -136,7 +136,7 @@ class MemorybaseSession:
         return None
 
     def _recall(self, question: str, node_id: str) -> str | None:
-        """The same for every model call of a turn: a provider can cache the prompt."""
+        """Memories for the question, unchanged for every model call of a turn: a provider can cache the prompt."""
         found = self._recalled
         if found is None or found.question != question:
             hits = earlier_hits(

@@ -78,7 +78,7 @@ class CapturingTransport(httpx.BaseTransport):
 
 
 class AsyncCapturingTransport(httpx.AsyncBaseTransport):
-    """The same for AsyncOpenAI. The memory is a sync one: what it does takes a write to the disk, in a thread."""
+    """CapturingTransport for AsyncOpenAI. The memory is a sync one: it writes to the disk, in a thread."""
 
     def __init__(self, memory: AgentMemory, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._memory = memory

@@ -344,7 +344,7 @@ async def _base_status(scope: Scope, base: models.MemoryBaseView) -> MemoryBaseS
 
 
 def _run_id(session_id: str, messages: list[dict[str, Any]]) -> str:
-    """The same for the same messages in the same session, so that a repeated call stores nothing twice."""
+    """An id made of the session and the messages, so that a repeated call stores nothing twice."""
     same = json.dumps([session_id, messages], sort_keys=True, ensure_ascii=False)
     return f"mcp-{hashlib.sha256(same.encode(errors='replace')).hexdigest()[:32]}"
 

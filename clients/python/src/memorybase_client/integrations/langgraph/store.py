@@ -88,7 +88,7 @@ class MemorybaseStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same in a thread: the loop goes on."""
+        """`batch` in a thread: the loop goes on."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     # Reading
