@@ -106,7 +106,7 @@ def bases_page(
     keys = sa.select(Base.id)
     if query.status is not None:
         keys = keys.join(Generation, SERVES)
-        conditions.append(_status(db, failing) == query.status)
+        conditions.append(_status(failing, pending=_pending(db, 1)) == query.status)
     keys = keys.where(*conditions)
     found = fetch_page(db, keys, keys, _BASES[query.order], request)
     # The numbers of the page alone: beside them a database computes those of every row that an offset skips.
@@ -165,20 +165,30 @@ def _bases(db: OrmSession, count_to: int, failing: Collection[VectorStoreName]) 
         _of_rows(sa.func.max(Progress.last_sync_at)).label("last_sync_at"),
         _sessions_of_flow().label("sessions"),
         _dead_letters().label("dead_letters"),
-        _status(db, failing).label("status"),
+        _status(failing).label("status"),
     ).join(Generation, SERVES)
 
 
-def _status(db: OrmSession, failing: Collection[VectorStoreName]) -> sa.ColumnElement[str]:
-    steps = (
+def status_of(row: AnyRow) -> MemoryBaseStatus:
+    """The status of a row of a list. Its SQL does not ask a second time whether messages are pending."""
+    status = MemoryBaseStatus(row.status)
+    return MemoryBaseStatus.PENDING if status is MemoryBaseStatus.READY and row.pending_messages else status
+
+
+def _status(
+    failing: Collection[VectorStoreName], *, pending: sa.ColumnElement[int] | None = None
+) -> sa.ColumnElement[str]:
+    """Without `pending` ready may be pending."""
+    steps = [
         (Base.deleting_at.is_not(None), MemoryBaseStatus.DELETING),
         (sa.or_(_has_postponed_job(), *map(is_in, failing)), MemoryBaseStatus.UNAVAILABLE),
         (Base.building.is_not(None), MemoryBaseStatus.REGENERATING),
         (is_in_preparation(Base.id), MemoryBaseStatus.PREPARING),
         (_has_job(), MemoryBaseStatus.INGESTING),
         (Base.paused_at.is_not(None), MemoryBaseStatus.PAUSED),
-        (_pending(db, 1) > 0, MemoryBaseStatus.PENDING),
-    )
+    ]
+    if pending is not None:
+        steps.append((pending > 0, MemoryBaseStatus.PENDING))
     return sa.case(*((holds, status.value) for holds, status in steps), else_=MemoryBaseStatus.READY.value)
 
 

@@ -207,7 +207,7 @@ def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int) -> MemoryBaseV
         priority=Priority(base.priority),
         embedding_model=row.embedding_model,
         vector_store=store_of(row.collection_name),
-        status=MemoryBaseStatus(row.status),
+        status=memory_base_lists.status_of(row),
         pending_messages=row.pending_messages,
         pending_capped=row.pending_messages >= counted_to,
         total_processed=int(row.total_processed),

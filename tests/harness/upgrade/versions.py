@@ -134,7 +134,7 @@ def commit_before(revision: str = "") -> str:
     wanted = [name for name in own if name < revision]
     touching = _git("log", "--first-parent", "--format=%H", "--", VERSIONS).split()
     if len(own) == 1 and touching:
-        return touching[0] if _is_after(touching[0], SOUND) else _commit(SOUND)
+        return touching[0] if _is_after(touching[0], SOUND) else SOUND
     # Between two commits that touch the migrations the newest has the same ones: the one before the later of both.
     for commit in ("HEAD", *(f"{each}^" for each in touching)):
         names = _revisions(commit)
@@ -147,8 +147,11 @@ def commit_before(revision: str = "") -> str:
 
 
 def _is_after(commit: str, other: str) -> bool:
-    """Whether `other` is an ancestor of the commit."""
-    return _git("merge-base", commit, _commit(other)).strip() == _commit(other)
+    """Whether `other` is an ancestor of the commit, or no commit of this repository."""
+    try:
+        return _git("merge-base", commit, other).strip() == other
+    except subprocess.CalledProcessError:
+        return True
 
 
 def path_of(tree: Path) -> str:
