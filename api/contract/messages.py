@@ -31,7 +31,7 @@ class Open(BaseModel):
 
 
 class Partial(Open):
-    """An object of which each property may be absent."""
+    """An object whose properties may all be absent."""
 
     model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))
 

@@ -13,6 +13,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
+from memorybase.described import DryRun, Remaining, Taken
 from memorybase.ingestion import scheduler
 from memorybase.memory_bases.session_batches import session_batches
 from memorybase.models import DeadLetter
@@ -85,22 +86,13 @@ class DeadLetterResults:
 
     action: Annotated[DeadLetterAction, Field(description="The action.")]
     results: Annotated[list[DeadLetterResult], Field(description="A result for each dead letter.")]
-    remaining: Annotated[int, Field(description="How many more match. 0 if the request named ids.")]
-    taken: Annotated[
-        int,
-        Field(
-            description="How many the action took; after a dry run how many it would take, in as many calls as "
-            "that needs."
-        ),
-    ]
+    remaining: Remaining
+    taken: Taken
     skipped: Annotated[
         dict[str, int],
-        Field(
-            description="How many it left alone, by reason: those of the results; of dead letters `retrying` (a "
-            "repair retries them already) and `not_found`."
-        ),
+        Field(description="How many it left alone: `retrying` (a repair retries them already) or `not_found`."),
     ]
-    dry_run: Annotated[bool, Field(description="Whether nothing was changed.")]
+    dry_run: DryRun
 
 
 # A retried one is not retried again: repeating an action ends.

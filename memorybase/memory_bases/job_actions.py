@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import Field
 
 from memorybase.database import clock
-from memorybase.described import Id
+from memorybase.described import DryRun, Id, Remaining, Taken
 from memorybase.ingestion import scheduler
 from memorybase.memory_bases.regenerate import put_back
 from memorybase.memory_bases.session_batches import session_batches
@@ -53,22 +53,12 @@ class JobResults:
 
     action: Annotated[JobAction, Field(description="The action.")]
     results: Annotated[list[JobResult], Field(description="A result for each job; empty after a dry run.")]
-    remaining: Annotated[int, Field(description="How many more match. 0 if the request named ids.")]
-    taken: Annotated[
-        int,
-        Field(
-            description="How many the action took; after a dry run how many it would take, in as many calls as "
-            "that needs."
-        ),
-    ]
+    remaining: Remaining
+    taken: Taken
     skipped: Annotated[
-        dict[str, int],
-        Field(
-            description="How many it left alone, by reason: those of the results; of dead letters `retrying` (a "
-            "repair retries them already) and `not_found`."
-        ),
+        dict[str, int], Field(description="How many it left alone, by reason: the reasons of the results.")
     ]
-    dry_run: Annotated[bool, Field(description="Whether nothing was changed.")]
+    dry_run: DryRun
 
 
 def act_on_jobs(

@@ -611,9 +611,7 @@ class DeadLetterResults(Answer):
     taken: int | None = None
     """How many the action took; after a dry run how many it would take, in as many calls as that needs."""
     skipped: dict[str, int] | None = None
-    """How many it left alone, by reason: those of the results; of dead letters `retrying` (a repair retries them
-    already) and `not_found`.
-    """
+    """How many it left alone: `retrying` (a repair retries them already) or `not_found`."""
     dry_run: bool | None = None
     """Whether nothing was changed."""
 
@@ -1495,9 +1493,7 @@ class JobResults(Answer):
     taken: int
     """How many the action took; after a dry run how many it would take, in as many calls as that needs."""
     skipped: dict[str, int]
-    """How many it left alone, by reason: those of the results; of dead letters `retrying` (a repair retries them
-    already) and `not_found`.
-    """
+    """How many it left alone, by reason: the reasons of the results."""
     dry_run: bool
     """Whether nothing was changed."""
 
