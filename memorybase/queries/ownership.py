@@ -11,8 +11,10 @@ from memorybase import errors
 from memorybase.models import Flow, MemoryBase, Session
 from memorybase.queries import flows, memory_bases, sessions
 from memorybase.queries.memory_bases import BaseRow
+from memorybase.queries.sessions import SessionRow
 
 Row = TypeVar("Row")
+Living = TypeVar("Living", Session, SessionRow)
 Kind = Literal[
     "chat memory",
     "dead letter",
@@ -92,7 +94,15 @@ def share_bases(db: OrmSession, user_id: UUID, flow_id: UUID) -> list[BaseRow]:
 
 def require_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session:
     """A session that is not deleted; raises NotFound. The flow must have been checked."""
-    session = sessions.fetch_session(db, flow_id, session_id)
+    return _living(sessions.fetch_session(db, flow_id, session_id), session_id)
+
+
+def require_locked_session(db: OrmSession, flow_id: UUID, session_id: str) -> SessionRow:
+    """A session that is not deleted, locked; raises NotFound. The flow must have been checked."""
+    return _living(sessions.lock_session(db, flow_id, session_id), session_id)
+
+
+def _living(session: Living | None, session_id: str) -> Living:
     if session is None or session.deleted_at is not None:
         raise not_found("session", session_id)
     return session

@@ -88,7 +88,7 @@ def _milliseconds_since(started: float) -> float:
 
 
 @dataclass(slots=True)
-class _Begun:
+class _FirstRead:
     """What the first transaction reads."""
 
     request: SearchRequest
@@ -112,13 +112,13 @@ class _Begun:
 def _choose(services: Services, user_id: UUID, request: SearchRequest) -> tuple[list[Candidate], Rows]:
     """The best candidates, best first, and their rows."""
     with services.database.reading(on_replica=True) as db:
-        begun = _begin(db, services, user_id, request)
-        if begun is None:
+        first = _read_first(db, services, user_id, request)
+        if first is None:
             return [], NO_ROWS
-        if begun.asked is None:
-            chosen, rows = _ranked(db, services, begun)
-    if begun.asked is not None:
-        chosen, rows = _with_vectors(services, begun, begun.asked)
+        if first.asked is None:
+            chosen, rows = _ranked(db, services, first)
+    if first.asked is not None:
+        chosen, rows = _with_vectors(services, first, first.asked)
     reranker = _reranker(services, request)
     if reranker is None:
         return chosen, rows
@@ -130,7 +130,7 @@ def _reranker(services: Services, request: SearchRequest) -> Reranker | None:
     return None if request.mode == "dense" else services.reranker
 
 
-def _begin(db: OrmSession, services: Services, user_id: UUID, request: SearchRequest) -> _Begun | None:
+def _read_first(db: OrmSession, services: Services, user_id: UUID, request: SearchRequest) -> _FirstRead | None:
     """Read what needs no vector store, which is asked meanwhile; None if there is no memory base to search."""
     targets = _targets(db, user_id, request)
     if not targets:
@@ -139,16 +139,16 @@ def _begin(db: OrmSession, services: Services, user_id: UUID, request: SearchReq
     request = replace(request, exclude_message_ids=_row_ids(db, flow_id, request.exclude_message_ids))
     now = datetime.now(UTC)
     question = _parse(db, services, request, flow_id, now)
-    begun = _Begun(request, targets, question, now)
+    first = _FirstRead(request, targets, question, now)
     if request.mode != "keyword":
-        asking = vector_search.read_before(db, services, targets, begun.of_vectors)
+        asking = vector_search.read_before(db, services, targets, first.of_vectors)
         full_query = request.query if request.mode == "hybrid" else None
-        begun.asked = vector_search.nearest_in_thread(services, asking, question.text, full_query)
-        begun.pending = vector_search.read_pending(db, targets, request)
+        first.asked = vector_search.nearest_in_thread(services, asking, question.text, full_query)
+        first.pending = vector_search.read_pending(db, targets, request)
     if request.mode != "dense":
         with tracing.span("keyword_search"):
-            begun.terms, begun.by_keywords = candidates.find_by_keywords(db, request, question, targets)
-    return begun
+            first.terms, first.by_keywords = candidates.find_by_keywords(db, request, question, targets)
+    return first
 
 
 def _row_ids(db: OrmSession, flow_id: UUID, given: Collection[UUID | CallerId]) -> frozenset[UUID]:
@@ -183,23 +183,23 @@ def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Targ
 
 
 def _with_vectors(
-    services: Services, begun: _Begun, asked: Future[list[NearestChunks]]
+    services: Services, first: _FirstRead, asked: Future[list[NearestChunks]]
 ) -> tuple[list[Candidate], Rows]:
     """What is chosen once the store has answered. It is asked for more where too few of its chunks pass."""
-    request = begun.of_vectors
+    request = first.of_vectors
     # Fetching vectors takes as long as a query, so it does not wait for the answer.
     stored = {
-        target: vector_search.fetch_compared(services, target, found) for target, found in begun.by_keywords.items()
+        target: vector_search.fetch_compared(services, target, found) for target, found in first.by_keywords.items()
     }
     nearest = asked.result()
     for each in nearest:
-        each.pending = vector_search.nearest_pending(services, each, begun.pending.get(each.target, ()), request)
+        each.pending = vector_search.nearest_pending(services, each, first.pending.get(each.target, ()), request)
     lacking = nearest
     while True:
         with services.database.reading(on_replica=True) as db:
             lacking = [each for each in lacking if not each.verify(db, request)]
             if not lacking:
-                return _ranked(db, services, begun, nearest, stored)
+                return _ranked(db, services, first, nearest, stored)
         for each in lacking:
             each.ask(services)
 
@@ -207,18 +207,18 @@ def _with_vectors(
 def _ranked(
     db: OrmSession,
     services: Services,
-    begun: _Begun,
+    first: _FirstRead,
     nearest: Sequence[NearestChunks] = (),
     stored: Mapping[Target, Mapping[str, StoredVector]] = MappingProxyType({}),
 ) -> tuple[list[Candidate], Rows]:
     """The top candidates, or those for the reranker, and their rows. `stored`: vectors of keyword candidates."""
-    request, reranker = begun.request, _reranker(services, begun.request)
+    request, reranker = first.request, _reranker(services, first.request)
     if reranker is None:
-        contents = partial(search_queries.fetch_contents, db, begun.targets[0].flow_id)
-        found = _scored(db, request, begun, nearest, stored)
+        contents = partial(search_queries.fetch_contents, db, first.targets[0].flow_id)
+        found = _scored(db, request, first, nearest, stored)
         chosen = ranking.top(request, found, contents, services.settings.keyword_language)
     else:
-        found = _scored(db, replace(request, min_score=None), begun, nearest, stored)
+        found = _scored(db, replace(request, min_score=None), first, nearest, stored)
         chosen = ranking.to_rerank(request, found)
     return chosen, read_rows(db, request, chosen)
 
@@ -226,26 +226,26 @@ def _ranked(
 def _scored(
     db: OrmSession,
     request: SearchRequest,
-    begun: _Begun,
+    first: _FirstRead,
     nearest: Sequence[NearestChunks],
     stored: Mapping[Target, Mapping[str, StoredVector]],
 ) -> list[Candidate]:
     """The candidates of all targets with their scores; both halves of a hybrid search score every candidate."""
-    if begun.terms is None:
+    if first.terms is None:
         found = [candidate for each in nearest for candidate in each.candidates]
-        return candidates.corrected_for_length(found, begun.question, request)
+        return candidates.corrected_for_length(found, first.question, request)
     of_targets: list[tuple[list[Candidate], QueryTokens | None]]
-    if begun.asked is None:
-        of_targets = [(found, None) for found in begun.by_keywords.values()]
+    if first.asked is None:
+        of_targets = [(found, None) for found in first.by_keywords.values()]
     else:
         of_targets = [
-            (candidates.joined(each, begun.by_keywords[each.target], stored[each.target]), each.tokens)
+            (candidates.joined(each, first.by_keywords[each.target], stored[each.target]), each.tokens)
             for each in nearest
         ]
     return [
         candidate
         for found, tokens in of_targets
-        for candidate in ranking.score(db, request, begun.question, begun.terms, found, tokens, begun.now)
+        for candidate in ranking.score(db, request, first.question, first.terms, found, tokens, first.now)
     ]
 
 

@@ -38,7 +38,7 @@ from memorybase.queries import (
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution, ChangeKind
-from memorybase.queries.ownership import not_found, share_bases
+from memorybase.queries.ownership import not_found, require_locked_session, share_bases
 from memorybase.queries.sessions import SessionRow
 from memorybase.quotas import people
 from memorybase.services import Services
@@ -352,10 +352,7 @@ def _erase_uses(services: Services, user_id: UUID, end_user_id: str) -> int:
 
 def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[BaseRow], SessionRow]:
     bases = share_bases(db, user_id, flow_id)
-    session = sessions.lock_session(db, flow_id, session_id)
-    if session is None or session.deleted_at is not None:
-        raise not_found("session", session_id)
-    return bases, session
+    return bases, require_locked_session(db, flow_id, session_id)
 
 
 def _ids(scheduled: Sequence[JobRow]) -> list[UUID]:
