@@ -38,11 +38,10 @@ WORDS = TEXT.split()
 SEARCHED = 1_000  # messages
 RUN = 2
 WARM_UP = 60
-QUOTAS = {
-    f"MEMORYBASE_{whose}_QUOTA_{name}": "1000000000"
-    for whose in ("USER", "KEY")
-    for name in ("MESSAGES_PER_DAY", "STORED_MESSAGES", "SEARCHES_PER_MINUTE", "END_USERS")
-}
+AMPLE = json.dumps(
+    dict.fromkeys(("messages_per_day", "stored_messages", "searches_per_minute", "end_users"), 1_000_000_000)
+)
+QUOTAS = {"MEMORYBASE_USER_QUOTAS": AMPLE, "MEMORYBASE_KEY_QUOTAS": AMPLE}
 
 
 class Side:
@@ -108,7 +107,7 @@ def environment(features: list[str], endpoint: str, sampled: float) -> dict[str,
     chosen = {"MEMORYBASE_AUDIT": str("audit" in features).lower(), "MEMORYBASE_RATE_LIMIT_PER_SECOND": "0"}
     if "traces" in features:
         chosen |= {
-            "MEMORYBASE_TRACES_ENDPOINT": endpoint,
+            "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
             "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
             "OTEL_TRACES_SAMPLER_ARG": str(sampled),
         }

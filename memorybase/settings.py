@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qs, urlsplit
 
 import Stemmer
@@ -22,24 +22,9 @@ from memorybase import errors
 MAX_QUOTA = 10**15
 
 
-def _quota(what: str, whose: str) -> int | None:
-    found: int | None = Field(None, ge=0, le=MAX_QUOTA, description=f"{what} of each {whose}; unset: unlimited.")
-    return found
-
-
-class QuotaSettings(BaseSettings):
-    """Fields of `Settings`, named `<whose>_quota_<name of the quota>`."""
-
-    user_quota_messages_per_day: int | None = _quota("Messages a day", "user")
-    user_quota_stored_messages: int | None = _quota("Stored messages", "user")
-    user_quota_searches_per_minute: int | None = _quota("Searches a minute", "user")
-    user_quota_end_users: int | None = _quota("End users", "user")
-    key_quota_messages_per_day: int | None = _quota("Messages a day", "API key")
-    key_quota_stored_messages: int | None = _quota("Stored messages", "API key")
-    key_quota_searches_per_minute: int | None = _quota("Searches a minute", "API key")
-    key_quota_end_users: int | None = _quota("End users", "API key")
-
-
+QuotaName = Literal["messages_per_day", "stored_messages", "searches_per_minute", "end_users"]
+QuotaDefaults = dict[QuotaName, Annotated[int, Field(ge=0, le=MAX_QUOTA)]]
+TokenPrices = dict[str, dict[Literal["input", "output"], Annotated[float, Field(ge=0)]]]
 PromptSide = Literal["query", "passage"]
 
 
@@ -80,9 +65,6 @@ class EmbeddingSettings(BaseSettings):
     embedding_request_tokens: int = Field(
         16_000, ge=16, description="Maximum estimated tokens in a request; one text always fits."
     )
-    embedding_token_price: float = Field(
-        0.0, ge=0, description="Price of a million tokens, in your currency, for the metric of the cost."
-    )
 
 
 class DistillerSettings(BaseSettings):
@@ -97,10 +79,6 @@ class DistillerSettings(BaseSettings):
     distiller_daily_tokens: int = Field(
         500_000, ge=1_000, description="Tokens that distillation may use on a day in UTC; then it waits for the next."
     )
-    distiller_input_price: float = Field(
-        0.0, ge=0, description="Price of a million tokens of input, to show what distillation costs; 0: unknown."
-    )
-    distiller_output_price: float = Field(0.0, ge=0, description="Price of a million tokens of output.")
 
 
 class RetentionSettings(BaseSettings):
@@ -124,6 +102,7 @@ ENVIRONMENT_PREFIX = "MEMORYBASE_"
 VectorStoreName = Literal["chroma", "pgvector"]
 TokenHeader = Literal["authorization", "x-chroma-token"]
 LOCAL_CHROMA = "http://127.0.0.1:8001"
+CHROMA_CLOUD = "trychroma.com"  # and its subdomains, one for each region
 RESTORED_FOLDER = "restored"
 # Two addresses are two servers, whose data would have to be divided.
 _ONE_URL = re.compile(r"https?://[^\s,;]+")
@@ -133,7 +112,7 @@ ONE_CHROMA = (
 )
 
 
-class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSettings):
+class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     """Each field is the environment variable `MEMORYBASE_<NAME>`; an invalid value raises ValidationError."""
 
     model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, extra="ignore", frozen=True)
@@ -161,9 +140,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     )
     chroma_tenant: str = Field("", description="Chroma's tenant; empty: default_tenant.")
     chroma_database: str = Field("", description="Chroma's database; empty: default_database.")
-    chroma_limits: Literal["none", "cloud"] = Field(
-        "none", description="cloud: keep to the quotas of Chroma Cloud in every request."
-    )
     pgvector_url: str = Field(
         "", description="SQLAlchemy URL of a PostgreSQL with pgvector; empty: database_url if that is PostgreSQL."
     )
@@ -212,13 +188,17 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     summarizer_model: str = Field(
         "gpt-4o-mini", min_length=1, max_length=150, description="Model name sent to summarizer_url."
     )
+    token_prices: TokenPrices = Field(
+        default_factory=dict,
+        description="Prices of a million tokens by model, in your currency, to show what endpoints cost: "
+        '{"gpt-4o-mini": {"input": 0.15, "output": 0.6}}.',
+    )
+
     # Conversation memory.
     token_counters: dict[str, str] = Field(
         default_factory=dict,
         description="Token counter by model name: estimate, openai:ENCODING, hf:MODEL or tiktoken:ENCODING.",
     )
-    tiktoken_cache_dir: Path | None = Field(None, description="Folder of tiktoken encodings; nothing is downloaded.")
-
     node_memory_url: str = Field("", description="fsspec URL of node object memory; empty: data_dir.")
     job_retention_days: int = Field(
         90, ge=0, le=36_500, description="Days until the row of an ended job is deleted; 0: never."
@@ -240,6 +220,12 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         default_factory=list,
         description="Addresses or networks of reverse proxies, whose X-Forwarded-For and -Proto are believed.",
     )
+    user_quotas: QuotaDefaults = Field(
+        default_factory=dict,
+        description='Quotas of each user, over all of its keys, such as {"messages_per_day": 100000}; without one: '
+        "unlimited.",
+    )
+    key_quotas: QuotaDefaults = Field(default_factory=dict, description="Quotas of each API key; without one: unlimited.")
     rate_limit_per_second: int = Field(200, ge=0, description="Calls per second, key and process; 0: unlimited.")
     cors_origins: list[str] = Field(default_factory=list, description="Allowed CORS origins; empty: CORS is off.")
 
@@ -269,18 +255,12 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
         default_factory=list,
         description="Private networks that webhooks may call, such as 10.1.0.0/16; empty: public addresses only.",
     )
-    webhook_retention_days: int = Field(7, ge=1, le=3_650, description="Days that finished deliveries are kept.")
 
     # Logging, metrics and traces.
     metrics_public: bool = Field(False, description="Serve GET /metrics without an API key.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level that is logged.")
     log_format: Literal["console", "json"] = Field(
         "console", description="console for people, json for a log collector."
-    )
-    traces_endpoint: str = Field(
-        "",
-        description="Collector of traces by OTLP over HTTP, such as http://127.0.0.1:4318; empty: what OpenTelemetry's "
-        "own variables say, and without these no traces.",
     )
     trace_statements: bool = Field(False, description="Spans for transactions and SQL statements, without parameters.")
 
@@ -322,14 +302,6 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
             raise ValueError(message)
         return url
 
-    @field_validator("traces_endpoint")
-    @classmethod
-    def _is_http(cls, url: str) -> str:
-        if url and not url.startswith(("http://", "https://")):
-            message = f"must start with http:// or https:// (got '{without_password(url)}')"
-            raise ValueError(message)
-        return url
-
     @field_validator("trusted_proxies", "webhook_allowed_networks")
     @classmethod
     def _are_networks(cls, values: list[str]) -> list[str]:
@@ -340,6 +312,7 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     @model_validator(mode="after")
     def _bounds_fit(self) -> Self:
         self._check_vector_store()
+        self.traces_url  # noqa: B018  (an address that is none is refused at start)
         if self.database_read_url and not (
             self.database_url.startswith("postgresql") and self.database_read_url.startswith("postgresql")
         ):
@@ -373,18 +346,19 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
 
     @property
     def traces_url(self) -> str:
-        """Where traces are sent, by the setting or by OpenTelemetry's variables; empty: nowhere."""
-        if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        """Where traces are sent, by OpenTelemetry's own variables; empty: nowhere. Raises ValueError if not by HTTP."""
+        if (
+            os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+            or os.environ.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp"
+        ):
             return ""
-        base = self.traces_endpoint
-        if not base:
-            if os.environ.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp":
-                return ""
-            if exact := os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
-                return exact
-            base = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-        base = base.rstrip("/")
-        return base if not base or base.endswith("/v1/traces") else f"{base}/v1/traces"
+        for name, path in (("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""), ("OTEL_EXPORTER_OTLP_ENDPOINT", "/v1/traces")):
+            if url := os.environ.get(name):
+                if not url.startswith(("http://", "https://")):
+                    message = f"{name} must start with http:// or https:// (got '{without_password(url)}')"
+                    raise ValueError(message)
+                return url.rstrip("/") + path
+        return ""
 
     def allowed_model(self, model: str | None) -> str:
         """The model for a request: the named one if it is allowed, else the default. Raises InvalidRequest."""
@@ -410,6 +384,12 @@ class Settings(EmbeddingSettings, QuotaSettings, DistillerSettings, RetentionSet
     def resolved_chroma_url(self) -> str:
         """chroma_url, or its default if it is the store of new collections; else empty."""
         return self.chroma_url or (LOCAL_CHROMA if self.vector_store == "chroma" else "")
+
+    @property
+    def is_chroma_cloud(self) -> bool:
+        """Whether requests to Chroma must keep to the quotas of Chroma Cloud."""
+        host = urlsplit(self.chroma_url).hostname or ""
+        return host == CHROMA_CLOUD or host.endswith(f".{CHROMA_CLOUD}")
 
     @property
     def resolved_pgvector_url(self) -> str:
@@ -518,8 +498,9 @@ def describe_settings(error: ValidationError) -> str:
     """One line that names the invalid environment variables."""
     problems = []
     for problem in error.errors(include_url=False, include_input=False):
-        name = "".join(str(part) for part in problem["loc"][:1])
-        problems.append(f"{ENVIRONMENT_PREFIX}{name.upper()}: {problem['msg']}" if name else problem["msg"])
+        name, *inner = map(str, problem["loc"] or [""])
+        within = "".join(f"{part}: " for part in inner if part != "[key]")
+        problems.append(f"{ENVIRONMENT_PREFIX}{name.upper()}: {within}{problem['msg']}" if name else problem["msg"])
     return "; ".join(problems)
 
 
@@ -528,9 +509,10 @@ def without_password(url: str) -> str:
     return re.sub(r"(//[^/@\s:]*):\S*@", r"\1:***@", url)
 
 
-def point_tiktoken_at(cache: Path) -> None:
-    """Set tiktoken's cache folder, which it reads only from the environment."""
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(cache)
+def tiktoken_cache() -> Path | None:
+    """The folder of encodings that tiktoken itself reads."""
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR")
+    return Path(folder) if folder else None
 
 
 def user_directory(variable: str, default: Path) -> Path:

@@ -106,7 +106,7 @@ def _vector_stores(settings: Settings, role: Role) -> VectorStores:
             token_header=settings.chroma_token_header,
             tenant=settings.chroma_tenant,
             database=settings.chroma_database,
-            limits=CLOUD if settings.chroma_limits == "cloud" else UNLIMITED,
+            limits=CLOUD if settings.is_chroma_cloud else UNLIMITED,
         )
     if url := settings.resolved_pgvector_url:
         stores["pgvector"] = pgvector.PgVectorStore(

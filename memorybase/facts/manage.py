@@ -42,8 +42,7 @@ class FactSourceView:
 
 @dataclass(frozen=True, slots=True)
 class FactView:
-    """A fact that a model derived from messages. `said_at`: when the newest of them was said; `superseded_by`: the
-    later fact that corrects this one; `corrects`: the earlier ones that this one corrects."""
+    """A fact that a model derived from messages."""
 
     id: Id
     memory_base_id: MemoryBaseId
@@ -65,7 +64,7 @@ class FactView:
 
 @dataclass(frozen=True, slots=True)
 class DistillationUsageView:
-    """What distillation of a memory base has used since it was first turned on. `cost` is null without prices."""
+    """What distillation of a memory base has used since it was first turned on."""
 
     requests: Annotated[int, Field(description="Number of requests to the model.")]
     prompt_tokens: Annotated[int, Field(description="Tokens of the requests.")]
@@ -82,11 +81,7 @@ class DistillationUsageView:
 
 @dataclass(frozen=True, slots=True)
 class DistillationView:
-    """Whether facts are distilled for a memory base, what waits, and what it used.
-
-    `error` is that of the latest attempt that failed, `daily_tokens_spent` if the day's tokens are used up;
-    `waits_until` is when the next session is due. `tokens_today` and `daily_tokens` are of the whole installation.
-    """
+    """Whether facts are distilled for a memory base, what waits, and what it used."""
 
     memory_base_id: MemoryBaseId
     enabled: Annotated[bool, Field(description="Whether facts are derived from what is ingested.")]
@@ -121,8 +116,8 @@ def get_distillation(services: Services, user_id: UUID, base_id: UUID) -> Distil
         now = clock.now(db)
         pending, used = fact_rows.pending(db, base.id), fact_rows.usage_of(db, base.id)
         today, facts = fact_rows.tokens_of_day(db, now.date()), fact_rows.count_facts(db, base.id)
-    has_prices = bool(settings.distiller_input_price or settings.distiller_output_price)
     prompt, completion = (used.prompt_tokens, used.completion_tokens) if used else (0, 0)
+    cost = usage.cost(settings, prompt, completion)
     is_waiting = pending.next_at is not None and pending.next_at > now
     return DistillationView(
         memory_base_id=base_id,
@@ -141,7 +136,7 @@ def get_distillation(services: Services, user_id: UUID, base_id: UUID) -> Distil
             prompt_tokens=prompt,
             completion_tokens=completion,
             tokens_today=used.day_tokens if used and used.day == now.date() else 0,
-            cost=round(usage.cost(settings, prompt, completion), 6) if has_prices else None,
+            cost=None if cost is None else round(cost, 6),
             facts=used.facts if used else 0,
             refused=dict(used.refused) if used else {},
         ),

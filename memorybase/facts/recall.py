@@ -36,7 +36,7 @@ MIN_SCORE = 0.25  # below it a fact is not about the question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactHit:
-    """A fact about a question. It was derived by a model from the messages `source_message_ids`."""
+    """A fact about a question, which a model derived from messages."""
 
     fact_id: Annotated[UUID, Field(description="The fact.")]
     memory_base_id: MemoryBaseId

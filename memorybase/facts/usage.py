@@ -68,7 +68,7 @@ def today(db: OrmSession, settings: Settings, now: datetime) -> Today:
     day = fact_rows.usage_of_day(db, now.date())
     if day is None:
         return Today(pending, 0, 0, 0.0, 0, 0)
-    price = cost(settings, day.prompt_tokens, day.completion_tokens)
+    price = cost(settings, day.prompt_tokens, day.completion_tokens) or 0.0
     return Today(pending, day.prompt_tokens, day.completion_tokens, price, day.facts, day.refused)
 
 
@@ -77,7 +77,9 @@ def next_day(now: datetime) -> datetime:
     return datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), datetime.min.time(), tzinfo=UTC)
 
 
-def cost(settings: Settings, prompt_tokens: int, completion_tokens: int) -> float:
-    """What these tokens cost, in the currency of the prices in the settings."""
-    price = settings.distiller_input_price * prompt_tokens + settings.distiller_output_price * completion_tokens
-    return price / 1_000_000
+def cost(settings: Settings, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """What these tokens cost, in the currency of token_prices; None without a price."""
+    prices = settings.token_prices.get(settings.distiller_model or settings.summarizer_model)
+    if not prices:
+        return None
+    return (prices.get("input", 0) * prompt_tokens + prices.get("output", 0) * completion_tokens) / 1_000_000

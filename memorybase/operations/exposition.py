@@ -23,7 +23,7 @@ from memorybase.operations import embedding_usage, health
 from memorybase.operations.health import Part, Vitals
 from memorybase.queries import statistics
 from memorybase.services import Services
-from memorybase.settings import Settings, VectorStoreName
+from memorybase.settings import Settings, TokenPrices, VectorStoreName
 from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.stores import store_named
 
@@ -220,7 +220,7 @@ class Exposition:
         """All metrics as text. While the database is unavailable: this process's counters, and `database_up` 0."""
         now = CollectorRegistry(auto_describe=False)
         now.register(_SqlGauges(*self._read(services), self._sizes))
-        now.register(_EndpointCounters(self._usage, services.settings.embedding_token_price))
+        now.register(_EndpointCounters(self._usage, services.settings.token_prices))
         return exposition.generate_latest(_OF_THIS_PROCESS) + exposition.generate_latest(now)
 
     def _read(self, services: Services) -> tuple[Vitals | None, list[Part]]:
@@ -280,9 +280,9 @@ class _SqlGauges:
 class _EndpointCounters:
     """A collector of what embedding endpoints were asked for, by model; nothing without an endpoint."""
 
-    def __init__(self, by_model: Mapping[str, Usage], token_price: float) -> None:
+    def __init__(self, by_model: Mapping[str, Usage], prices: TokenPrices) -> None:
         self._by_model = by_model
-        self._token_price = token_price
+        self._prices = prices
 
     def collect(self) -> Iterator[Metric]:
         if not self._by_model:
@@ -292,13 +292,13 @@ class _EndpointCounters:
         )
         texts = CounterMetricFamily(EMBEDDING_TEXTS, "Texts that it embedded.", labels=["model"])
         tokens = CounterMetricFamily(EMBEDDING_TOKENS, "Tokens that it counted.", labels=["model"])
-        cost = CounterMetricFamily(EMBEDDING_COST, "Their price by embedding_token_price.", labels=["model"])
+        cost = CounterMetricFamily(EMBEDDING_COST, "Their price by token_prices.", labels=["model"])
         for model, used in self._by_model.items():
             requests.add_metric([model, "answered"], used.requests - used.failed_requests)
             requests.add_metric([model, "failed"], used.failed_requests)
             texts.add_metric([model], used.texts)
             tokens.add_metric([model], used.tokens)
-            cost.add_metric([model], used.tokens * self._token_price / 1_000_000)
+            cost.add_metric([model], used.tokens * self._prices.get(model, {}).get("input", 0) / 1_000_000)
         yield from (requests, texts, tokens, cost)
 
 

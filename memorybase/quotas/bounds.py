@@ -16,9 +16,8 @@ from memorybase import errors
 from memorybase.database.engine import Database
 from memorybase.queries import quota_counters
 from memorybase.services import Services
-from memorybase.settings import MAX_QUOTA, Settings
+from memorybase.settings import MAX_QUOTA, QuotaName, Settings
 
-QuotaName = Literal["messages_per_day", "stored_messages", "searches_per_minute", "end_users"]
 Whose = Literal["user", "key"]
 
 WINDOWS: Mapping[str, timedelta] = {"messages_per_day": timedelta(days=1), "searches_per_minute": timedelta(minutes=1)}
@@ -127,8 +126,8 @@ def caller_of(
 def limit_of(settings: Settings, whose: Whose, name: QuotaName, stored: Mapping[str, int] | None) -> int | None:
     """The quota of the row, else that of the settings; None: unlimited."""
     own = (stored or {}).get(name)
-    default: int | None = getattr(settings, f"{whose}_quota_{name}")
-    return default if own is None else own
+    defaults = settings.user_quotas if whose == "user" else settings.key_quotas
+    return defaults.get(name) if own is None else own
 
 
 def window_of(quota: str, now: datetime) -> tuple[datetime, datetime | None]:

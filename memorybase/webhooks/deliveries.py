@@ -26,6 +26,7 @@ from memorybase.webhooks.events import Event, EventType
 REPLAY_LIMIT = 1_000  # in one call
 DISCARD_LIMIT = 1_000  # the same
 DELETE_LIMIT = 1_000  # in one pass of the sweeper
+KEPT = timedelta(days=7)  # how long finished deliveries are listed
 
 
 class DeliveryState(StrEnum):
@@ -38,7 +39,7 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryView:
-    """A delivery. `next_attempt_at` is set while it is pending; `body` is what is signed and sent."""
+    """A delivery of an event to a webhook."""
 
     id: Id
     webhook_id: Annotated[UUID, Field(description="The webhook.")]
@@ -169,14 +170,12 @@ def discard_dead(services: Services, user_id: UUID, webhook_id: UUID, until: dat
 
 
 def delete_old(services: Services) -> int:
-    """The sweeper's step: delete what ended `webhook_retention_days` ago; how many. Also forgets secrets that no longer
-    sign."""
+    """The sweeper's step: delete what ended KEPT ago; how many. Also forgets secrets that no longer sign."""
     change_if_due(services.database, webhooks.has_ended_secret, webhooks.forget_former_secrets, durable=False)
-    kept = timedelta(days=services.settings.webhook_retention_days)
     return change_if_due(
         services.database,
-        lambda db, now: webhooks.has_old(db, now - kept),
-        lambda db, now: webhooks.delete_old(db, now - kept, limit=DELETE_LIMIT),
+        lambda db, now: webhooks.has_old(db, now - KEPT),
+        lambda db, now: webhooks.delete_old(db, now - KEPT, limit=DELETE_LIMIT),
         durable=False,
     )
 

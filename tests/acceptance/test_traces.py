@@ -29,7 +29,7 @@ def collector() -> Iterator[Collector]:
 @pytest.fixture
 def stack(tmp_path: Path, collector: Collector) -> Iterator[EmbeddedStack]:
     made = EmbeddedStack(tmp_path)
-    made.changes = {"MEMORYBASE_TRACES_ENDPOINT": collector.url, "MEMORYBASE_TRACE_STATEMENTS": "true"}
+    made.changes = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "MEMORYBASE_TRACE_STATEMENTS": "true"}
     try:
         made.start()
         yield made
@@ -74,7 +74,7 @@ def test_a_trace_goes_from_the_request_to_searchable_although_its_notification_i
 
 def test_a_stack_works_and_ends_while_its_collector_is_away(tmp_path: Path) -> None:
     stack = EmbeddedStack(tmp_path)
-    stack.changes = {"MEMORYBASE_TRACES_ENDPOINT": "http://127.0.0.1:9"}  # nobody listens there
+    stack.changes = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}  # nobody listens there
     try:
         stack.start()
         with httpx.Client(base_url=f"{stack.url}/v1", headers=HEADERS, timeout=30, trust_env=False) as client:

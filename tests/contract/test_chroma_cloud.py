@@ -36,9 +36,10 @@ def connect(cloud: Cloud, **changes: str) -> VectorStores:
         "chroma_token_header": "x-chroma-token",
         "chroma_tenant": cloud.tenant,
         "chroma_database": cloud.database,
-        "chroma_limits": "cloud",
     }
-    services = wiring.build(Settings.model_validate(settings | changes))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("memorybase.settings.CHROMA_CLOUD", "127.0.0.1")  # where the stand-in listens
+        services = wiring.build(Settings.model_validate(settings | changes))
     assert isinstance(services.vectors, VectorStores)
     return services.vectors
 

@@ -126,15 +126,14 @@ def test_a_collector_that_hangs_does_not_keep_a_process_from_ending(monkeypatch:
     ("variables", "url"),
     [
         ({}, ""),
-        ({"MEMORYBASE_TRACES_ENDPOINT": "http://collector:4318/"}, "http://collector:4318/v1/traces"),
-        ({"MEMORYBASE_TRACES_ENDPOINT": "https://collector/v1/traces"}, "https://collector/v1/traces"),
-        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}, "http://collector:4318/v1/traces"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": ""}, ""),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318/"}, "http://collector:4318/v1/traces"),
         ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://collector/own"}, "http://collector/own"),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318", "OTEL_TRACES_EXPORTER": "none"}, ""),
-        ({"MEMORYBASE_TRACES_ENDPOINT": "http://collector:4318", "OTEL_SDK_DISABLED": "true"}, ""),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318", "OTEL_SDK_DISABLED": "true"}, ""),
         (
-            {"MEMORYBASE_TRACES_ENDPOINT": "http://ours:4318", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://other:4318"},
-            "http://ours:4318/v1/traces",
+            {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://traces/own", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://all:4318"},
+            "http://traces/own",
         ),
     ],
 )
@@ -147,6 +146,6 @@ def test_where_traces_are_sent(variables: dict[str, str], url: str, monkeypatch:
 
 
 def test_an_endpoint_must_be_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORYBASE_TRACES_ENDPOINT", "collector:4317")
-    with pytest.raises(ValueError, match="must start with http"):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")
+    with pytest.raises(ValueError, match="OTEL_EXPORTER_OTLP_ENDPOINT must start with http"):
         Settings()

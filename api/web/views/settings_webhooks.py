@@ -89,7 +89,7 @@ async def webhook(
         reasons=REASONS,
         tested=tested,
         version="",
-        kept_days=visit.services.settings.webhook_retention_days,
+        kept_days=deliveries.KEPT.days,
         now=datetime.now(UTC),
     )
 

@@ -13,12 +13,11 @@ import importlib
 import re
 from functools import lru_cache
 from importlib.util import find_spec
-from pathlib import Path
 
 from memorybase.conversation.view.tokens import ESTIMATE, TextCounter, TokenCounter
 from memorybase.embedding import text_counter
 from memorybase.errors import InvalidRequest, ModelUnavailable, lacks_extra
-from memorybase.settings import Settings, point_tiktoken_at
+from memorybase.settings import Settings, tiktoken_cache
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 
@@ -28,7 +27,7 @@ _CL100K_MODEL = re.compile(r"gpt-4(-|$)|gpt-3\.?5|text-embedding-")
 
 
 @lru_cache(maxsize=16)
-def counter_named(name: str, tiktoken_cache: Path | None = None) -> TokenCounter:
+def counter_named(name: str) -> TokenCounter:
     """The counter of that name. Raises InvalidRequest for an unknown name, ModelUnavailable without its files."""
     kind, _, model = name.partition(":")
     if name in {"estimate", ESTIMATE.name}:
@@ -38,7 +37,7 @@ def counter_named(name: str, tiktoken_cache: Path | None = None) -> TokenCounter
     if kind == "hf" and model:
         return TextCounter(name, text_counter(model))
     if kind == "tiktoken" and model:
-        return _tiktoken(name, model, tiktoken_cache)
+        return _tiktoken(name, model)
     raise InvalidRequest(
         f"counter must be estimate, openai:o200k_base, openai:cl100k_base, hf:MODEL or tiktoken:ENCODING "
         f"(got {name[:100]!r})",
@@ -50,7 +49,7 @@ def counter_named(name: str, tiktoken_cache: Path | None = None) -> TokenCounter
 def counter_for(settings: Settings, model: str | None = None) -> TokenCounter:
     """The counter that the setting token_counters names for a model, or for "", every other; else the default."""
     named = settings.token_counters.get(model or "", settings.token_counters.get(""))
-    return default_counter(model) if named is None else counter_named(named, settings.tiktoken_cache_dir)
+    return default_counter(model) if named is None else counter_named(named)
 
 
 def default_counter(model: str | None = None) -> TokenCounter:
@@ -72,15 +71,15 @@ def _openai(name: str, encoding: str) -> TokenCounter:
     return TextCounter(name, tokens_of)
 
 
-def _tiktoken(name: str, encoding: str, cache: Path | None) -> TokenCounter:
+def _tiktoken(name: str, encoding: str) -> TokenCounter:
     if find_spec("tiktoken") is None:
         raise ModelUnavailable("tiktoken is not installed: pip install tiktoken", model=name)
     # tiktoken names a cached file by the digest of its URL. Without the file it would download it.
     file = hashlib.sha1(_TIKTOKEN_URL.format(encoding).encode(), usedforsecurity=False).hexdigest()
+    cache = tiktoken_cache()
     if cache is None or not (cache / file).is_file():
         raise ModelUnavailable(
-            f"tiktoken's cache must hold {encoding}: put its file into tiktoken_cache_dir.", model=name
+            f"tiktoken's cache must hold {encoding}: put its file into the folder TIKTOKEN_CACHE_DIR.", model=name
         )
-    point_tiktoken_at(cache)
     encode = importlib.import_module("tiktoken").get_encoding(encoding).encode_ordinary
     return TextCounter(name, lambda text: len(encode(text)))

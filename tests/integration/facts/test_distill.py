@@ -492,7 +492,7 @@ def test_the_tokens_of_a_day_are_a_bound_that_is_said(distilling: World) -> None
     world, model = distilling, Model()
     base_id = new_base(world)
     # Each request is charged for more than a thousand tokens before it is sent.
-    world.services = _with(world, distiller_daily_tokens=1_000, distiller_input_price=2.0)
+    world.services = _with(world, distiller_daily_tokens=1_000, token_prices={"gpt-4o-mini": {"input": 2.0}})
     tell(world, base_id, BOAT)
     assert distil(world, model) == [Outcome.WAITS]
     assert model.prompts == []

@@ -40,7 +40,7 @@ def remote(world: World, endpoint: EmbeddingEndpoint, monkeypatch: pytest.Monkey
         "embedding_model": MODEL,
         "embedding_url": endpoint.url,
         "embedding_key": KEY,
-        "embedding_token_price": 20.0,
+        "token_prices": {"some-model": {"input": 20.0}},
     }
     return restarted(
         replace(world, services=replace(world.services, settings=world.services.settings.model_copy(update=changes)))

@@ -163,7 +163,7 @@ def test_an_unreachable_counter_admits_and_is_counted(limited: Limited, monkeypa
 
 
 def test_the_defaults_of_the_settings_hold_until_a_user_has_its_own(world: World, limited: Limited) -> None:
-    settings = world.services.settings.model_copy(update={"user_quota_messages_per_day": 1})
+    settings = world.services.settings.model_copy(update={"user_quotas": {"messages_per_day": 1}})
     caller = caller_of(settings, world.user_id, None)
     with acting_as(caller):
         assert limited.say("one")
