@@ -100,7 +100,7 @@ class StandingBody(Body):
 
 
 class ContextConfig(Body):
-    """Overrides of the preset. `pairs`: number of latest pairs of question and reply, in session memory."""
+    """Overrides of the preset."""
 
     pairs: Annotated[
         int, Field(ge=1, le=99, description="Number of latest pairs of question and reply, in session memory.")

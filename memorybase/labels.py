@@ -47,10 +47,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class LabelView:
-    """A message marked as right or wrong for a question.
-
-    `message_version` was judged, `current_version` is the message's now. `marked_by`: the name of the API key.
-    """
+    """A message marked as right or wrong for a question."""
 
     id: Id
     flow_id: FlowId

@@ -22,7 +22,7 @@ EXPORT_BATCH = 1_000
 
 @dataclass(frozen=True, slots=True)
 class AuditEntryView:
-    """One entry. `seq` and `hash` are null until the sweeper has sealed it."""
+    """One entry of the audit log."""
 
     id: Annotated[int, Field(description="Number of the entry, in the order of writing.")]
     seq: Annotated[

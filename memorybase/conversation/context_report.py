@@ -29,8 +29,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """A recalled memory. `score` is null for a message that is shown because it is beside a better one.
-    `superseded_by`: the later message that holds in place of this one."""
+    """A recalled memory."""
 
     message_id: Annotated[str, Field(description="The message.")]
     score: Annotated[
@@ -43,7 +42,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledFact:
-    """A fact that a model derived from the messages `source_message_ids`."""
+    """A fact that a model derived from messages."""
 
     fact_id: Annotated[UUID, Field(description="The fact.")]
     score: Annotated[float, Field(description="How much it has to do with the question, from 0 to 1.")]
@@ -59,9 +58,7 @@ class RecallReport(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextReport(RecallReport):
-    """The report of a view, its memories and its standing statements in order, and how its budget was spent. `facts`
-    were derived by a model, best first. `below_min_score`: how many messages the search found and the recall left out,
-    because their score is too low. `searched`: whose messages memories were sought in; null without a search."""
+    """The report of a view, its memories and its standing statements in order, and how its budget was spent."""
 
     below_min_score: Annotated[
         int, Field(description="How many messages the search found that are not recalled because of `min_score`.")

@@ -30,7 +30,7 @@ class StandingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingUse:
-    """A standing statement in a context. `own_words`: a person wrote it in the place of what was found."""
+    """A standing statement in a context."""
 
     id: Annotated[str, Field(description="The UUID of the standing statement.")]
     message_id: Annotated[str, Field(description="The message that states it.")]

@@ -54,8 +54,7 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """A part of a list; `next_cursor` is set if more items follow, or may follow. `total_capped`: `total` is a lower
-    bound."""
+    """A part of a list. More items may follow a page that names the next one."""
 
     items: Annotated[list[Item], Field(description="The items of this page.")]
     total: Annotated[int, Field(description="Number of items in all pages.")]

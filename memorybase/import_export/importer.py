@@ -48,7 +48,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class MessageTally:
-    """`deleted`: messages that were deleted from an existing session and stay deleted."""
+    """The messages of an import, by what became of them."""
 
     created: Annotated[int, Field(description="How many were new.")] = 0
     known: Annotated[int, Field(description="How many were stored already.")] = 0

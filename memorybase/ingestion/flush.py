@@ -55,10 +55,7 @@ class SkippedSession:
 
 @dataclass(slots=True)
 class FlushResult:
-    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others.
-
-    `deferred`: how many more sessions are due, whose jobs the sweeper queues.
-    """
+    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others."""
 
     jobs: Annotated[list[JobBrief], Field(description="The queued jobs.")]
     conflicts: Annotated[list[JobConflict], Field(description="Sessions that already have an active job.")]

@@ -27,7 +27,7 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class IngestionState:
-    """The effect of a capture on one memory base. `pending_capped`: at least `pending_messages` are pending."""
+    """The effect of a capture on one memory base."""
 
     memory_base_id: MemoryBaseId
     pending_messages: PendingMessages

@@ -77,7 +77,7 @@ class DocumentResult:
 
 @dataclass(frozen=True, slots=True)
 class DocumentHit:
-    """A chunk that a search found; `id` is the caller's id, or the document_id without one."""
+    """A chunk that a search found."""
 
     id: Annotated[str, Field(description="The caller's id, or the `document_id` without one.")]
     document_id: Annotated[UUID, Field(description="The UUID of the document.")]

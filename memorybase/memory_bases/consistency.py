@@ -41,10 +41,7 @@ OnProgress = Callable[[int, int], object]  # chunks queried so far, chunks in to
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Counted in chunks, except `missing_token_vectors`, which counts messages.
-
-    `altered` counts those of the newest chunks that are stored with another text or without a readable vector.
-    """
+    """Differences between a ledger and its store, counted in chunks unless the field says otherwise."""
 
     mismatch: Annotated[bool, Field(description="Whether store and ledger differ.")]
     state: Annotated[

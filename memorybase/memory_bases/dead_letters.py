@@ -56,7 +56,7 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterResult:
-    """What happened to one dead letter. `job_id` is null if the session's active job comes first."""
+    """What happened to one dead letter."""
 
     id: Annotated[UUID, Field(description="The dead letter.")]
     outcome: Annotated[
@@ -78,11 +78,7 @@ class DeadLetterResult:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterResults:
-    """A result for each dead letter; `remaining` more match the filter.
-
-    `taken`: how many were retried or discarded; with `dry_run` how many would be, in as many calls as it takes.
-    `skipped`: how many were not, by reason.
-    """
+    """A result for each dead letter of this call."""
 
     action: Annotated[DeadLetterAction, Field(description="The action.")]
     results: Annotated[list[DeadLetterResult], Field(description="A result for each dead letter.")]

@@ -26,7 +26,7 @@ AT_ONCE = 200  # by default: it answers within about a second
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What an action did with a job: `reason` says why it left it alone, null if it took it."""
+    """What an action did with a job."""
 
     id: Id
     memory_base_id: Annotated[UUID | None, Field(description="The memory base.")]
@@ -45,11 +45,7 @@ class JobResult:
 
 @dataclass(frozen=True, slots=True)
 class JobResults:
-    """A result for each job; `remaining` more match the filter.
-
-    `taken`: how many were retried or cancelled; with `dry_run` how many would be, in as many calls as it takes.
-    `skipped`: how many were not, by reason.
-    """
+    """A result for each job of this call."""
 
     action: Annotated[JobAction, Field(description="The action.")]
     results: Annotated[list[JobResult], Field(description="A result for each job; empty after a dry run.")]

@@ -45,7 +45,7 @@ class MapState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MapPointView:
-    """A message on the map. `speaker`: its sender's name, else its role."""
+    """A message on the map."""
 
     message_id: MessageId
     x: Annotated[float, Field(description="Along the direction in which the messages differ most.")]
@@ -59,7 +59,7 @@ class MapPointView:
 
 @dataclass(frozen=True, slots=True)
 class MapClusterView:
-    """A group of near messages. `label`: the words that set it apart; empty if none does."""
+    """A group of near messages."""
 
     cluster: Annotated[int, Field(description="The number of the cluster, the largest first.")]
     label: Annotated[
@@ -79,11 +79,7 @@ class MapQuestionView:
 
 @dataclass(frozen=True, slots=True)
 class MapView:
-    """A memory base's map. While another one is computed, or fails, the last one is shown.
-
-    `added`, `removed`, `edited`: messages that changed since `as_of`. `messages`: what the memory base holds now.
-    `shown`: how many of them have a point, also where the points themselves are left out.
-    """
+    """A memory base's map. While another one is computed, or fails, the last one is shown."""
 
     memory_base_id: MemoryBaseId
     state: Annotated[

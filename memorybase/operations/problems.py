@@ -83,10 +83,7 @@ class FailingWebhook(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """An action, and the call that takes it: `method`, `path` and `body`, or a `command` to run on the host.
-
-    `available`: false while it runs already.
-    """
+    """An action, and the call that takes it or the command to run on the host."""
 
     action: Annotated[FixAction, Field(description="What it does.")]
     label: Annotated[str, Field(description="The text of a button.")]
@@ -133,7 +130,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """The problems of the user's memory bases and of the stack, the worst first. `total` counts those left out too."""
+    """The problems of the user's memory bases and of the stack, the worst first."""
 
     problems: Annotated[list[Problem], Field(description="What needs a person, the worst first.")]
     total: Annotated[int, Field(description="Number of problems, with those left out.")]

@@ -27,7 +27,7 @@ class WorkerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkerView:
-    """A worker with what it holds. `name`: host, data directory, pid and start time."""
+    """A worker with what it holds."""
 
     name: Annotated[str, Field(description="Host, data directory, process and start time.")]
     state: Annotated[

@@ -20,8 +20,7 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class QuotaUsage:
-    """One quota. `used` is null without a limit, because nothing is counted then; what other processes hold as their
-    slices counts as used. `resets_at` is null for what is stored."""
+    """One quota and how much of it is in use."""
 
     quota: Annotated[
         QuotaName, Field(description="`messages_per_day`, `stored_messages`, `searches_per_minute` or `end_users`.")
@@ -41,7 +40,7 @@ class QuotaUsage:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The quotas of a user, over all keys, and those of a key; `key_id` is null without one."""
+    """The quotas of a user, over all keys, and those of a key."""
 
     key_id: Annotated[UUID | None, Field(description="The key.")]
     user: Annotated[

@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """`bucket_seconds` from `at` on. The delays are those of the messages ingested then; null without any."""
+    """`bucket_seconds` of ingestion. The delays are those of the messages ingested then; null without any."""
 
     at: Annotated[datetime, Field(description="Start of the bucket.")]
     captured: Annotated[int, Field(description="Number of counted messages captured in this time.")]

@@ -24,7 +24,7 @@ TEXTS_OF_A_CAUSE = 20
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterText:
-    """Dead letters of one cause whose messages have the same text. `example` is one of them."""
+    """Dead letters of one cause whose messages have the same text."""
 
     example: Annotated[DeadLetterView, Field(description="One of the dead letters.")]
     messages: Annotated[int, Field(description="Number of dead letters with this text.")]
@@ -35,7 +35,7 @@ class DeadLetterText:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterCause:
-    """Dead letters of one cause. `texts`: the most frequent ones; `distinct_texts` is how many there are."""
+    """Dead letters of one cause."""
 
     cause: Annotated[str, Field(description="The error code.")]
     messages: Annotated[int, Field(description="Number of dead letters of this cause.")]

@@ -20,7 +20,7 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class EndUserView:
-    """A person. `messages`: in sessions."""
+    """A person."""
 
     end_user_id: Annotated[str, Field(description="The person, by the id that captures named.")]
     sessions: Annotated[int, Field(description="Number of sessions.")]
@@ -52,7 +52,7 @@ class ChatsView:
 
 @dataclass(frozen=True, slots=True)
 class EndUserDetails:
-    """Everything that is stored of a person. `summaries`: of sessions and of chats."""
+    """Everything that is stored of a person."""
 
     end_user_id: Annotated[str, Field(description="The person, by the id that captures named.")]
     first_seen: Annotated[datetime, Field(description="When the first session or chat was created.")]

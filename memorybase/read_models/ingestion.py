@@ -85,7 +85,7 @@ class Ingestion:
 
 @dataclass(frozen=True, slots=True)
 class MessageIngestion:
-    """A message in each memory base of its flow. `runs`: in how many runs a model was given it."""
+    """A message in each memory base of its flow."""
 
     message_id: MessageId
     memories: Annotated[

@@ -58,7 +58,7 @@ class DeadLetterError:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterView:
-    """A message that could not be embedded; `message` is null if it was deleted since."""
+    """A message that could not be embedded."""
 
     id: Id
     memory_base_id: MemoryBaseId

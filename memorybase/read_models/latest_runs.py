@@ -22,11 +22,7 @@ SHOWN_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class LatestRun:
-    """A run. `question` and `answer`: the last ones, shortened.
-
-    `memories` and `tokens`: recalled for its nodes, null if nothing was recorded. `pending` of `threshold` messages of
-    its session are captured while it waits.
-    """
+    """A run, what it was about, and where its ingestion is."""
 
     run_id: RunId
     external_id: ExternalId

@@ -37,7 +37,7 @@ ALL_SESSIONS = BaseSessionQuery()
 
 @dataclass(frozen=True, slots=True)
 class MemoryBaseView:
-    """A memory base and its progress. `pending_capped`: `pending_messages` is a lower bound."""
+    """A memory base and its progress."""
 
     id: Id
     name: Annotated[str, Field(description="The name; unique for the user.")]
@@ -112,7 +112,7 @@ class MemoryBaseView:
 
 @dataclass(frozen=True, slots=True)
 class BaseSessionView:
-    """The progress of one session. Without an `id` it is not tracked yet and all its messages are pending."""
+    """The progress of one session. One that is not tracked yet has all its messages pending."""
 
     id: Annotated[UUID | None, Field(description="The UUID of the tracked session; null if it is not tracked yet.")]
     session_id: SessionId

@@ -51,10 +51,7 @@ _BUCKETS = {
 
 @dataclass(frozen=True, slots=True)
 class OverviewBucket:
-    """The messages captured from `at` on, until the next bucket, by what has become of them.
-
-    lost: a memory base that counts them has lost vectors. other: no memory base counts them; they are history only.
-    """
+    """The messages captured from `at` on, until the next bucket, by what has become of them."""
 
     at: Annotated[datetime, Field(description="Start of the bucket.")]
     searchable: Annotated[int, Field(description="Captured then, and searchable now.")]
@@ -66,7 +63,7 @@ class OverviewBucket:
 
 @dataclass(frozen=True, slots=True)
 class FlowOverview:
-    """A flow in the window. `delay_median_seconds`: of its latest messages; null if none was ingested."""
+    """A flow in the window."""
 
     id: Id
     external_id: ExternalId

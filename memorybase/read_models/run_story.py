@@ -38,7 +38,7 @@ Verdict = Literal["not_asked", "nothing_found", "did_not_help", "may_help", "fit
 
 @dataclass(frozen=True, slots=True)
 class GivenMemory:
-    """A memory that a model was given. `message` is null if it was deleted; `score` if it was not recorded."""
+    """A memory that a model was given."""
 
     message_id: MessageId
     score: Annotated[
@@ -121,9 +121,7 @@ class RunRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStory:
-    """A run from its question to the moment when searches find it. Without `captured_at` the run is not captured yet.
-
-    `previous` and `next` are the runs of the session captured before and after it."""
+    """A run from its question to the moment when searches find it."""
 
     run_id: RunId
     external_id: ExternalId

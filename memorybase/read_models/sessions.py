@@ -53,7 +53,7 @@ LEAST = 3  # characters: a shorter text is in most of the sessions, and each key
 
 @dataclass(frozen=True, slots=True)
 class FlowView:
-    """A flow. `external_id` is the id that the caller chose; null if that is a UUID."""
+    """A flow."""
 
     id: Annotated[UUID, Field(description="The UUID of the flow.")]
     external_id: ExternalId
@@ -70,7 +70,7 @@ class FlowView:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session of a flow. `messages`: number of messages. `title`: of its metadata, else its first question."""
+    """A session of a flow."""
 
     id: Annotated[UUID, Field(description="The UUID of the session.")]
     flow_id: FlowId

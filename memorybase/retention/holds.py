@@ -25,8 +25,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HoldView:
-    """A legal hold on a flow, on one session of it, or on an end user in all flows. Nothing that it keeps is deleted.
-    `placed_by`: the name of the API key."""
+    """A legal hold on a flow, on one session of it, or on an end user in all flows. Nothing that it keeps is deleted."""
 
     id: Id
     flow_id: Annotated[

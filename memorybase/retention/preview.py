@@ -22,8 +22,7 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class RetentionPreview:
-    """What one rule would delete now. `sessions` would be deleted completely; `held_sessions` have expired messages
-    that a legal hold keeps, and count nowhere else."""
+    """What one rule would delete now. Sessions that a hold keeps count nowhere else."""
 
     rule: Annotated[
         Rule,

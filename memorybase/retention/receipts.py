@@ -64,8 +64,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPassView:
-    """What one pass of a rule deleted. `sessions` were deleted completely; `chunks` are those that the knowledge bases
-    held. A pass without `finished_at` goes on."""
+    """What one pass of a rule deleted."""
 
     id: Id
     rule: Annotated[

@@ -29,14 +29,7 @@ SNIPPET_CHARS = 600  # at most
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
-
-    `alike`: how many other messages with the same text are folded into it, if the request asks for that.
-    `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are
-    the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
-    results come first if they are relevant. `corrects` and `corrected_by` name an earlier and a later message that says
-    something else about what the query asks for.
-    """
+    """A found message."""
 
     message_id: MessageId
     memory_base_id: MemoryBaseId

@@ -47,7 +47,7 @@ _UNDO: Mapping[str, Action] = {
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What an action did with one message. `id` is the one that was sent; `error` has the error's code and text."""
+    """What an action did with one message."""
 
     id: Annotated[str, Field(description="The id, as it was sent.")]
     message_id: Annotated[UUID | None, Field(description="The message; null if there is none.")]
@@ -58,7 +58,7 @@ class ActionResult:
 
 @dataclass(frozen=True, slots=True)
 class BulkAnswer:
-    """The result for each message, in order. `batch_id` names the changes that were made together."""
+    """The result for each message, in order."""
 
     action: Annotated[Action, Field(description="The action.")]
     batch_id: Annotated[UUID, Field(description="Names the changes that were made together; history shows it.")]
@@ -78,8 +78,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """One change of a message. `former` and `difference` only of an edit: the fields that it replaced, and what it did
-    to the text."""
+    """One change of a message."""
 
     id: Id
     message_id: MessageId

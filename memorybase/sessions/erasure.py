@@ -40,14 +40,8 @@ PAGE = 500  # rows in one transaction, about 0.1 s on SQLite, where all other wr
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """A receipt: what was deleted from SQL, and how many chunks of it the stores hold according to the ledgers.
-
-    `context_messages` were in contexts of node executions; `memory_uses` record what models received; `summaries` are
-    those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each memory base and session;
-    those in `job_ids` are queued, the others follow the active jobs. No search returns any of this from now on.
-    `message_changes` had the former versions of messages; `restorable_messages` were deleted earlier, one by one;
-    `standing_statements` were found in the messages, `facts` distilled from them.
-    """
+    """A receipt: what was deleted from SQL, and how many chunks of it the stores hold according to the ledgers. No search
+    returns any of it from now on."""
 
     sessions: Annotated[int, Field(description="Number of deleted sessions.")] = 0
     runs: Annotated[int, Field(description="Number of deleted runs.")] = 0

@@ -58,7 +58,7 @@ SWEEP_PAGE = 500  # messages in one transaction
 
 @dataclass(frozen=True, slots=True)
 class DeletedMessageView:
-    """A deleted message that can be restored until `restorable_until`, or captured again by then."""
+    """A deleted message that can be restored, or captured again."""
 
     id: Id
     external_id: ExternalId

@@ -30,8 +30,7 @@ State = Literal["active", "replaced", "deleted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingStatementView:
-    """A statement. `text` is what contexts contain: `found`, or a person's own words. `replaced_by` is the later one
-    that repeats or contradicts it. `said_at` is the message's timestamp."""
+    """A statement that contexts contain."""
 
     id: Annotated[UUID, Field(description="The UUID of the standing statement.")]
     kind: Annotated[str, Field(description="`instruction` or `preference`.")]
@@ -64,8 +63,7 @@ class StandingStatementView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingView:
-    """The standing statements of an end user, or of a session without one, the latest first. `in_contexts`: whether
-    the flow's contexts contain them unless the call says otherwise."""
+    """The standing statements of an end user, or of a session without one, the latest first."""
 
     flow_id: Annotated[UUID, Field(description="The UUID of the flow.")]
     end_user_id: Annotated[str | None, Field(description="The person; null for a session without one.")]

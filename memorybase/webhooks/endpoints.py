@@ -35,7 +35,7 @@ DISABLED_ON_REQUEST = "request"
 
 @dataclass(frozen=True, slots=True)
 class WebhookView:
-    """An endpoint as it is shown, without its secrets. `pending` and `dead` count its deliveries."""
+    """An endpoint as it is shown, without its secrets."""
 
     id: Id
     url: Annotated[str, Field(description="Where events are sent.")]

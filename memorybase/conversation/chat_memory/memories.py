@@ -70,7 +70,7 @@ class ChatMemoryView(StoredConfig):
 
 @dataclass(frozen=True, slots=True)
 class ChatView:
-    """A chat; `messages` and `tokens` count its whole log, and `counter` names what counts its tokens."""
+    """A chat with the size of its whole log."""
 
     chat_id: Annotated[str, Field(description="The chat's id, chosen by the caller.")]
     end_user_id: EndUserId

@@ -48,7 +48,7 @@ _CURSOR = re.compile(r"(before|after):(\d{1,19})")
 
 @dataclass(frozen=True, slots=True)
 class PostedMessage:
-    """A posted message; `created` is false if the chat had it already."""
+    """A posted message."""
 
     id: Id
     external_id: ExternalId
@@ -58,7 +58,7 @@ class PostedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """The result of a post. A view of the chat now has `tokens` and leaves out `trimmed` messages."""
+    """The result of a post, and what a view of the chat has now."""
 
     chat_id: Annotated[str, Field(description="The chat's id, chosen by the caller.")]
     messages: Annotated[list[PostedMessage], Field(description="The result for each message, in order.")]
@@ -68,7 +68,7 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessageView:
-    """A stored message of a chat. `request_id`: the run that wrote it, or a new id for a call without a run."""
+    """A stored message of a chat."""
 
     id: Id
     external_id: ExternalId
@@ -91,8 +91,7 @@ class ChatMessageView:
 
 @dataclass(frozen=True, slots=True)
 class ChatPage:
-    """A page of a log, oldest first. `next_offset` and `next_cursor` continue in the same direction; `counter` counted
-    the messages' tokens."""
+    """A page of a log, oldest first. Both ways to continue go in the same direction."""
 
     items: Annotated[list[ChatMessageView], Field(description="The items of this page.")]
     total: Annotated[int, Field(description="Number of messages in the log.")]

@@ -52,7 +52,7 @@ class TrimState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """`deleted_count`: messages that views no longer show but the log keeps. A summary is a remaining message."""
+    """What trimming left out of views. A summary is a remaining message."""
 
     deleted_count: Annotated[
         int, Field(description="Number of messages that views no longer show; the log keeps them.")

@@ -61,7 +61,7 @@ class NodeExecutionView:
 
 @dataclass(frozen=True, slots=True)
 class ReportedExecution:
-    """The result for an execution that came with its run; `error` is the code of the error if it was not stored."""
+    """The result for an execution that came with its run."""
 
     id: Annotated[UUID, Field(description="The UUID of the node execution.")]
     node_id: NodeId

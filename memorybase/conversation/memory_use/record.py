@@ -25,7 +25,7 @@ EDITED_SINCE = "edited_since"  # flag: the model was given this, and a message i
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
-    """What the model of one node was given, as it was sent; `memoryUseSummary` for session memory only."""
+    """What the model of one node was given, as it was sent."""
 
     node_id: NodeId
     memoryUseSummary: Annotated[  # noqa: N815 - the name that consoles know
@@ -51,8 +51,7 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """The memory that the nodes of a run were given. `session_id` is the run's; until it is captured, the one that the
-    memory was asked for, if any."""
+    """The memory that the nodes of a run were given."""
 
     run_id: RunId
     session_id: Annotated[

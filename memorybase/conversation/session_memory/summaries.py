@@ -41,10 +41,7 @@ class Covers:
 
 @dataclass(frozen=True, slots=True)
 class SummaryView:
-    """A session's summary. `summary` is null until one is made, and after a covered message was deleted.
-
-    `stale`: a covered message was edited. `requested_seq`: the end of the next summary; `error`: of its last attempt.
-    """
+    """A session's summary: null until one is made, and after a covered message was deleted."""
 
     summary: Annotated[str | None, Field(description="The text of the summary; null if there is none.")]
     covers: Annotated[Covers | None, Field(description="The messages that the summary covers; null if there is none.")]

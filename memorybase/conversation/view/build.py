@@ -77,9 +77,7 @@ class ViewOptions:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a message of the view comes from; `message_ids` are the stored messages that it stands for.
-
-    The kind of messages that strict alignment merged is history if one of them is."""
+    """Where a message of the view comes from. What strict alignment merged is history if one of its messages is."""
 
     kind: Annotated[Kind, Field(description="What the message is.")]
     message_ids: Annotated[
@@ -99,7 +97,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryUse:
-    """The summary of a view: it covers the messages from_seq to to_seq, of which `overlap` are also sent verbatim."""
+    """The summary of a view: it covers the messages from_seq to to_seq."""
 
     from_seq: Annotated[int, Field(description="The seq of the first message that the summary covers.")]
     to_seq: Annotated[int, Field(description="The seq of the last message.")]
@@ -108,9 +106,7 @@ class SummaryUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What happened to the log. tokens_before: after thread and filters, before clearing and trimming. `summary`: what
-    the view's summary covers, if it has one. `replaced_parts`: content parts, such as images outside user messages,
-    that models do not take: a line replaces each, and nothing a thought."""
+    """What happened to the log."""
 
     kept: Annotated[tuple[str, ...], Field(description="Ids of the messages in the view.")]
     removed: Annotated[tuple[Removed, ...], Field(description="Messages of the thread that are not in the view.")]
