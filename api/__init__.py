@@ -12,11 +12,10 @@ deps           what routes receive: services, caller, page, ids
 admission      how much work of each class is in progress
 shared_polls   polls that many requests share
 limits         rate limits by key and address
-routes         the endpoints, one module per resource
-schemas        request bodies and responses, each field with its description (search_schemas, chat_schemas, ...)
+routes         the endpoints, one module per resource, with the bodies that it alone takes
+schemas        bodies of several, each field with its description (search_schemas, context_schemas, ...)
 failures       errors as JSON
 locations      where a request finds what it created
-dify_errors    errors in Dify's form
 waiting        waiting for jobs, and their event streams
 contract       completes the OpenAPI document: types of plain JSON, headers, errors
 openapi        writes docs/reference/openapi.json

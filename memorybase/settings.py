@@ -225,7 +225,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         description='Quotas of each user, over all of its keys, such as {"messages_per_day": 100000}; without one: '
         "unlimited.",
     )
-    key_quotas: QuotaDefaults = Field(default_factory=dict, description="Quotas of each API key; without one: unlimited.")
+    key_quotas: QuotaDefaults = Field(default_factory=dict, description="Quotas of each API key, likewise.")
     rate_limit_per_second: int = Field(200, ge=0, description="Calls per second, key and process; 0: unlimited.")
     cors_origins: list[str] = Field(default_factory=list, description="Allowed CORS origins; empty: CORS is off.")
 

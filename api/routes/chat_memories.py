@@ -2,28 +2,95 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import Field
 
 from api.admission import Work, admission_of
-from api.chat_schemas import ChatPostBody, ChatSummaryBody, ChatTrimBody, ChatViewBody
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
 from api.deps import EndUserFilter, FlowId, NodeId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping, operation_id, replayed
 from api.locations import location
 from api.routes.portability import STREAM_HEADERS
-from api.schemas import CONFLICT, Identifier, ViewAnswer
+from api.schemas import CONFLICT, Body, GivenChat, Identifier, ModelName, SentMessages, Stored, ViewAnswer
 from memorybase import ids
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
+from memorybase.conversation.chat_memory.config import MAX_MESSAGES, ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import ChatMemoryView, ChatSelector, ChatView, MemoryKey
 from memorybase.conversation.chat_memory.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
 from memorybase.conversation.chat_memory.views import Trimmed
+from memorybase.conversation.view.rendering import Align, Format
 from memorybase.database.paging import MAX_SIZE, MAX_SKIP, Page
 from memorybase.import_export import chats
+
+
+class WhoBody(Body):
+    """The chat: its id, or variables for the memory's template of the id."""
+
+    chat_id: Identifier | None = Field(
+        default=None, description="The chat; without it, the memory's template makes the id from `variables`."
+    )
+    variables: dict[str, Any] | None = Field(
+        default=None,
+        description="Values for the templates of the chat memory: nodes of the flow by name, with their fields.",
+    )
+
+
+class ChatPostBody(WhoBody):
+    """Messages to append, in the format of a run. A user message without content is rendered from the variables."""
+
+    run_id: Identifier | None = Field(
+        default=None, description="The run that writes the messages: a UUID or any string."
+    )
+    end_user_id: Identifier | None = Field(default=None, description="The person that the chat belongs to.")
+    messages: SentMessages = Field(
+        min_length=1,
+        description="Messages in order, in the formats of a capture: "
+        "{role, content?, id?, files?, tool_calls?, tool_call_id?, name?}",
+    )
+
+
+class ChatViewBody(WhoBody):
+    """The chat to show to a model, and how."""
+
+    run_id: Identifier | None = Field(default=None, description="The current run; its own messages are left out.")
+    align: Align = Field(
+        default="none",
+        description="Which messages to drop or to join, as the model's provider demands: `none`; "
+        "`user_first`, nothing before the first question; `strict`, also no empty messages and no "
+        "two neighbors of one role.",
+    )
+    format: Format = Field(
+        default="openai", description="Format of `messages`: `openai` or `langchain`; `text` if only `text` is read."
+    )
+    model: ModelName | None = Field(
+        default=None, description="Model that counts tokens, by the setting token_counters."
+    )
+
+
+class ChatTrimBody(Body):
+    """How many messages to keep in views."""
+
+    chat_id: GivenChat
+    max_messages: Annotated[int, Field(ge=0, le=MAX_MESSAGES)] = Field(
+        default=10, description="Number of newest messages that views still show."
+    )
+
+
+class ChatSummaryBody(Body):
+    """How much of a chat to replace by a summary."""
+
+    chat_id: GivenChat
+    keep_last_n: Annotated[int, Field(ge=0, le=MAX_MESSAGES)] = Field(
+        default=2, description="Number of newest messages to keep verbatim."
+    )
+    summarize_prompt: Annotated[Stored, Field(min_length=1, max_length=4_000)] | None = Field(
+        default=None, description="The instruction for this summary; by default that of the chat memory."
+    )
+
 
 router = keyed_router("chat memories")
 

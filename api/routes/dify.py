@@ -2,27 +2,203 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Coroutine
+from enum import IntEnum
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Security
+from fastapi import APIRouter, Request, Response, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from starlette.exceptions import HTTPException
 
-from api.deps import BEARER, HEADER, Reader, ServicesDep
-from api.dify_errors import DifyRoute
-from api.dify_schemas import (
-    DEFAULT_TOP_K,
-    RETRIEVAL_ERRORS,
-    MetadataCondition,
-    Retrieval,
-    RetrievalAnswer,
-    RetrievalRecord,
-    RetrievalSetting,
-)
+from api import failures
+from api.deps import BEARER, HEADER, KeyedRoute, Reader, ServicesDep
+from api.schemas import QUERY_BOUND, Stored, example
+from memorybase import errors
 from memorybase.messages import message_text
 from memorybase.search import search
 from memorybase.search.corrections import marking
 from memorybase.search.hits import Hit
-from memorybase.search.request import Conditions, Knowledge, SearchRequest, checked_condition, find_knowledge
+from memorybase.search.request import (
+    MAX_CONDITIONS,
+    OPERATORS,
+    Conditions,
+    Knowledge,
+    SearchRequest,
+    checked_condition,
+    find_knowledge,
+)
+from memorybase.validation import Sent
 from memorybase.vectors.search import MAX_TOP_K, check_bound
+
+DEFAULT_TOP_K = 4
+MAX_KNOWLEDGE_ID = 1_000
+
+_TEXT_OR_NUMBER = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
+_NAME = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+_VALUE = {
+    "anyOf": [*_TEXT_OR_NUMBER["anyOf"], {"type": "array", "items": _TEXT_OR_NUMBER}, {"type": "null"}],
+}
+
+
+class FromDify(Sent):
+    model_config = ConfigDict(extra="ignore")
+
+
+class RetrievalSetting(FromDify):
+    """How much to answer."""
+
+    top_k: int | None = Field(
+        default=None, ge=1, description=f"At most {MAX_TOP_K}. Default: {DEFAULT_TOP_K}, as in Dify."
+    )
+    score_threshold: float | None = Field(
+        default=None, ge=0, le=1, allow_inf_nan=False, description="Lowest score; 0 is off."
+    )
+
+
+class MetadataComparison(FromDify):
+    """A comparison with the metadata of a message. Earlier versions of Dify send several names."""
+
+    # The domain validates both: unions here would put their branches into errors.
+    name: Annotated[Any, WithJsonSchema(_NAME)] = Field(
+        description="A key of the message's metadata, or a field that every message has, such as `role`."
+    )
+    comparison_operator: str = Field(description=f"One of {', '.join(OPERATORS)}.")
+    value: Annotated[Any, WithJsonSchema(_VALUE)] = Field(
+        default=None, description="What to compare with; not for `empty` and `not empty`."
+    )
+
+
+class MetadataCondition(FromDify):
+    """Comparisons with the metadata of messages."""
+
+    logical_operator: Literal["and", "or"] | None = Field(
+        default="and", description="Whether all comparisons must hold, or any."
+    )
+    conditions: list[MetadataComparison] | None = Field(
+        default=None, max_length=MAX_CONDITIONS, description="The comparisons; without any, all messages are searched."
+    )
+
+
+class Retrieval(FromDify):
+    """A search by Dify. `knowledge_id` is the id or the name of a memory base, or the id of a flow; with `/` and an end
+    user's id after it, only that end user's sessions are searched."""
+
+    model_config = example(
+        knowledge_id="support/anna",
+        query="Which food must Anna avoid?",
+        retrieval_setting={"top_k": 4, "score_threshold": 0.0},
+        metadata_condition={
+            "logical_operator": "and",
+            "conditions": [{"name": "role", "comparison_operator": "is", "value": "user"}],
+        },
+    )
+
+    knowledge_id: Stored = Field(min_length=1, max_length=MAX_KNOWLEDGE_ID, description="What to search.")
+    query: Stored = Field(min_length=1, description=f"The question. {QUERY_BOUND}")
+    retrieval_setting: RetrievalSetting | None = Field(default=None, description="How much to answer.")
+    metadata_condition: MetadataCondition | None = Field(default=None, description="Which messages to search.")
+
+
+class RetrievalRecord(BaseModel):
+    """A found message. `content` is its text, or the passage that matched if the text is long."""
+
+    content: str = Field(description="The text, or the passage.")
+    score: float = Field(description="From 0 to 1, higher is better.")
+    title: str = Field(description="Who said it, when, and in which session.")
+    metadata: dict[str, Any] = Field(description="The message's own metadata, and fields that every message has.")
+
+
+class RetrievalAnswer(BaseModel):
+    """The found messages, best first."""
+
+    records: list[RetrievalRecord] = Field(description="The messages; empty if none is found.")
+
+
+class RetrievalError(BaseModel):
+    """An error in Dify's form. `error_code`: 1001 and 1002 for the API key, 2001 for an unknown knowledge id, else the
+    HTTP status."""
+
+    error_code: int = Field(description="A code of Dify's, or the HTTP status.")
+    error_msg: str = Field(description="What is wrong, with the field, the value and the bound.")
+
+
+RETRIEVAL_ERRORS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": RetrievalError, "description": "The request is invalid."},
+    "5XX": {
+        "model": RetrievalError,
+        "description": "A dependency is unavailable. Retry after the time in Retry-After.",
+    },
+}
+
+
+class Code(IntEnum):
+    HEADER = 1001
+    KEY = 1002
+    KNOWLEDGE = 2001
+
+
+class HeaderForm(errors.Unauthorized):
+    """The header must be 'Authorization: Bearer KEY'."""
+
+
+class DifyRoute(KeyedRoute):
+    """A keyed route whose errors have Dify's form."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            try:
+                _check_header(request)
+                return await handler(request)
+            except (errors.MemorybaseError, RequestValidationError, HTTPException) as found:
+                error = failures.as_error(found)
+                failures.log_failure(request, error)
+                return _render(error)
+
+        return answered
+
+
+def _check_header(request: Request) -> None:
+    """Raises HeaderForm: Dify tells a missing key from a wrong one."""
+    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+    if not (scheme.lower() == "bearer" and credentials.strip()) and not request.headers.get("x-api-key"):
+        raise HeaderForm
+
+
+def _render(error: errors.MemorybaseError) -> JSONResponse:
+    status, code = _status_and_code(error)
+    headers = failures.headers_of(error) if status != HTTPStatus.FORBIDDEN else {}
+    return JSONResponse({"error_code": code, "error_msg": _text(error)}, status_code=status, headers=headers)
+
+
+def _status_and_code(error: errors.MemorybaseError) -> tuple[int, int]:
+    if isinstance(error, HeaderForm):
+        return HTTPStatus.FORBIDDEN, Code.HEADER
+    if isinstance(error, errors.Unauthorized | errors.Forbidden):
+        return HTTPStatus.FORBIDDEN, Code.KEY
+    if isinstance(error, errors.NotFound):
+        return error.status_code, Code.KNOWLEDGE
+    return error.status_code, error.status_code
+
+
+def _text(error: errors.MemorybaseError) -> str:
+    """One line with the field, the value and the bound: Dify shows nothing else of an error."""
+    body = failures.body_of(error, "")
+    text: str = body["message"]
+    field, value, limit = (body.get(name) for name in ("field", "value", "limit"))
+    if field is not None and field not in text:
+        text = f"{field}: {text}"
+    more = [
+        f"{name} {each}"
+        for name, each in (("got", value), ("limit", limit))
+        if each is not None and str(each) not in text
+    ]
+    return f"{text} ({', '.join(more)})" if more else text
+
 
 CONTENT_CHARS = 2_000  # of a message that is answered as a whole: about as much as a chunk of Dify's
 

@@ -2,27 +2,173 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import Response
+from pydantic import Field, StringConstraints, model_validator
 
 from api.deps import FlowFilter, FlowId, NodeExecutionId, NodeId, Reader, RunId, ServicesDep, Writer, keyed_router
-from api.history_schemas import HistoryAnswer, HistoryBody
 from api.locations import location
-from api.memory_use_schemas import MemoryUseBody
-from api.schemas import CONFLICT, NodeExecutionBody
+from api.schemas import (
+    CONFLICT,
+    MAX_VIEW_TOKENS,
+    QUERY_BOUND,
+    Body,
+    GivenFlow,
+    GivenSession,
+    Identifier,
+    ModelName,
+    NodeExecutionBody,
+    Role,
+    SentMessages,
+    Stored,
+    ViewAnswer,
+)
 from memorybase import ids
 from memorybase.conversation import Prefixes
 from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.node_executions import NodeExecutionView
+from memorybase.conversation.history.node_executions import MAX_INDEX, NodeExecutionView
 from memorybase.conversation.history.read import read_history
-from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
+from memorybase.conversation.history.token_buffer import (
+    DEFAULT_MAX_TOKENS,
+    MAX_TURNS,
+    Conversation,
+    HistoryRequest,
+    Mode,
+    OnMissing,
+    Unanswered,
+)
 from memorybase.conversation.memory_use import record
-from memorybase.conversation.memory_use.given import Given, GivenSource, record_given
+from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS, Given, GivenSource, record_given
 from memorybase.conversation.memory_use.record import NodeUse, RunMemory
+from memorybase.conversation.view.records import Kind
+from memorybase.conversation.view.rendering import Format
+from memorybase.messages import MAX_MESSAGES
+from memorybase.models import NAME_LENGTH
 from memorybase.queries import caller_ids
 from memorybase.read_models import run_story
 from memorybase.read_models.run_story import RunStory
+
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class MemorySourceBody(Body):
+    """Where a message of a memory use comes from."""
+
+    kind: Kind = Field(
+        default="recall",
+        description="How the message was given: by `recall`, as `history`, in a `summary`, as `standing` "
+        "statement, `fact`, or `predefined`.",
+    )
+    message_ids: list[Identifier] = Field(
+        default_factory=list,
+        max_length=MAX_SOURCE_IDS,
+        description="The stored messages in it: their UUIDs or the caller's ids. If one is not stored, or is "
+        "another end user's, the text is stored as `[deleted]`.",
+    )
+    scores: list[Score | None] = Field(
+        default_factory=list,
+        max_length=MAX_SOURCE_IDS,
+        description="The score of each of `message_ids`, if they were found by a search.",
+    )
+    score: Score | None = Field(default=None, description="The score of the message; default: the best of `scores`.")
+    tokens: int | None = Field(
+        default=None, ge=0, le=MAX_VIEW_TOKENS, description="Number of tokens; default: the server counts them."
+    )
+
+
+class MemoryUseBody(Body):
+    """The memory that a model was given, and the search that found it. Without messages the search found nothing."""
+
+    session_id: GivenSession
+    end_user_id: Identifier | None = Field(
+        default=None, description="The person that the session belongs to. Messages of others count as not stored."
+    )
+    query: Stored | None = Field(default=None, description=f"What was looked for; null if nothing was. {QUERY_BOUND}")
+    messages: SentMessages = Field(
+        default_factory=list,
+        description="The messages as the model received them, in OpenAI's format: "
+        "{role, content}. " + f"At most {MAX_MESSAGES}.",
+    )
+    sources: list[MemorySourceBody] = Field(
+        default_factory=list, description="Where each message comes from, parallel to `messages`."
+    )
+
+
+class RolePrefix(Body):
+    """Prefixes of the lines in the view's text."""
+
+    user: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = Field(
+        default="Human", description="Prefix of what users say."
+    )
+    assistant: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = Field(
+        default="Assistant", description="Prefix of what the model says."
+    )
+
+
+class HistoryBody(Body):
+    """The history to read: of a session, or of one node in it."""
+
+    flow_id: GivenFlow
+    session_id: GivenSession
+    mode: Mode = Field(
+        default="conversation", description="`conversation` reads the session, `node` the context of one node."
+    )
+    node_id: Identifier | None = Field(
+        default=None, description="The node whose history to read; required in mode node."
+    )
+    leaf_id: Identifier | None = Field(
+        default=None, description="Last message of the thread; default: the newest message."
+    )
+    message_limit: int | None = Field(default=None, ge=0, le=MAX_TURNS, description="Maximum turns; 0: unlimited.")
+    max_tokens: int = Field(
+        default=DEFAULT_MAX_TOKENS, ge=0, le=MAX_VIEW_TOKENS, description="Maximum tokens, in whole turns."
+    )
+    role_prefix: RolePrefix | None = Field(default=None, description="Prefixes of the lines in `text`.")
+    on_missing: OnMissing = Field(
+        default="empty", description="What a missing session or node execution is: an empty view or 404."
+    )
+    unanswered: Unanswered = Field(
+        default="drop",
+        description="Whether a question at the end that has no answer yet is part of the history. Only without run_id.",
+    )
+    format: Format = Field(
+        default="openai", description="Format of `messages`: `openai` or `langchain`; `text` if only `text` is read."
+    )
+    roles: list[Role] | None = Field(default=None, max_length=8, description="Only messages of these roles.")
+    model: ModelName | None = Field(
+        default=None, description="Model that counts tokens, by the setting token_counters."
+    )
+    run_id: Identifier | None = Field(default=None, description="The current run; its own messages are left out.")
+    execution_id: Identifier | None = Field(
+        default=None,
+        description="In mode node: the current execution in run_id. If an earlier attempt reported it, it and later "
+        "executions of the node in this run are left out.",
+    )
+    index: int | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_INDEX,
+        description="The current execution by its index, if each attempt has another id.",
+    )
+
+    @model_validator(mode="after")
+    def _executions_are_of_a_run(self) -> Self:
+        if self.run_id is None and (self.execution_id is not None or self.index is not None):
+            raise ValueError("execution_id and index require run_id")
+        return self
+
+
+class HistoryAnswer(ViewAnswer):
+    """A view; in mode node with the execution that it was read from."""
+
+    execution_id: UUID | None = Field(
+        default=None,
+        description="In mode `node`: the execution that the view was read from; null if the node has not "
+        "succeeded yet.",
+    )
+
 
 router = keyed_router("history")
 

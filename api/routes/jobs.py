@@ -2,27 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import Field, StringConstraints, model_validator
 
 from api import waiting
 from api.admission import Work, admission_of
 from api.contract.lines import EVENTS, EVENTS_OF_JOB
 from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_router
-from api.job_schemas import JobActionBody
-from api.schemas import CONFLICT, MAX_WAIT_SECONDS, Identifier, SentUuid
+from api.schemas import CONFLICT, MAX_WAIT_SECONDS, Body, Identifier, Moment, SentUuid, Stored, Until
 from memorybase import ids
 from memorybase.database.paging import Page
 from memorybase.memory_bases import job_actions, regenerate
-from memorybase.memory_bases.job_actions import JobResults
+from memorybase.memory_bases.job_actions import AT_ONCE, MAX_AT_ONCE, JobResults
 from memorybase.models import JobKind, JobState
-from memorybase.queries.job_lists import JobFilter
+from memorybase.queries.job_lists import JobAction, JobFilter
 from memorybase.queries.ownership import not_found
 from memorybase.read_models import jobs
 from memorybase.read_models.jobs import JobView
+
+CODE_LENGTH = 64
+
+
+class JobActionBody(Body):
+    """What to do, and with which jobs: those that match every field."""
+
+    action: JobAction = Field(
+        description="`retry`: run what waits after an outage now. `cancel`: end queued and running jobs; "
+        "their messages stay pending."
+    )
+    ids: Annotated[list[UUID] | None, Field(min_length=1, max_length=MAX_AT_ONCE)] = Field(
+        default=None, description="These jobs."
+    )
+    memory_base_id: UUID | None = Field(default=None, description="Only jobs of this memory base.")
+    flow_id: Identifier | None = Field(default=None, description="Only jobs of this flow: its id, or yours.")
+    session_id: Identifier | None = Field(default=None, description="Only jobs of this session.")
+    error_code: Annotated[Stored, StringConstraints(min_length=1, max_length=CODE_LENGTH)] | None = Field(
+        default=None, description="Only jobs whose last attempt ended with this error code."
+    )
+    since: Moment | None = Field(default=None, description="Only jobs created then or later.")
+    until: Until | None = Field(default=None, description="Only jobs created then or earlier.")
+    dry_run: bool = Field(default=False, description="Count what matches and change nothing.")
+    limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = Field(
+        default=AT_ONCE, description="At most so many, oldest first."
+    )
+
+    @model_validator(mode="after")
+    def _names_some(self) -> Self:
+        fields = (self.ids, self.memory_base_id, self.flow_id, self.session_id, self.error_code, self.since, self.until)
+        if self.action is JobAction.CANCEL and all(value is None for value in fields):
+            raise ValueError("ids, memory_base_id, flow_id, session_id, error_code, since or until must be given")
+        return self
+
 
 router = keyed_router("jobs")
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path, Query, Response
+from pydantic import Field
 
 from api.deps import EndUserFilter, FlowNamed, Reader, ServicesDep, Writer, keyed_router
-from api.schemas import Identifier, SentUuid
-from api.standing_schemas import StandingStatementChanges
+from api.schemas import Body, Identifier, SentUuid, Stored
 from memorybase.standing import statements
+from memorybase.standing.finder import MAX_CHARS
 from memorybase.standing.statements import StandingStatementView, StandingView
+
+
+class StandingStatementChanges(Body):
+    """The words in the place of what was found; null: what was found again."""
+
+    text: Stored | None = Field(
+        min_length=1,
+        max_length=MAX_CHARS,
+        description="The words in the place of what was found; null: what was found again.",
+    )
+
 
 router = keyed_router("standing statements")
 

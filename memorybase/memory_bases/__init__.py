@@ -4,7 +4,6 @@
     preparation   work on every session of a flow, in pages
     regenerate    build a new generation while the old one serves; cancel a job
     consistency   mismatch: does the store hold what the ledger says?
-    newest_chunks what the sweeper's check reads of the ledger and of the store
     reconcile     the operator's comparison of all stores with SQL
     deep_check    every vector and every text
     orphans       collections that SQL does not know

@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HoldView:
-    """A legal hold on a flow, on one session of it, or on an end user in all flows. Nothing that it keeps is deleted."""
+    """A legal hold on a flow, on one of its sessions, or on an end user in all flows. What it keeps is not deleted."""
 
     id: Id
     flow_id: Annotated[

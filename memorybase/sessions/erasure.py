@@ -40,8 +40,7 @@ PAGE = 500  # rows in one transaction, about 0.1 s on SQLite, where all other wr
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """A receipt: what was deleted from SQL, and how many chunks of it the stores hold according to the ledgers. No search
-    returns any of it from now on."""
+    """What was deleted from SQL, and how many chunks of it the stores hold by the ledgers; no search returns it."""
 
     sessions: Annotated[int, Field(description="Number of deleted sessions.")] = 0
     runs: Annotated[int, Field(description="Number of deleted runs.")] = 0

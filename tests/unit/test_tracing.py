@@ -132,7 +132,10 @@ def test_a_collector_that_hangs_does_not_keep_a_process_from_ending(monkeypatch:
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318", "OTEL_TRACES_EXPORTER": "none"}, ""),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318", "OTEL_SDK_DISABLED": "true"}, ""),
         (
-            {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://traces/own", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://all:4318"},
+            {
+                "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://traces/own",
+                "OTEL_EXPORTER_OTLP_ENDPOINT": "http://all:4318",
+            },
             "http://traces/own",
         ),
     ],

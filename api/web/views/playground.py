@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import QueryParams
 
 from api.web.playground import asked as asking
-from api.web.playground import code, compare, given, shown
+from api.web.playground import code, given, shown
 from api.web.playground.asked import Asked, Setting
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
@@ -31,6 +31,25 @@ from memorybase.search import search, weights
 from memorybase.search.scoring import PartWeights
 from memorybase.search.search import SearchAnswer
 from memorybase.services import Services
+
+SAME, NEW, GONE = "", "new", "gone"
+
+
+def moves(a: Sequence[UUID], b: Sequence[UUID]) -> tuple[dict[UUID, str], dict[UUID, str]]:
+    """For each result of A and of B how its place differs in B: ▲2, ▼1, new (in B alone), gone (in A alone)."""
+    places = {message_id: place for place, message_id in enumerate(a)}
+    of_b = {message_id: _move(places.get(message_id), place) for place, message_id in enumerate(b)}
+    of_a = {message_id: of_b.get(message_id, GONE) for message_id in a}
+    return of_a, of_b
+
+
+def _move(before: int | None, now: int) -> str:
+    if before is None:
+        return NEW
+    if before == now:
+        return SAME
+    return f"▲{before - now}" if before > now else f"▼{now - before}"
+
 
 router = APIRouter(include_in_schema=False)
 
@@ -84,9 +103,9 @@ async def results(visit: Visitor) -> Response:
             sides.append({"name": name, "setting": setting, **await _side(visit, ask, setting)})
     moved: list[dict[UUID, str]] = [{}, {}]
     if len(sides) == 2 and all("rows" in side for side in sides):
-        moved = list(compare.moves(*(shown.message_ids(side["rows"]) for side in sides)))
-    for side, moves in zip(sides, moved, strict=False):
-        side["moves"] = moves
+        moved = list(moves(*(shown.message_ids(side["rows"]) for side in sides)))
+    for side, moves_of_side in zip(sides, moved, strict=False):
+        side["moves"] = moves_of_side
     found = [row.hit.message_id for side in sides for row in side.get("rows", ())]
     flows = {base.flow_id for base in bases}
     person = ask.person or None

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from harness.api import Api, Json
 
-from api.dify_schemas import DEFAULT_TOP_K
-from api.routes.dify import CONTENT_CHARS
+from api.routes.dify import CONTENT_CHARS, DEFAULT_TOP_K
 from memorybase import errors
 from memorybase.search import search
 

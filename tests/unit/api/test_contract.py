@@ -11,9 +11,8 @@ from harness.contract import CONTRACT, resolved
 from jsonschema import Draft202012Validator
 
 from api.contract import TAGS
-from api.contract.headers import WITHOUT_LOCATION
+from api.contract.document import PROPERTIES, WITHOUT_LOCATION
 from api.contract.parts import operations, parameters, properties
-from api.contract.properties import PROPERTIES
 
 COMPONENTS: dict[str, dict[str, Any]] = CONTRACT["components"]["schemas"]
 OPERATIONS = list(operations(CONTRACT))

@@ -16,9 +16,10 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from api.web.corrections import is_outdated, notes
-from api.web.playground import code, compare, shown
+from api.web.playground import code, shown
 from api.web.playground.asked import Asked, Setting
 from api.web.rendering import address, render
+from api.web.views import playground
 from memorybase import errors
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.search.corrections.marking import CorrectionOf
@@ -218,7 +219,7 @@ class TestCorrections:
 
 def test_moves_name_each_moved_new_and_gone_result() -> None:
     one, two, three, four = (UUID(int=number) for number in range(4))
-    of_a, of_b = compare.moves([one, two, three], [two, four, one])
+    of_a, of_b = playground.moves([one, two, three], [two, four, one])
     assert of_b == {two: "▲1", four: "new", one: "▼2"}
     assert of_a == {one: "▼2", two: "▲1", three: "gone"}
 
