@@ -25,8 +25,8 @@ from api.idempotency import HEADER, REPLAYED
 from api.limits import Gate
 from api.locations import PREFIX
 from api.middleware import REQUEST_ID, EncodedIds, RequestContext
-from api.observed import Observed
 from api.proxy_user import ProxyUser
+from api.request_metrics import RequestMetrics
 from api.routes import ROUTERS
 from api.security_headers import SecurityHeaders
 from memorybase import __version__, errors, telemetry, tracing
@@ -127,7 +127,7 @@ def _surround(app: FastAPI, settings: Settings) -> None:
         )
     app.add_middleware(RequestContext)
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(Observed)
+    app.add_middleware(RequestMetrics)
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
     if settings.proxy_user_header:

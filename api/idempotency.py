@@ -58,7 +58,7 @@ _types: dict[type[Any], TypeAdapter[Any]] = {}  # of answers: making one takes a
 
 
 @dataclass(slots=True)
-class Once:
+class ModelCache:
     """A request that is carried out under its key."""
 
     operation: str
@@ -91,7 +91,7 @@ def keeping(
 ) -> Callable[[OrmSession, Result], None] | None:
     """What an operation calls before it commits: it stores the answer and headers that `answer_of` returns. None for a
     request without a key."""
-    running: Once | None = getattr(request.state, "once", None)
+    running: ModelCache | None = getattr(request.state, "once", None)
     if running is None:
         return None
 
@@ -103,7 +103,7 @@ def keeping(
 
 def operation_id(request: Request) -> UUID | None:
     """An id that is the same in each attempt at a request with a key, to derive ids from."""
-    running: Once | None = getattr(request.state, "once", None)
+    running: ModelCache | None = getattr(request.state, "once", None)
     return None if running is None else running.claim.operation_id
 
 
@@ -127,7 +127,7 @@ async def _answered(operation: str, handler: Handler, request: Request) -> Respo
     claimed = await run_in_threadpool(idempotency.claim, services, user_id, key, fingerprint)
     if isinstance(claimed, Answer):
         return await _replay(operation, handler, request, claimed)
-    running = request.state.once = Once(operation, claimed)
+    running = request.state.once = ModelCache(operation, claimed)
     renewing = asyncio.create_task(_renew(services, claimed))
     try:
         response = await handler(request)
@@ -207,7 +207,7 @@ async def _release(services: Services, claimed: Claim, *, was_rejected: bool) ->
         await run_in_threadpool(idempotency.release, services, claimed, was_rejected=was_rejected)
 
 
-async def _keep_afterwards(services: Services, running: Once) -> None:
+async def _keep_afterwards(services: Services, running: ModelCache) -> None:
     if running.kept is None:
         return
     try:

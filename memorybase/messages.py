@@ -33,6 +33,20 @@ MAX_MESSAGE_BYTES = 4_000_000  # of one message as JSON
 MAX_DEPTH = 64  # of nested JSON in one message; deeper is a mistake and would exceed the recursion limit
 MAX_EPOCH_SECONDS = 253_402_300_799  # the year 9999
 
+# Fields that are stored, exported and imported as they were sent.
+STORED_AS_SENT = (
+    "role",
+    "is_output",
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "name",
+    "sender_name",
+    "files",
+    "metadata",
+    "status",
+)
+
 _TEXT_PARTS = ("text", "input_text", "output_text")
 _COMMON = frozenset({"id", "is_output", "files", "metadata", "parent_message_id", "timestamp", "status", "sender_name"})
 _OPENAI = _COMMON | {"role", "content", "tool_calls", "tool_call_id", "name"}

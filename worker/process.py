@@ -23,8 +23,8 @@ from memorybase import deadlines, errors, telemetry, wiring
 from memorybase.embedding import Embedder
 from memorybase.embedding.background import NICENESS
 from memorybase.facts.thread import DistillerThread
+from memorybase.ingestion import job_runner as ingestion
 from memorybase.ingestion import recovery
-from memorybase.ingestion import worker as ingestion
 from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.queries import heartbeats
 from memorybase.services import Services

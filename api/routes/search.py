@@ -11,7 +11,7 @@ from api.search_schemas import FlowSearchBody, SearchBody
 from memorybase import caveats, errors, ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.caveats import Caveat
-from memorybase.facts.beside import beside
+from memorybase.facts.for_search import facts_for_search
 from memorybase.facts.recall import FactHit
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
@@ -40,13 +40,13 @@ def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> 
         return _search(services, caller, body, _request(body, caller, flow_id=flow_id))
     request, wanted = _request(body, caller), None if body.all else body.memory_base_ids
     found = search_several(services, caller.user_id, request, wanted)
-    facts = beside(services, caller.user_id, request, wanted) if body.facts else []
+    facts = facts_for_search(services, caller.user_id, request, wanted) if body.facts else []
     return _answer(request, found, facts, [])
 
 
 def _search(services: Services, caller: Principal, body: SearchBody, request: SearchRequest) -> SearchAnswer:
     found = search.search(services, caller.user_id, request)
-    facts = beside(services, caller.user_id, request) if body.facts else []
+    facts = facts_for_search(services, caller.user_id, request) if body.facts else []
     warnings = [] if found.results else why_nothing(services, request)
     return _answer(request, found, facts, warnings)
 

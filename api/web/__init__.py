@@ -10,7 +10,7 @@ HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script 
     same_origin      refuses what other sites cause
     sign_in          signing in and out, and error pages
     views/           one module for each view; templates/ has one file for each, components/ their macros
-    states           what badges say in several views; memory_state: what the page calls a memory base
+    badges           what badges say in several views; memory_state: what the page calls a memory base
     static/          tokens.css (all colours, sizes), page.css, page.js; htmx and the font as published
 
 How a view is written:

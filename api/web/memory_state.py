@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from api.web import badges
 from memorybase.queries.memory_base_lists import MemoryBaseStatus
 from memorybase.read_models.memory_bases import MemoryBaseView
 
@@ -25,7 +26,7 @@ class MemoryState:
 
 LOST, FAILED = "lost", "failed"
 _SHOWN: dict[str, tuple[str, Tone, Icon]] = {
-    LOST: ("Lost its vectors", "failed", "exclamation"),
+    LOST: (badges.LOST[1], "failed", "exclamation"),
     FAILED: ("Not searchable: {dead_letters:,}", "failed", "exclamation"),
     MemoryBaseStatus.UNAVAILABLE: ("Unreachable", "failed", "exclamation"),
     MemoryBaseStatus.REGENERATING: ("Rebuilding", "working", "arc"),
@@ -33,7 +34,7 @@ _SHOWN: dict[str, tuple[str, Tone, Icon]] = {
     MemoryBaseStatus.INGESTING: ("Ingesting", "working", "arc"),
     MemoryBaseStatus.PENDING: ("Waiting", "waiting", "clock"),
     MemoryBaseStatus.PAUSED: ("Paused", "off", "pause"),
-    MemoryBaseStatus.READY: ("Searchable", "ok", "check"),
+    MemoryBaseStatus.READY: (badges.SEARCHABLE[1], "ok", "check"),
     MemoryBaseStatus.DELETING: ("Being deleted", "working", "arc"),
 }
 

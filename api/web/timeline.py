@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from api.web import states as badges
+from api.web import badges
 from api.web.rendering import duration
 from memorybase.read_models.ingestion import Coverage, Ingestion
 

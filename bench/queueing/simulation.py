@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
+from memorybase.ingestion.job_runner import AHEAD_SECONDS, BATCH_SECONDS, MAX_BATCH_MESSAGES
 from memorybase.ingestion.scheduler import JOB_MAX_MESSAGES
-from memorybase.ingestion.worker import AHEAD_SECONDS, BATCH_SECONDS, MAX_BATCH_MESSAGES
 from queueing.load import Run, Workers
 
 

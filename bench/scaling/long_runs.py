@@ -17,7 +17,7 @@ from harness.doubles import AtOnce, InMemoryQueue
 from harness.postgres import PostgresServer
 
 from memorybase.import_export import exporter, importer
-from memorybase.ingestion import worker
+from memorybase.ingestion import job_runner
 from memorybase.keyword_index import partitions
 from memorybase.memory_bases import consistency, reconcile, regenerate
 from memorybase.models import MemoryBase
@@ -126,7 +126,7 @@ def _work(stage: Stage) -> None:
     assert isinstance(queue, InMemoryQueue)
     while True:
         handled = queue.drain(
-            lambda job: worker.run_jobs(
+            lambda job: job_runner.run_jobs(
                 stage.services, job, owner="bench", may_continue=lambda: True, new_thread=AtOnce
             )
         )

@@ -21,7 +21,7 @@ from api import web
 from api.app import create_app
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.ingestion import capture as capturing
-from memorybase.ingestion import worker
+from memorybase.ingestion import job_runner
 from memorybase.ingestion.capture import CaptureRequest
 from memorybase.keyword_index.analyzer import ENGLISH_STOP_WORDS
 from memorybase.messages import NewMessage, normalise
@@ -105,7 +105,7 @@ def _captures_and_jobs(meter: Meter, asked: Asker, calls: int) -> None:
     the claim and the advance are parts of a job."""
     stage, queue = meter.stage, meter.stage.services.queue
     assert isinstance(queue, InMemoryQueue)
-    parts = {"trigger": capturing, "claim_job": worker, "advance": worker}
+    parts = {"trigger": capturing, "claim_job": job_runner, "advance": job_runner}
     with ExitStack() as patched:
         for function, module in parts.items():
             timed = _timed(meter, f"- {function.removesuffix('_job')}", getattr(module, function))
@@ -122,7 +122,7 @@ def _captures_and_jobs(meter: Meter, asked: Asker, calls: int) -> None:
             captured = stage.server_seconds()
             with meter.call("job of ten messages"):
                 queue.drain(
-                    lambda job: worker.run_jobs(
+                    lambda job: job_runner.run_jobs(
                         stage.services, job, owner="bench", may_continue=lambda: False, new_thread=AtOnce
                     )
                 )

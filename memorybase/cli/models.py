@@ -17,7 +17,7 @@ from memorybase.settings import Settings
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder
-    from memorybase.embedding.known import KnownModel
+    from memorybase.embedding.added_models import KnownModel
     from memorybase.embedding.prompts import Prompts
     from memorybase.evaluation.model_comparison import Measured
     from memorybase.evaluation.model_data import Conversation
@@ -42,7 +42,7 @@ def add(
     data_dir: DataDirOption = None,
 ) -> None:
     """Load a model, check its vectors, and record its files; says which settings let memory bases use it."""
-    from memorybase.embedding import known, registry
+    from memorybase.embedding import added_models, registry
     from memorybase.embedding.probe import probe
 
     settings = _with_prompts(_settings(data_dir), model, query_prompt, passage_prompt)
@@ -52,7 +52,7 @@ def add(
     if found.problems:
         raise errors.ModelUnavailable(f"{model} was not added: {'; '.join(found.problems)}.", field="model")
     record = _record(settings, model, embedder, near=found.near, far=found.far)
-    path = known.remember(settings, record)
+    path = added_models.remember(settings, record)
     for name, value in _described(record):
         typer.echo(f"{name:<15}{value}")
     typer.echo(
@@ -67,10 +67,10 @@ def add(
 @app.command("list")
 def list_models(*, data_dir: DataDirOption = None) -> None:
     """List the default model, the allowed ones and those that were added. Contacts no hub and no endpoint."""
-    from memorybase.embedding import known
+    from memorybase.embedding import added_models
 
     settings = _settings(data_dir)
-    records = {each.name: each for each in known.known_models(settings)}
+    records = {each.name: each for each in added_models.known_models(settings)}
     names = dict.fromkeys([settings.embedding_model, *settings.allowed_embedding_models, *records])
     columns = ("model", "use", "dimension", "tokens", "prefixes", "token vectors", "licence", "files")
     print_table(columns, [_row(settings, name, records.get(name)) for name in names], whole=("model", "use"))
@@ -131,8 +131,8 @@ def _with_prompts(settings: Settings, model: str, query: str | None, passage: st
 
 def _record(settings: Settings, model: str, embedder: Embedder, *, near: float, far: float) -> KnownModel:
     from memorybase.embedding import card, registry
+    from memorybase.embedding.added_models import KnownModel
     from memorybase.embedding.endpoint import is_endpoint_model
-    from memorybase.embedding.known import KnownModel
     from memorybase.embedding.source import file_digests, find_source
 
     source = None if is_endpoint_model(model) else find_source(model)
@@ -212,7 +212,7 @@ def _shown_prompts(prompts: Prompts) -> str:
 
 
 def _state(record: KnownModel | None) -> str:
-    from memorybase.embedding.known import changed_files
+    from memorybase.embedding.added_models import changed_files
 
     if record is None:
         return "not added"

@@ -47,10 +47,10 @@ from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.build import Draft
 from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import ESTIMATE
+from memorybase.facts import for_context as shown_facts
 from memorybase.facts import recall as fact_recall
-from memorybase.facts import shown as shown_facts
+from memorybase.facts.for_context import ShownFacts
 from memorybase.facts.recall import MAX_FACTS, FactHit, FactQuery
-from memorybase.facts.shown import ShownFacts
 from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import caller_ids, memory_bases, messages, sessions, standing_statements
@@ -335,8 +335,11 @@ class _Given:
 
 
 def _given(past: _Past, standing: Standing, found: _Found, request: ContextRequest) -> _Given:
-    """The session, the statements, the facts and the memories within the budget: facts and memories get their share and
-    what the history leaves, the history what the others leave of theirs."""
+    """The session, the statements, the facts and the memories within the budget.
+
+    The history is cut with the others' share reserved; then they are packed into the share and what the history left.
+    If they need less than their share, the history is cut again with the rest.
+    """
     budget = request.token_budget
     share = 0 if found.packer is None else request.share
     facts = found.facts_within(share)

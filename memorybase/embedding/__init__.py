@@ -17,7 +17,7 @@
     compatibility  the one check that a model's vectors compare with those in a store
     reranker       an optional cross-encoder
     background     a model in a thread of low priority
-    once           loads each model once per process
+    model_cache    loads each model once per process
     preparation    downloads and exports a model in a thread, for callers that wait no longer than a few seconds
 
 Libraries are imported where they are used: importing this package loads no model and no torch.

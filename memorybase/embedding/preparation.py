@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from memorybase.embedding.once import FAILURE_SECONDS
+from memorybase.embedding.model_cache import FAILURE_SECONDS
 from memorybase.errors import ModelPreparing, ModelUnavailable
 
 WAIT_SECONDS = 5.0  # of a request; clients wait for 30 s

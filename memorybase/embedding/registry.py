@@ -9,7 +9,7 @@ from memorybase.embedding import endpoint
 from memorybase.embedding.background import BackgroundEmbedder
 from memorybase.embedding.endpoint import is_endpoint_model
 from memorybase.embedding.exported import Manifest, Precision, ensure_exported, exported_folder
-from memorybase.embedding.once import Once
+from memorybase.embedding.model_cache import ModelCache
 from memorybase.embedding.onnx import OnnxEmbedder
 from memorybase.embedding.preparation import Preparation
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
@@ -35,7 +35,7 @@ class Embedders:
         self._settings = settings
         self._background = background
         self._wait_seconds = wait_seconds
-        self._models: Once[Embedder] = Once(self._load)
+        self._models: ModelCache[Embedder] = ModelCache(self._load)
         self._guard = threading.Lock()
         self._preparations: dict[str, Preparation] = {}
 

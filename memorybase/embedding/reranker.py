@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding.once import Once
+from memorybase.embedding.model_cache import ModelCache
 from memorybase.embedding.protocol import BATCH_SIZE
 from memorybase.embedding.reference import check_installed
 from memorybase.embedding.source import model_folder
@@ -26,7 +26,7 @@ class CrossEncoderReranker:
     def __init__(self, settings: Settings) -> None:
         self._name = settings.reranker_model
         self._batch_size = BATCH_SIZE
-        self._models: Once[Any] = Once(_load)
+        self._models: ModelCache[Any] = ModelCache(_load)
         self._using = threading.Lock()  # every call reconfigures its tokenizer, so calls must not overlap
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@
     thread      runs the job in a worker, beside ingestion
     manage      turn it on and off for a memory base; its state; list and delete facts
     recall      the facts that are about a question
-    beside      the same beside a search, within its filters
+    for_search  the same beside a search, within its filters
 
 A fact holds as long as all messages that it rests on exist in the version that the model read. Callers use
 `thread.DistillerThread`, `manage`, `recall.recall` and `beside.beside`.

@@ -16,6 +16,7 @@ from memorybase import __version__
 from memorybase.database import clock
 from memorybase.import_export import chats, lines, node_memory
 from memorybase.import_export.lines import columns, pages, written
+from memorybase.messages import STORED_AS_SENT
 from memorybase.models import Flow, Message, Run, Session
 from memorybase.queries import exports
 from memorybase.queries.exports import ExportedMessage
@@ -29,17 +30,9 @@ _MESSAGE_FIELDS = (
     "id",
     "external_id",
     "seq",
-    "role",
-    "is_output",
-    "content",
-    "tool_calls",
-    "tool_call_id",
-    "name",
-    "sender_name",
+    *(name for name in STORED_AS_SENT if name != "metadata"),  # a column of another name
     "parent_message_id",
     "parent_rule",
-    "files",
-    "status",
     "version",
     "timestamp",
     "captured_at",

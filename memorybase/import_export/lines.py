@@ -16,7 +16,7 @@ from memorybase import errors, messages
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import MemoryKey
 from memorybase.ids import CallerId, IdKind
-from memorybase.messages import NewMessage, ParentRule
+from memorybase.messages import STORED_AS_SENT, NewMessage, ParentRule
 from memorybase.models import ID_LENGTH, NAME_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
 from memorybase.services import Services
 from memorybase.standing.finder import MAX_CHARS, Kind
@@ -26,19 +26,7 @@ Row = TypeVar("Row", Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Sess
 MAX_STANDING_CHARS = MAX_CHARS + 2  # a statement, and the mark of a cut one
 PAGE = 100  # rows per read, because a message may have megabytes
 
-_MESSAGE_FIELDS = (
-    "role",
-    "content",
-    "tool_calls",
-    "tool_call_id",
-    "name",
-    "sender_name",
-    "files",
-    "metadata",
-    "status",
-    "timestamp",
-    "is_output",
-)
+_MESSAGE_FIELDS = (*STORED_AS_SENT, "timestamp")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ Read in this order:
     trigger        2   decide whether a session has reached its threshold
     scheduler      3   insert the next job with its range; enqueue it after the commit
     flush          3a  ingest pending messages on request
-    worker         4   run jobs, from one notification until none is waiting
+    job_runner     4   run jobs, from one notification until none is waiting
     claim          4a  epoch and lease in SQL; what a worker knows about its job
     lease          4b  renew leases in a thread; check them before every write
     pipeline       5   chunk, embed, upsert, read back; bisect to a message that fails

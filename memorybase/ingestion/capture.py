@@ -23,7 +23,7 @@ from memorybase.ingestion.idempotency import Identified
 from memorybase.ingestion.trigger import IngestionState, trigger
 from memorybase.keyword_index import index
 from memorybase.keyword_index.analyzer import Document
-from memorybase.messages import NewMessage, ParentRule, message_fingerprint, text_bytes
+from memorybase.messages import STORED_AS_SENT, NewMessage, ParentRule, message_fingerprint, text_bytes
 from memorybase.queries import deleted_messages, sessions
 from memorybase.queries import messages as message_queries
 from memorybase.queries.deleted_messages import Deleted
@@ -252,19 +252,10 @@ def message_rows(
             "external_id": _external_id(message.id, message_id),
             "seq": first_seq + offset,
             "position": session.first_position + first_seq + offset,
-            "role": message.role,
-            "is_output": message.is_output,
+            **{name: getattr(message, name) for name in STORED_AS_SENT},
             "is_dialogue": message.role in ("user", "assistant"),
-            "content": message.content,
-            "tool_calls": message.tool_calls,
-            "tool_call_id": message.tool_call_id,
-            "name": message.name,
-            "sender_name": message.sender_name,
             "parent_message_id": links[message_id][0],
             "parent_rule": links[message_id][1],
-            "files": message.files,
-            "metadata": message.metadata,
-            "status": message.status,
             "version": past[message_id].version + 1 if message_id in past else 1,
             "text_bytes": text_bytes(message.content),
             **index.columns(documents[message_id]),

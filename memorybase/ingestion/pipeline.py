@@ -39,7 +39,7 @@ from memorybase.vectors import chunk_ids
 from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef, StoredVector, VectorRecord
 from memorybase.vectors.stores import require_store
-from memorybase.vectors.visibility import write_records
+from memorybase.vectors.verified_writes import write_records
 
 log = get_logger(__name__)
 

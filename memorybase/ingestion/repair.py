@@ -18,7 +18,7 @@ from memorybase.queries.messages import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
-from memorybase.vectors.visibility import unreachable_ids
+from memorybase.vectors.verified_writes import unreachable_ids
 
 log = get_logger(__name__)
 

@@ -41,7 +41,7 @@ class JobRange(NamedTuple):
 
 
 def write_row(base: BaseRow, rows: Iterable[ProgressRow]) -> ProgressRow | None:
-    """The session's row in that generation."""
+    """The session's row in the generation that ingestion writes to; None if it has none yet."""
     generation = cursors.write_generation(base)
     return next((row for row in rows if row.memory_base_id == base.id and row.generation == generation), None)
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import tracing
-from memorybase.described import MemoryBaseId, PendingMessages
+from memorybase.described import MemoryBaseId
 from memorybase.ingestion import scheduler
 from memorybase.queries import cursors, jobs, memory_bases, messages
 from memorybase.queries.cursors import ProgressRow
@@ -30,7 +30,9 @@ class IngestionState:
     """The effect of a capture on one memory base."""
 
     memory_base_id: MemoryBaseId
-    pending_messages: PendingMessages
+    pending_messages: Annotated[
+        int, Field(description="Number of pending messages that no job covers yet: they count towards the threshold.")
+    ]
     pending_capped: Annotated[bool, Field(description="Whether `pending_messages` is only a lower bound.")]
     job_id: Annotated[UUID | None, Field(description="The active job of the session; null if there is none.")]
 

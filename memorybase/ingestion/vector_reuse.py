@@ -23,7 +23,7 @@ from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.collection_names import store_of
-from memorybase.vectors.damage import has_length_one
+from memorybase.vectors.index_damage import has_length_one
 from memorybase.vectors.saved import find_saved
 from memorybase.vectors.store import CollectionRef
 

@@ -32,7 +32,7 @@ from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
 from memorybase.vectors.saved import find_saved
 from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata, query_until_enough
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
-from memorybase.vectors.visibility import write_records
+from memorybase.vectors.verified_writes import write_records
 
 if TYPE_CHECKING:
     pass

@@ -27,7 +27,7 @@ from memorybase.services import Services
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef, batches
-from memorybase.vectors.visibility import unreachable_ids
+from memorybase.vectors.verified_writes import unreachable_ids
 from memorybase.webhooks import events
 
 NEWEST_MESSAGES = 10

@@ -15,7 +15,7 @@ from memorybase.queries import cursors, knowledge_bases, ledger, memory_bases
 from memorybase.services import Services
 from memorybase.vectors.chunk_ids import chunk_ids
 from memorybase.vectors.collection_names import store_of
-from memorybase.vectors.damage import Damage, IndexUnreadable, find_damage
+from memorybase.vectors.index_damage import Damage, IndexUnreadable, find_damage
 from memorybase.vectors.store import CollectionRef
 from memorybase.vectors.stores import store_named
 

@@ -73,10 +73,11 @@ from memorybase.models.sessions import (
 )
 from memorybase.models.standing import StandingStatement
 from memorybase.models.summaries import SessionSummary
-from memorybase.models.webhooks import IS_DEAD, IS_FINISHED, IS_PENDING, WebhookDelivery, WebhookEndpoint
+from memorybase.models.webhooks import DELIVERY_IS_PENDING, IS_DEAD, IS_FINISHED, WebhookDelivery, WebhookEndpoint
 
 __all__ = [
     "ACTIVE_STATES",
+    "DELIVERY_IS_PENDING",
     "ID_LENGTH",
     "IS_ACTIVE",
     "IS_BEHIND",
@@ -86,7 +87,6 @@ __all__ = [
     "IS_IN_ORDER",
     "IS_LAST_IN_BASE",
     "IS_MUTED",
-    "IS_PENDING",
     "IS_PINNED",
     "IS_RUNNING",
     "MODEL_LENGTH",

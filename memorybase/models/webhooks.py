@@ -12,7 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from memorybase.models.base import NAME_LENGTH, Base, Json
 
 # Exactly the conditions of the partial indexes: with parameters SQLite would not use them.
-IS_PENDING: ColumnElement[Any] = literal_column("webhook_deliveries.state = 'pending'")
+DELIVERY_IS_PENDING: ColumnElement[Any] = literal_column("webhook_deliveries.state = 'pending'")
 IS_DEAD: ColumnElement[Any] = literal_column("webhook_deliveries.state = 'dead'")
 IS_FINISHED: ColumnElement[Any] = literal_column("webhook_deliveries.state <> 'pending'")
 

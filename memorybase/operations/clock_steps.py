@@ -21,8 +21,8 @@ from memorybase.memory_bases import consistency
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.memory_map import job as map_job
 from memorybase.models import (
+    DELIVERY_IS_PENDING,
     IS_ACTIVE,
-    IS_PENDING,
     Chat,
     DeletedMessage,
     Distillation,
@@ -113,7 +113,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(Distillation.lease_until, distill.lease(services))
     yield Limit(PlannedDeletion.due_at, UNDO)
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
-    yield Limit(WebhookDelivery.available_at, sender.longest_pause(), IS_PENDING, becomes=NOW)
+    yield Limit(WebhookDelivery.available_at, sender.longest_pause(), DELIVERY_IS_PENDING, becomes=NOW)
     yield Limit(WebhookEndpoint.former_secret_until, timedelta(hours=MAX_OVERLAP_HOURS))
     yield Limit(MemoryMap.notify_at, notify)
     yield Limit(MemoryMap.lease_until, map_job.lease(services))

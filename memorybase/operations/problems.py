@@ -20,8 +20,8 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow
 from memorybase.models import WebhookEndpoint
-from memorybase.operations import parts
-from memorybase.operations.parts import PartView
+from memorybase.operations import stack_parts
+from memorybase.operations.stack_parts import PartView
 from memorybase.queries import problems as problem_queries
 from memorybase.queries import statistics
 from memorybase.queries import webhooks as webhook_rows
@@ -139,12 +139,12 @@ class Problems:
 MAX_OF_A_KIND = 50
 
 
-def problems(services: Services, user_id: UUID, seconds: float = parts.ANSWER_SECONDS) -> Problems:
+def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANSWER_SECONDS) -> Problems:
     """A constant number of queries. Raises no MemorybaseError: without a database, that is the problem.
 
     A part that has not answered after `seconds` is a problem.
     """
-    states = parts.look(services, seconds=seconds)
+    states = stack_parts.part_views(services, seconds=seconds)
     found = [_of_part(part) for part in states if not part.ok]
     if any(part.name == "database" and not part.ok for part in states):
         return Problems(found, len(found))
@@ -282,7 +282,7 @@ def _overdue(services: Services, oldest: datetime) -> Problem:
         title="Messages wait too long",
         text="Messages that are due are not ingested, although every part answers. Read the worker's log.",
         since=oldest,
-        fixes=(Fix(FixAction.RUN_COMMAND, "Copy the command", command=parts.doctor_command(services.settings)),),
+        fixes=(Fix(FixAction.RUN_COMMAND, "Copy the command", command=stack_parts.doctor_command(services.settings)),),
     )
 
 

@@ -10,7 +10,7 @@ from memorybase import errors
 from memorybase.queries import knowledge_bases, memory_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors.damage import has_length_one
+from memorybase.vectors.index_damage import has_length_one
 from memorybase.vectors.saved import VectorWriter, save_vectors
 from memorybase.vectors.store import CollectionRef
 

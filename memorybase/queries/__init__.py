@@ -7,7 +7,7 @@ threads                                which message follows which; a session re
 pending                                what a memory base counts, and what of that is pending or due
 coverage                               how far messages are in each memory base: held, failed, found by meaning
 joins                                  which rows belong together and to whom, as conditions by name
-planner                                what keeps a database from a wrong plan, by name
+planner_hints                          what keeps a database from a wrong plan, by name
 memory_bases, cursors                  memory bases, generations, the progress of sessions
 memory_base_lists, base_sessions       lists of memory bases; of the sessions of one
 preparations, planned_deletions        what is still to be done for each session; what is deleted soon

@@ -27,7 +27,7 @@ from memorybase.models import (
 from memorybase.queries.jobs import is_active_in_session
 from memorybase.queries.joins import MESSAGE_OF_SESSION, SERVES, serving_progress
 from memorybase.queries.pending import CURSOR, by_capture, is_counted, is_pending, walk_behind
-from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
+from memorybase.queries.planner_hints import IS_ACTIVE_BY_INDEX
 from memorybase.queries.session_lists import SessionOrder
 from memorybase.queries.text_filter import NAMES, contains
 

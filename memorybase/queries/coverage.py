@@ -53,7 +53,7 @@ FEW = frozenset({SearchState.LOST, SearchState.FAILED, SearchState.INGESTING})
 
 
 def may_be(state: SearchState, table: type[Session | Run]) -> list[Condition]:
-    """What an index answers: all rows in one of the FEW states match, and not many others."""
+    """A condition that indexes answer: it holds for every row in one of the FEW states, and for some others."""
     if state == SearchState.LOST:
         return [table.flow_id.in_(sa.select(Base.flow_id).where(Base.mismatch.is_(True)))]
     sessions = sa.select(Progress.flow_id, Progress.session_id)

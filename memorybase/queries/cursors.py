@@ -111,7 +111,13 @@ _COMPARE_AND_ADVANCE = (
         _COLUMNS.generation == sa.bindparam("served"),
         _COLUMNS.cursor_seq == sa.bindparam("expected"),
     )
-    .values(cursor_id=sa.func.coalesce(sa.bindparam("message", type_=_COLUMNS.cursor_id.type), _COLUMNS.cursor_id))
+    .values(
+        cursor_seq=sa.bindparam("to_seq"),
+        cursor_id=sa.func.coalesce(sa.bindparam("message", type_=_COLUMNS.cursor_id.type), _COLUMNS.cursor_id),
+        last_sync_at=sa.bindparam("now"),
+        lease_until=None,
+        lease_owner=None,
+    )
     .returning(*_ROW_COLUMNS)
 )
 
@@ -387,11 +393,9 @@ def compare_and_advance(
             "claimed": epoch,
             "served": generation,
             "expected": from_seq,
-            "cursor_seq": to_seq,
+            "to_seq": to_seq,
             "message": cursor_id,
-            "last_sync_at": now,
-            "lease_until": None,
-            "lease_owner": None,
+            "now": now,
         },
     )
 

@@ -25,7 +25,7 @@ from memorybase.models import (
 )
 from memorybase.queries import memory_uses
 from memorybase.queries.joins import own_flow, serving_progress
-from memorybase.queries.planner import not_by_index
+from memorybase.queries.planner_hints import not_by_index
 
 EndUserOrder = Literal["recent", "sessions"]
 Progress = SessionProgress

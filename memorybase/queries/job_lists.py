@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.models import ACTIVE_STATES, IS_ACTIVE, IS_FAILED, IngestionJob, JobKind, JobState, MemoryBase
 from memorybase.queries.joins import own_base
-from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
+from memorybase.queries.planner_hints import IS_ACTIVE_BY_INDEX
 
 Job = IngestionJob
 

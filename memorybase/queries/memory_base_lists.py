@@ -31,7 +31,7 @@ from memorybase.models import (
 )
 from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES, own_base
 from memorybase.queries.pending import by_capture, is_counted, walk_behind
-from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
+from memorybase.queries.planner_hints import IS_ACTIVE_BY_INDEX
 from memorybase.queries.preparations import is_in_preparation
 from memorybase.queries.store_health import is_in
 from memorybase.settings import VectorStoreName

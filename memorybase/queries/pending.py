@@ -3,6 +3,8 @@
 counted   taken by the memory base: outputs only, or every user and assistant message
 pending   counted, and beyond the session's cursor
 due       pending, and not beyond the session's target: a job is to ingest them
+
+A search adds messages that were edited since they were ingested: it finds both before they are in the store.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from memorybase.database.paging import AnySelect
 from memorybase.database.upsert import rows_affected
 from memorybase.models import IS_BEHIND, Capture, Flow, Generation, MemoryBase, Message, Session, SessionProgress
 from memorybase.queries.joins import serving_progress
-from memorybase.queries.planner import for_each_row, not_by_index
+from memorybase.queries.planner_hints import for_each_row, not_by_index
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -58,8 +60,7 @@ def is_due(
 
 
 def by_capture(expression: Callable[[Capture], sa.ColumnElement[Value]]) -> sa.ColumnElement[Value]:
-    """An expression for the capture of the row's generation. The database evaluates one of the two, each of which reads
-    only the index of its capture."""
+    """One of two expressions, by the capture of the row's generation, so that each reads the index of its capture."""
     return sa.case((Generation.capture == Capture.OUTPUTS, expression(Capture.OUTPUTS)), else_=expression(Capture.ALL))
 
 

@@ -29,6 +29,7 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries.pending import is_counted as counted
+from memorybase.queries.pending import is_pending
 
 Progress = SessionProgress
 _Text = str | sa.BindParameter[Any]
@@ -299,8 +300,7 @@ def _beyond(dialect: str, capture: Capture, behind: sa.Subquery) -> sa.Subquery:
     messages = sa.select(Message.id, Message.captured_at, Message.seq).where(
         Message.flow_id == _FLOW,
         Message.session_id == behind.c.session_id,
-        counted(capture),
-        Message.seq > edge,
+        is_pending(capture, edge),
         Message.muted == sa.false(),
     )
     if dialect == "sqlite":

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnySelect
 from memorybase.models import (
+    DELIVERY_IS_PENDING,
     IS_ACTIVE,
-    IS_PENDING,
     ChatRecord,
     DeadLetter,
     Document,
@@ -204,7 +204,7 @@ def pending_deliveries(db: OrmSession) -> int:
     """Deliveries to enabled webhooks that have not ended."""
     enabled = WebhookEndpoint.disabled_at.is_(None)
     waiting = sa.select(WebhookDelivery.id).join(WebhookEndpoint, WebhookEndpoint.id == WebhookDelivery.endpoint_id)
-    return _bounded_count(db, waiting.where(IS_PENDING, enabled))
+    return _bounded_count(db, waiting.where(DELIVERY_IS_PENDING, enabled))
 
 
 def dead_letters(db: OrmSession) -> int:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines, errors
 from memorybase.models import Generation, Heartbeat, IngestionJob
 from memorybase.queries import heartbeats, jobs
-from memorybase.queries.planner import IS_ACTIVE_BY_INDEX
+from memorybase.queries.planner_hints import IS_ACTIVE_BY_INDEX
 from memorybase.settings import Settings, VectorStoreName
 from memorybase.vectors.collection_names import SUFFIXES
 

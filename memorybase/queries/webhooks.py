@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import records
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import core, rows_affected
-from memorybase.models import IS_DEAD, IS_FINISHED, IS_PENDING, UtcDateTime, WebhookDelivery, WebhookEndpoint
+from memorybase.models import DELIVERY_IS_PENDING, IS_DEAD, IS_FINISHED, UtcDateTime, WebhookDelivery, WebhookEndpoint
 
 TEST = "webhook.test"  # the type of an event that somebody asked for; such deliveries count nowhere
 
@@ -73,7 +73,11 @@ _DUE_ENDPOINTS = (
     .where(
         _IS_ENABLED,
         sa.select(_DELIVERIES.id)
-        .where(_DELIVERIES.endpoint_id == _ENDPOINTS.id, IS_PENDING, _DELIVERIES.available_at <= sa.bindparam("now"))
+        .where(
+            _DELIVERIES.endpoint_id == _ENDPOINTS.id,
+            DELIVERY_IS_PENDING,
+            _DELIVERIES.available_at <= sa.bindparam("now"),
+        )
         .correlate(core(Endpoint))
         .exists(),
     )
@@ -83,7 +87,7 @@ _DUE = (
     sa.select(*records.columns(Delivery, ClaimedDelivery))
     .where(
         _DELIVERIES.endpoint_id == sa.bindparam("endpoint_id"),
-        IS_PENDING,
+        DELIVERY_IS_PENDING,
         _DELIVERIES.available_at <= sa.bindparam("now"),
     )
     .order_by(_DELIVERIES.available_at)
@@ -146,7 +150,7 @@ def claim(
 
 def update_claimed(db: OrmSession, claimed: ClaimedDelivery, **values: Any) -> bool:
     """Write the result of an attempt; False if the claim is lost."""
-    own = (_DELIVERIES.id == claimed.id) & (_DELIVERIES.epoch == claimed.epoch) & IS_PENDING
+    own = (_DELIVERIES.id == claimed.id) & (_DELIVERIES.epoch == claimed.epoch) & DELIVERY_IS_PENDING
     return records.execute(db, sa.update(core(Delivery)).where(own).values(**values), {}).rowcount == 1
 
 
@@ -311,6 +315,6 @@ def _old(before: datetime) -> tuple[sa.Select[UUID], sa.Select[UUID]]:
     waiting = (
         sa.select(Delivery.id)
         .join(Endpoint, Endpoint.id == Delivery.endpoint_id)
-        .where(Endpoint.disabled_at < before, IS_PENDING)
+        .where(Endpoint.disabled_at < before, DELIVERY_IS_PENDING)
     )
     return finished, waiting

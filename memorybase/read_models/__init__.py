@@ -12,7 +12,7 @@ ingestion      how far a run or a message is in each memory base
 memory_bases   memory bases, their sessions, builds
 overview       everything in one look
 latest_runs    the latest runs in a few words
-first_steps    what a new user has done
+onboarding     what a new user has done
 jobs           ingestion jobs and dead letters
 dead_letters   dead letters by cause and text
 activity       captured and ingested messages over time

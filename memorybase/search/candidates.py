@@ -123,8 +123,10 @@ def _eligible(facts: Facts, request: SearchRequest) -> bool:
 
 
 def verified(db: OrmSession, target: Target, hits: Sequence[VectorHit], request: SearchRequest) -> list[Candidate]:
-    """Of the nearest messages, top_k or more, that exist in this version and flow and pass the filters, the best chunk
-    that the ledger knows."""
+    """One candidate for each message of the store's hits, with its best chunk in the ledger; top_k or a few more.
+
+    Messages that are deleted, filtered out, or of another version or flow are left out.
+    """
     messages = [
         (message, chunks)
         for message, chunks in _chunks_of_messages(target, hits).items()

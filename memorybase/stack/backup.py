@@ -20,7 +20,7 @@ from sqlalchemy import make_url
 from memorybase import __version__, errors, wiring
 from memorybase.database import migrate, sqlite_copy
 from memorybase.database.engine import Database
-from memorybase.embedding import known
+from memorybase.embedding import added_models
 from memorybase.operations import vector_backup
 from memorybase.queries import statistics
 from memorybase.settings import Settings
@@ -128,7 +128,7 @@ def _fill(
         (folder / data.key_file.name).chmod(0o600)
     else:
         left_out["api_key"] = "it is in MEMORYBASE_API_KEY; the database has its SHA-256 only"
-    _copy_folder(known.folder_of(settings), folder / "models" / "known")
+    _copy_folder(added_models.folder_of(settings), folder / "models" / "known")
     count = _save_vectors(data, settings, folder / saved.FOLDER, left_out, on_progress, wanted=vectors)
     return Manifest(
         version=__version__,

@@ -40,7 +40,7 @@ from memorybase.vectors.store import (
     batches,
     check_records,
 )
-from memorybase.vectors.visibility import read_back
+from memorybase.vectors.verified_writes import read_back
 
 if TYPE_CHECKING:
     from chromadb import Collection

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.telemetry import get_logger
-from memorybase.vectors.damage import has_length_one
+from memorybase.vectors.index_damage import has_length_one
 
 log = get_logger(__name__)
 

@@ -13,7 +13,7 @@ from memorybase.errors import CollectionMissing
 from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
 from memorybase.vectors.collection_names import store_of
-from memorybase.vectors.outages import GuardedStore
+from memorybase.vectors.guarded_store import GuardedStore
 from memorybase.vectors.store import (
     CollectionRef,
     MetadataValue,

@@ -20,7 +20,7 @@ from memorybase.vectors.chroma_limits import CLOUD
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
 from memorybase.vectors.stores import VectorStores
-from memorybase.vectors.visibility import unreachable_ids
+from memorybase.vectors.verified_writes import unreachable_ids
 
 DIMENSION = 8
 

@@ -15,8 +15,8 @@ import pytest
 
 from harness.world import WorkerKilled, World
 from memorybase.ingestion import advance, lease, repair
-from memorybase.ingestion import worker as worker_
-from memorybase.ingestion.worker import JobOutcome
+from memorybase.ingestion import job_runner as worker_
+from memorybase.ingestion.job_runner import JobOutcome
 from memorybase.services import JobMessage
 from memorybase.vectors.store import CollectionRef, VectorRecord
 

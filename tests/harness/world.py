@@ -18,7 +18,7 @@ from memorybase import deadlines, ids
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion import flush as flushing
-from memorybase.ingestion import worker
+from memorybase.ingestion import job_runner
 from memorybase.ingestion.capture import CaptureRequest, CaptureResult
 from memorybase.memory_bases import deletion, manage
 from memorybase.memory_bases.manage import NewMemoryBase
@@ -122,9 +122,9 @@ class World:
 
     def run(
         self, frozen: JobMessage, owner: str = WORKER, may_continue: Callable[[], bool] = lambda: False
-    ) -> worker.JobOutcome:
+    ) -> job_runner.JobOutcome:
         """Run one job and, while `may_continue()`, other waiting jobs, one after the other in this thread."""
-        return worker.run_jobs(self.services, frozen, owner=owner, may_continue=may_continue, new_thread=AtOnce)
+        return job_runner.run_jobs(self.services, frozen, owner=owner, may_continue=may_continue, new_thread=AtOnce)
 
     def drain(self) -> int:
         """Run every waiting notification, as one worker does."""

@@ -17,8 +17,8 @@ from memorybase.import_export import sample
 from memorybase.memory_bases import manage
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import Capture
-from memorybase.operations import parts
-from memorybase.read_models.first_steps import FirstSteps, first_steps
+from memorybase.operations import stack_parts
+from memorybase.read_models.onboarding import Onboarding, onboarding
 from memorybase.read_models.overview import Overview
 from memorybase.read_models.titles import session_titles
 from memorybase.search import search
@@ -72,7 +72,7 @@ def _kept(visit: Visit, response: Response, state: str) -> Response:
 
 
 async def page(visit: Visit, *, language: str = "curl", error: str = "") -> Response:
-    steps = await visit.read(first_steps)
+    steps = await visit.read(onboarding)
     return visit.page(
         "first_minute.html", place="home", title="First minute", error=error, **_values(visit, steps, language)
     )
@@ -85,13 +85,13 @@ async def guide(visit: Visitor, lang: str = "") -> Response:
 
 @router.get(f"{PATH}/steps")
 async def steps_done(visit: Visitor, lang: str = "") -> Response:
-    return visit.live("first_minute_steps.html", error="", **_values(visit, await visit.read(first_steps), lang))
+    return visit.live("first_minute_steps.html", error="", **_values(visit, await visit.read(onboarding), lang))
 
 
 @router.get(f"{PATH}/search")
 async def try_search(visit: Visitor, q: str = "") -> Response:
     """The sixth step: one search, shown below it."""
-    steps = await visit.read(first_steps)
+    steps = await visit.read(onboarding)
     hits: list[Hit] = []
     error = ""
     if steps.flow_id is not None and q.strip():
@@ -148,12 +148,12 @@ def _slug(name: str) -> str:
     return "-".join(words.encode("ascii", "ignore").decode().split())[:100].strip("-") or "my-flow"
 
 
-def _values(visit: Visit, steps: FirstSteps, language: str) -> dict[str, Any]:
+def _values(visit: Visit, steps: Onboarding, language: str) -> dict[str, Any]:
     chosen = language if language in LANGUAGES else "curl"
     settings = visit.services.settings
     is_sample = steps.flow == sample.FLOW
     key = f"export MEMORYBASE_API_KEY=$(cat {shlex.quote(str(settings.data_dir / 'api_key'))})"
-    if not parts.is_embedded(settings):
+    if not stack_parts.is_embedded(settings):
         key = "export MEMORYBASE_API_KEY=mb_...   # this key"
     return {
         "steps": steps,

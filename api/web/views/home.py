@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web import states as badges
+from api.web import badges
 from api.web.memory_state import state_of
 from api.web.rendering import plural
 from api.web.views import first_minute, settings_webhooks
@@ -20,16 +20,15 @@ from memorybase import errors
 from memorybase.ingestion import flush
 from memorybase.memory_bases import dead_letters, manage, regenerate
 from memorybase.memory_bases.dead_letters import DeadLetterAction
-from memorybase.operations import health
-from memorybase.operations import parts as stack_parts
-from memorybase.operations.parts import PartView
+from memorybase.operations import health, stack_parts
 from memorybase.operations.problems import FixAction, problems
+from memorybase.operations.stack_parts import PartView
 from memorybase.queries.coverage import SearchState
 from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.read_models import overview as overviews
 from memorybase.read_models import titles
-from memorybase.read_models.first_steps import first_steps
 from memorybase.read_models.latest_runs import LatestRun
+from memorybase.read_models.onboarding import onboarding
 from memorybase.read_models.overview import Overview, OverviewBucket, Window
 from memorybase.services import Services
 from memorybase.webhooks import endpoints
@@ -56,7 +55,7 @@ async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
         _or_none(visit, problems, visit.deadlines.part), _or_none(visit, overviews.overview, chosen), _outlook(visit)
     )
     begins, is_open = found is not None and first_minute.begins(visit, found), first_minute.is_open(visit)
-    steps = await _or_none(visit, first_steps) if begins or is_open else None
+    steps = await _or_none(visit, onboarding) if begins or is_open else None
     if begins and steps is not None and not steps.captured:  # the overview may be of before the first run
         return first_minute.enter(visit)
     values = await _overview_values(visit, found, chosen)
@@ -184,7 +183,7 @@ async def _outlook(visit: Visit) -> dict[str, Any]:
 
 
 def _parts(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:
-    return stack_parts.look(services, seconds=seconds)
+    return stack_parts.part_views(services, seconds=seconds)
 
 
 def _window(text: str) -> Window:
@@ -222,9 +221,9 @@ def _run_words(run: LatestRun) -> tuple[str, str]:
     if run.state is SearchState.WAITING:
         return "waiting", f"{run.pending:,} of {run.threshold:,} before ingest" if run.threshold else "Waits for a sync"
     return {
-        SearchState.SEARCHABLE: ("ok", "Searchable"),
+        SearchState.SEARCHABLE: badges.SEARCHABLE,
         SearchState.INGESTING: badges.INGESTING,
-        SearchState.FAILED: ("failed", "Not searchable"),
-        SearchState.LOST: ("failed", "Lost its vectors"),
+        SearchState.FAILED: badges.NOT_SEARCHABLE,
+        SearchState.LOST: badges.LOST,
         SearchState.NO_MEMORY: ("off", "History only"),
     }[run.state]

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web import states as badges
+from api.web import badges
 from api.web.bubbles import summary
 from api.web.rendering import address
 from api.web.views import message_actions

@@ -21,8 +21,8 @@ from memorybase.conversation import context
 from memorybase.database.paging import MAX_SIZE, PageRequest
 from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.operations import parts
-from memorybase.operations.parts import PartView
+from memorybase.operations import stack_parts
+from memorybase.operations.stack_parts import PartView
 from memorybase.queries.memory_base_lists import MemoryBaseQuery
 from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import memory_bases, sessions, titles
@@ -364,7 +364,7 @@ async def _failure(visit: Visit, error: Exception, seconds: float) -> dict[str, 
 
 def _look(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:
     # A check from before the search does not say why it failed.
-    return parts.look(services, seconds=seconds, fresh=0)
+    return stack_parts.part_views(services, seconds=seconds, fresh=0)
 
 
 def _query_of(path: str) -> QueryParams:

@@ -10,9 +10,9 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.web.visits import Visit, Visitor
 from memorybase import errors
-from memorybase.operations import health, parts
-from memorybase.operations.parts import PartView
+from memorybase.operations import health, stack_parts
 from memorybase.operations.problems import OVERDUE
+from memorybase.operations.stack_parts import PartView
 from memorybase.services import Services
 
 router = APIRouter(include_in_schema=False)
@@ -51,4 +51,4 @@ async def _values(visit: Visit) -> dict[str, Any]:
 
 
 def _look(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:
-    return parts.look(services, seconds=seconds)
+    return stack_parts.part_views(services, seconds=seconds)

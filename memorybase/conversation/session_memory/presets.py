@@ -200,7 +200,7 @@ class SessionMemory:
 
     @property
     def unchecked(self) -> bool:
-        """Whether they would not, if the summary is of this thread: see StoredSummary.on_thread."""
+        """Whether older records would change nothing only if the summary is of this thread: the caller checks that."""
         return self.next_read == "summary_thread"
 
 

@@ -4,7 +4,7 @@ build           build_view: the steps in order, and the report of what each did;
 records         Record, what a log holds and a view consists of; NIL parents
 files           FileRef, and resolvers, which turn one into a content part
 threads         the thread of a conversation with branches; Dify's algorithm, for comparison
-parts           content parts as chat completions take them
+content_parts   content parts as chat completions take them
 turns           groups (a tool call and its results), turns, and messages that no model accepts
 tool_results    replaces the content of old tool results
 images          keeps the newest images

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from memorybase.conversation.view.parts import stub_of
+from memorybase.conversation.view.content_parts import stub_of
 from memorybase.conversation.view.records import Record, content_says, message_ids, parts_of, plain, text_part
 from memorybase.conversation.view.turns import Exchange, Paired, drop_unpaired_tool_messages, exchanges_of
 

@@ -16,10 +16,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Rules, Summary, fit
+from memorybase.conversation.view.content_parts import accepted
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.images import keep_newest_images
 from memorybase.conversation.view.limits import Limits, Used
-from memorybase.conversation.view.parts import accepted
 from memorybase.conversation.view.records import Kind, Record, Role, message_ids, with_files
 from memorybase.conversation.view.rendering import Align, Format, align, to_langchain, to_openai
 from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread

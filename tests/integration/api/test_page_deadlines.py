@@ -18,7 +18,7 @@ from api.web.views import home
 from memorybase.conversation import context
 from memorybase.memory_bases import consistency
 from memorybase.memory_map import read
-from memorybase.operations import health, parts
+from memorybase.operations import health, stack_parts
 from memorybase.read_models import overview
 from memorybase.search import search
 
@@ -88,7 +88,7 @@ def test_a_page_ends_each_wait_at_its_deadline(api: Api) -> None:
         ended = threading.Event()
         with pytest.MonkeyPatch.context() as patch, mounted(api, deadlines):
             page = Page(api)
-            patch.setattr(parts, "FRESH", 0.0)  # no check of the case before counts
+            patch.setattr(stack_parts, "FRESH", 0.0)  # no check of the case before counts
             for module, name in case.hangs:
                 patch.setattr(module, name, hanging(ended, getattr(module, name)))
             try:

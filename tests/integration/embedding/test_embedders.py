@@ -25,7 +25,17 @@ from harness.rows import each_row
 from harness.waiting import wait_until
 from numpy.typing import NDArray
 
-from memorybase.embedding import Embedder, Embedders, bert, export, is_prepared, once, registry, tokens, torch_export
+from memorybase.embedding import (
+    Embedder,
+    Embedders,
+    bert,
+    export,
+    is_prepared,
+    model_cache,
+    registry,
+    tokens,
+    torch_export,
+)
 from memorybase.embedding.chunking import split_text
 from memorybase.embedding.exported import MODEL_FILE, exported_folder
 from memorybase.embedding.onnx import MAX_BATCH_TOKENS, OnnxEmbedder
@@ -748,7 +758,7 @@ def test_a_failed_load_is_cached_and_retried_later(tmp_path: Path, monkeypatch: 
         with pytest.raises(ModelUnavailable, match="no such luck"):
             embedders.get()
     assert len(loads) == 1
-    monkeypatch.setattr(once, "FAILURE_SECONDS", 0.0)
+    monkeypatch.setattr(model_cache, "FAILURE_SECONDS", 0.0)
     with pytest.raises(ModelUnavailable):
         embedders.get()
     assert len(loads) == 2

@@ -18,14 +18,14 @@ from harness.world import WORKER, WorkerKilled, World, crash_after
 
 from memorybase import deadlines, errors
 from memorybase.ingestion import advance, claim, pipeline, recovery
-from memorybase.ingestion import worker as worker_
+from memorybase.ingestion import job_runner as worker_
 from memorybase.ingestion.scheduler import job_message
 from memorybase.memory_bases import consistency, manage, regenerate
 from memorybase.models import IngestionJob, Session, SessionProgress
 from memorybase.queries import jobs, messages, sessions
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
-from memorybase.vectors.visibility import unreachable_ids
+from memorybase.vectors.verified_writes import unreachable_ids
 
 
 def test_below_the_threshold_nothing_is_queued(world: World) -> None:

@@ -18,7 +18,7 @@ from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import deadlines, errors
 from memorybase.cli.sweep import sweep_until
-from memorybase.ingestion import recovery, retry, worker
+from memorybase.ingestion import job_runner, recovery, retry
 from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Flow, Session
@@ -134,7 +134,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_deadlock(world: World, m
         return row
 
     monkeypatch.setattr(cursors, "compare_and_advance", let_a_capture_come)
-    assert world.run(message) == worker.JobOutcome.DONE
+    assert world.run(message) == job_runner.JobOutcome.DONE
     capturing[0].join(30)
     assert failures == []
     rest(world)
@@ -235,7 +235,7 @@ def test_a_stuck_build_can_be_abandoned_by_any_of_its_jobs(world: World) -> None
         edit(world, world.messages()[0].id, "edited during the build")
 
     world.vectors.after_upsert = meanwhile
-    assert world.run(world.queue.enqueued[-1]) == worker.JobOutcome.DONE
+    assert world.run(world.queue.enqueued[-1]) == job_runner.JobOutcome.DONE
     (lost,) = set(world.vectors.names()) - {old.name}
     world.vectors.delete_collection(lost)
     for _ in range(3):
@@ -391,7 +391,7 @@ def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database
-    assert world.run(world.queue.enqueued[0]) == worker.JobOutcome.POSTPONED
+    assert world.run(world.queue.enqueued[0]) == job_runner.JobOutcome.POSTPONED
     (job,) = world.jobs(base)
     assert (job.state, job.attempts, job.lost_workers) == ("queued", 0, 0)
 
@@ -524,7 +524,7 @@ def test_a_dead_letter_cleared_meanwhile_is_not_found(
             asking.append(beside(ask))
 
     monkeypatch.setattr(dead_letters_, "clear_dead_letters", ask_meanwhile)
-    assert world.run(message) == worker.JobOutcome.DONE
+    assert world.run(message) == job_runner.JobOutcome.DONE
     asking[0].join(30)
     assert answers == [errors.NotFound]
     rest(world)

@@ -10,7 +10,7 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.ingestion import repair
-from memorybase.ingestion.worker import JobOutcome
+from memorybase.ingestion.job_runner import JobOutcome
 from memorybase.sessions import edits
 
 

@@ -14,7 +14,7 @@ from harness.world import World
 
 from memorybase import errors, tracing
 from memorybase.database.engine import trace_statements
-from memorybase.ingestion import worker
+from memorybase.ingestion import job_runner
 from memorybase.models import IngestionJob, SessionProgress
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import search
@@ -135,7 +135,7 @@ def test_jobs_in_one_batch_each_have_all_their_spans(world: World, spans: Record
     for trace in traces:
         say(world, f"session {trace[0]}", "text", trace=trace)
     turns = iter([True] * 20)
-    worker.run_jobs(
+    job_runner.run_jobs(
         world.services,
         world.queue.enqueued[0],
         owner="test",

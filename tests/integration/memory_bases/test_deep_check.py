@@ -23,9 +23,9 @@ from memorybase.memory_bases import reconcile, regenerate
 from memorybase.memory_bases.deep_check import DeepResult, check_memory_base
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import search
-from memorybase.vectors import damage
+from memorybase.vectors import index_damage
 from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.damage import Damage
+from memorybase.vectors.index_damage import Damage
 
 MESSAGES = 1_100  # Chroma writes the index to files after the first thousand
 
@@ -113,7 +113,7 @@ class TestDamage:
         assert checked(world, base) == DeepResult("ok", Damage())
 
     def test_an_outage_is_no_damage(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(damage, "BACK_SECONDS", 0)
+        monkeypatch.setattr(index_damage, "BACK_SECONDS", 0)
         base = filled(world)
         world.vectors.away = True
         assert checked(world, base).state == "unavailable"
@@ -201,14 +201,14 @@ class TestHalvedFiles:
 
         halve("header.bin")
         supervisor = SimpleNamespace(monotonic=time.monotonic, sleep=restart)
-        monkeypatch.setattr("memorybase.vectors.damage.time", supervisor)
+        monkeypatch.setattr("memorybase.vectors.index_damage.time", supervisor)
         assert checked(on_chroma, base).state == "unreadable"
 
     @pytest.mark.slow  # it freezes a process
     def test_a_frozen_server_is_given_up(
         self, on_chroma: World, base: UUID, own_chroma: ChromaServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(damage, "BACK_SECONDS", 0)
+        monkeypatch.setattr(index_damage, "BACK_SECONDS", 0)
         own_chroma.freeze()
         assert checked(on_chroma, base).state == "unavailable"
         own_chroma.thaw()

@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.ingestion import advance, worker
+from memorybase.ingestion import advance, job_runner
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
@@ -354,7 +354,7 @@ def test_two_concurrent_last_advances_complete_the_build(
     monkeypatch.setattr(cursors, "build_is_complete", look_at_once)
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(world.run, enqueued))
-    assert outcomes == [worker.JobOutcome.DONE] * 2
+    assert outcomes == [job_runner.JobOutcome.DONE] * 2
     # No sweep has been: one of the two advances saw that it was the last.
     assert world.base(base).serving == 2
     assert world.base(base).building is None

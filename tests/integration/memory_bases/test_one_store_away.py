@@ -15,11 +15,11 @@ from harness.world import WORKER, World
 from memorybase import errors
 from memorybase.cli import doctor
 from memorybase.database import clock
-from memorybase.ingestion import worker
+from memorybase.ingestion import job_runner
 from memorybase.memory_bases import consistency, orphans, reconcile, regenerate
 from memorybase.memory_bases.deletion import delete_memory_base
 from memorybase.models import Heartbeat
-from memorybase.operations import health, heartbeats, parts, store_check
+from memorybase.operations import health, heartbeats, stack_parts, store_check
 from memorybase.queries import memory_bases, store_health
 from memorybase.read_models import memory_bases as views
 from memorybase.search import search
@@ -84,8 +84,8 @@ def assert_complete(world: World, base: UUID, texts: int = len(TEXTS)) -> None:
 def run_batch(world: World) -> None:
     """One worker, from the first notification until nothing waits."""
 
-    def run(message: JobMessage) -> worker.JobOutcome:
-        return worker.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
+    def run(message: JobMessage) -> job_runner.JobOutcome:
+        return job_runner.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
 
     world.queue.drain(run)
 
@@ -139,13 +139,13 @@ class TestOneStoreAway:
     def test_a_batch_that_one_store_fails_is_stored_on_the_other(
         self, both: World, pgvector: InMemoryVectors, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(worker.Pace, "size_of", lambda *_: math.inf)  # both jobs in one batch
+        monkeypatch.setattr(job_runner.Pace, "size_of", lambda *_: math.inf)  # both jobs in one batch
         bases = here, there = [new_base(both, store) for store in STORES]
         for base in bases:
             say(both, base, *TEXTS)
         pgvector.read_only = True
 
-        worker.run_waiting(both.services, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
+        job_runner.run_waiting(both.services, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
 
         assert_complete(both, here)
         assert [job.outages for job in both.active_jobs(there)] == [1]
@@ -228,7 +228,7 @@ class TestWhichStore:
         pgvector.away = True
 
         checked = {part.name: part for part in health.check_parts(both.services)}
-        shown = {part.name: part for part in parts.look(both.services)}
+        shown = {part.name: part for part in stack_parts.part_views(both.services)}
 
         assert {name for name in STORES if checked[name].ok} == {"chroma"}
         assert (shown["chroma"].ok, shown["pgvector"].ok) == (True, False)

@@ -13,7 +13,7 @@ from harness.waiting import wait_until
 from harness.world import WORKER, World
 
 from memorybase import errors
-from memorybase.ingestion import worker
+from memorybase.ingestion import job_runner
 from memorybase.memory_bases import consistency, orphans, reconcile, regenerate
 from memorybase.operations import health, heartbeats, store_check
 from memorybase.search import search
@@ -63,8 +63,8 @@ def found(world: World, base: UUID) -> set[str]:
 def run_batch(world: World) -> None:
     """One worker, from the first notification until nothing waits."""
 
-    def run(message: JobMessage) -> worker.JobOutcome:
-        return worker.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
+    def run(message: JobMessage) -> job_runner.JobOutcome:
+        return job_runner.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
 
     world.queue.drain(run)
 

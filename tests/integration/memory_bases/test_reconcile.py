@@ -23,7 +23,7 @@ from memorybase.memory_bases.reconcile import Reconciled
 from memorybase.models import Generation, MemoryBase, Message, SessionProgress
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, StoredCollection, VectorRecord
-from memorybase.vectors.visibility import unreachable_ids
+from memorybase.vectors.verified_writes import unreachable_ids
 
 
 def filled(world: World, *sessions: str) -> UUID:

@@ -17,17 +17,17 @@ from harness.world import World
 from memorybase import errors
 from memorybase.memory_bases import consistency
 from memorybase.models import DeadLetter, Generation, MemoryBase, Message
-from memorybase.operations import parts
+from memorybase.operations import stack_parts
 from memorybase.operations.health import part_names
-from memorybase.operations.parts import PartView
 from memorybase.operations.problems import FixAction, Problem, ProblemKind, problems
+from memorybase.operations.stack_parts import PartView
 from memorybase.settings import Settings
 from memorybase.vectors.store import CollectionRef
 from memorybase.webhooks import deliveries, endpoints
 
 
 def part(name: str, problem: str | None = None) -> PartView:
-    words = parts.WORDS[name]
+    words = stack_parts.WORDS[name]
     return PartView(
         name, words.label, words.purpose, words.stops, f"start {name}", problem is None, problem, None, None, None, None
     )
@@ -37,7 +37,9 @@ def part(name: str, problem: str | None = None) -> PartView:
 def all_parts_answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Parts are processes that this test has not; what is away is entered here."""
     away: dict[str, str] = {}
-    monkeypatch.setattr(parts, "look", lambda _, **__: [part(name, away.get(name)) for name in part_names(Settings())])
+    monkeypatch.setattr(
+        stack_parts, "look", lambda _, **__: [part(name, away.get(name)) for name in part_names(Settings())]
+    )
     return away
 
 

@@ -13,7 +13,7 @@ from harness.waiting import wait_until
 
 from memorybase import wiring
 from memorybase.embedding import Embedders, export, exported, registry
-from memorybase.embedding.once import FAILURE_SECONDS
+from memorybase.embedding.model_cache import FAILURE_SECONDS
 from memorybase.embedding.preparation import RETRY_SECONDS, Preparation
 from memorybase.errors import ModelPreparing, ModelUnavailable
 from memorybase.settings import Settings

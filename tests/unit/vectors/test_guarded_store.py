@@ -11,8 +11,8 @@ from harness.doubles import InMemoryVectors
 from harness.waiting import wait_until
 
 from memorybase.errors import VectorStoreUnavailable
-from memorybase.vectors import outages
-from memorybase.vectors.outages import GuardedStore
+from memorybase.vectors import guarded_store
+from memorybase.vectors.guarded_store import GuardedStore
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 RECORD = VectorRecord("a", np.ones(4, dtype=np.float32), "text", {"session_id": "s"})
@@ -30,7 +30,7 @@ def ref(store: InMemoryVectors) -> CollectionRef:
 
 @pytest.fixture
 def guarded(store: InMemoryVectors, monkeypatch: pytest.MonkeyPatch) -> Iterator[GuardedStore]:
-    monkeypatch.setattr(outages, "QUIET_SECONDS", 3_600.0)  # however slow the machine is
+    monkeypatch.setattr(guarded_store, "QUIET_SECONDS", 3_600.0)  # however slow the machine is
     guarded = GuardedStore("chroma", store, retry_seconds=0.01)
     yield guarded
     guarded.close()

@@ -18,7 +18,7 @@ ABANDONED = 499  # the caller left before the answer began; the status that ngin
 UNTRACED = ("/health", "/metrics", "/traces")
 
 
-class Observed:
+class RequestMetrics:
     """One count, one time and, while traces are on, one span for each request."""
 
     def __init__(self, app: ASGIApp) -> None:

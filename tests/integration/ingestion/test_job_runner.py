@@ -16,9 +16,9 @@ from harness.world import WORKER, WorkerKilled, World, build_world
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.ingestion import claim, lease, lost_worker, pipeline, scheduler, worker
+from memorybase.ingestion import claim, job_runner, lease, lost_worker, pipeline, scheduler
 from memorybase.ingestion.claim import Claim
-from memorybase.ingestion.worker import JobOutcome
+from memorybase.ingestion.job_runner import JobOutcome
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.queries import cursors
 from memorybase.queries.messages import CountedMessage
@@ -31,7 +31,7 @@ SESSIONS = [f"session {n}" for n in range(6)]
 
 def shift(world: World, *, which: int = 0) -> JobOutcome:
     """Run one notification as a worker's task does, on a machine that embeds as fast as it can be measured."""
-    return worker.run_jobs(
+    return job_runner.run_jobs(
         world.services, world.queue.enqueued[which], owner=WORKER, may_continue=lambda: True, now=lambda: 0.0
     )
 
@@ -99,7 +99,7 @@ def test_jobs_with_nothing_to_embed_are_one_batch(world: World) -> None:
 
 
 def test_a_batch_is_bounded_by_the_time_that_embedding_it_takes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "BATCH_SECONDS", 0.0)
+    monkeypatch.setattr(job_runner, "BATCH_SECONDS", 0.0)
     base = ready(world)
     embedded: list[int] = []
     world.embedder.before_embed = lambda some: embedded.append(len(some))
@@ -110,7 +110,7 @@ def test_a_batch_is_bounded_by_the_time_that_embedding_it_takes(world: World, mo
 
 def test_the_pace_is_learnt_from_what_was_embedded() -> None:
     seconds = iter([0.0, 2.0, 10.0, 11.0, 20.0])
-    pace = worker.Pace(lambda: next(seconds))
+    pace = job_runner.Pace(lambda: next(seconds))
     assert pace.size_of(1.0) == 0
     assert pace.seconds_of(400) == 0
     with pace.measured(400):
@@ -128,7 +128,7 @@ def test_the_pace_is_learnt_from_what_was_embedded() -> None:
 class TestOrder:
     @pytest.fixture(autouse=True)
     def one_job_in_a_batch(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "BATCH_SECONDS", 0.0)
+        monkeypatch.setattr(job_runner, "BATCH_SECONDS", 0.0)
 
     def test_a_long_backlog_of_one_memory_base_does_not_delay_another_one(self, world: World) -> None:
         world.new_base(threshold=1)
@@ -145,7 +145,7 @@ class TestOrder:
     def test_what_becomes_due_while_a_batch_is_embedded_may_be_the_next(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(worker.Pace, "seconds_of", lambda *_: 60.0)
+        monkeypatch.setattr(job_runner.Pace, "seconds_of", lambda *_: 60.0)
         world.new_base(threshold=1)
         for n in range(4):
             world.say(f"noisy {n}", f"noise {n}", f"more noise {n}")
@@ -206,7 +206,7 @@ def test_a_worker_continues_a_long_session_while_it_may(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", *texts(700))
     looks = iter([True, True, False])
-    worker.run_jobs(world.services, world.queue.enqueued[0], owner=WORKER, may_continue=lambda: next(looks, False))
+    job_runner.run_jobs(world.services, world.queue.enqueued[0], owner=WORKER, may_continue=lambda: next(looks, False))
     assert 0 < world.row(base, "s").cursor_seq < 700
     world.settle()
     world.assert_all_ingested(base)
@@ -325,7 +325,7 @@ def test_a_missing_collection_does_not_affect_other_bases(world: World) -> None:
 def test_a_job_that_loses_its_claim_before_storing_writes_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker.Pace, "size_of", lambda *_: 1e6)  # the others are one batch
+    monkeypatch.setattr(job_runner.Pace, "size_of", lambda *_: 1e6)  # the others are one batch
     base = ready(world, sessions=["a", "b"])
     doomed = ready(world, sessions=["c"])
 
@@ -449,7 +449,7 @@ class TestWorkerLostInABatch:
         world.embedder.before_embed = look
         for job in waiting:
             if job.session_id != "deadly":
-                worker.run_jobs(world.services, scheduler.job_message(job), owner=WORKER, may_continue=lambda: True)
+                job_runner.run_jobs(world.services, scheduler.job_message(job), owner=WORKER, may_continue=lambda: True)
         assert embedded == [2] * (len(waiting) - 1)
         assert {job.session_id for job in world.jobs(base) if job.state != "done"} == {"deadly"}
 

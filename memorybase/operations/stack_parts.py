@@ -90,7 +90,7 @@ class PartView:
     age_seconds: float | None
 
 
-def look(services: Services, *, seconds: float = ANSWER_SECONDS, fresh: float | None = None) -> list[PartView]:
+def part_views(services: Services, *, seconds: float = ANSWER_SECONDS, fresh: float | None = None) -> list[PartView]:
     """Every part, after at most `seconds`. One that has not answered by then is not ok. Raises no MemorybaseError.
 
     A check that ended up to `fresh` seconds ago counts; by default `FRESH`.

@@ -14,7 +14,7 @@ from memorybase.services import Services
 from memorybase.vectors.search import has_metadata
 
 
-def beside(
+def facts_for_search(
     services: Services, user_id: UUID, request: SearchRequest, memory_base_ids: Sequence[UUID] | None = None
 ) -> list[FactHit]:
     """The facts about a search's question, best first, at most `top_k` and MAX_FACTS. All messages that a fact rests on

@@ -16,7 +16,7 @@ FAILURE_SECONDS = 10.0
 Model = TypeVar("Model")
 
 
-class Once(Generic[Model]):
+class ModelCache(Generic[Model]):
     """Models by name, for any number of threads; one thread loads each."""
 
     def __init__(self, load: Callable[[str], Model]) -> None:

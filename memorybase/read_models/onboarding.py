@@ -12,7 +12,7 @@ from memorybase.services import Services
 
 
 @dataclass(frozen=True, slots=True)
-class FirstSteps:
+class Onboarding:
     """The flow that the steps are about, by the id that callers use, its memory base, and what it has."""
 
     flow_id: UUID | None = None
@@ -28,16 +28,16 @@ class FirstSteps:
         return 1 + sum(map(bool, (self.flow, self.memory, self.captured, self.ingested)))
 
 
-def first_steps(services: Services, user_id: UUID) -> FirstSteps:
+def first_steps(services: Services, user_id: UUID) -> Onboarding:
     """Of the flow with the latest capture, or the latest flow."""
     with services.database.reading(on_replica=True) as db:
         found = overview.flows(db, user_id, 1)
         if not found:
-            return FirstSteps()
+            return Onboarding()
         (flow,) = found
         views = memory_bases.views_of_flows(db, services, user_id, [flow.id], limit=1)
     memory = views[0] if views else None
-    return FirstSteps(
+    return Onboarding(
         flow_id=flow.id,
         flow=flow.external_id or str(flow.id),
         name=flow.name,
