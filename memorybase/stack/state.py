@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import secrets
 import shutil
 import socket
@@ -24,6 +25,7 @@ from memorybase.settings import RESTORED_FOLDER, Settings, embedded
 # Below the range of ephemeral ports on Linux and macOS, so that no outgoing connection takes a child's port while the
 # child is restarted.
 PORTS = range(20_000, 32_000)
+_NEWS = re.compile(r"^INFO:|\[info\b")  # of uvicorn, of ours
 LOG_BYTES = 5_000_000
 # Folders of a restore in the data directory: stack/restore.py.
 DATABASE = "memorybase.db"
@@ -154,12 +156,14 @@ class DataDir:
                     os.truncate(log, 0)
 
     def last_log_line(self, name: str) -> str:
-        """The last line that is not blank, for an error that names the file."""
+        """The last line that is not blank, for an error that names the file; of several the last that is no mere news,
+        such as a server's that it shuts down."""
         try:
             lines = self.log_file(name).read_text(errors="replace").splitlines()[-50:]
         except OSError:
             return ""
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+        said = [line.strip() for line in lines if line.strip()]
+        return next((line for line in reversed(said) if not _NEWS.search(line)), said[-1] if said else "")
 
 
 def settings_in_use(data_dir: Path | None = None) -> Settings:
