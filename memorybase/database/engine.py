@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
@@ -17,33 +15,8 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from memorybase import errors, tracing
-from memorybase.database import postgresql
+from memorybase.database import postgresql, statement_spans
 from memorybase.database.replica import Replica
-
-_BEGAN = "statement_began"
-_VERB = re.compile(r"\s*(\w+)")
-_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+\"?(\w+)", re.IGNORECASE)
-
-
-def trace_statements(engine: sa.Engine) -> None:
-    """Record every statement of the engine in the trace that sends it."""
-
-    @sa.event.listens_for(engine, "before_cursor_execute")
-    def _begin(connection: sa.Connection, *_: Any) -> None:
-        connection.info[_BEGAN] = tracing.now()
-
-    @sa.event.listens_for(engine, "after_cursor_execute")
-    def _end(connection: sa.Connection, _cursor: object, statement: str, *_: Any) -> None:
-        if began := connection.info.pop(_BEGAN, 0):
-            tracing.record(name_of(statement), "client", since=began)
-
-
-@lru_cache(maxsize=2_048)
-def name_of(statement: str) -> str:
-    """Such as `SELECT messages`: the first word and the first table."""
-    verb, table = _VERB.match(statement), _TABLE.search(statement)
-    return " ".join(match[1].lower() if match is table else match[1].upper() for match in (verb, table) if match)
-
 
 AfterCommit = Callable[[], object]
 BeforeCommit = Callable[[OrmSession], object]
@@ -72,7 +45,7 @@ class Database:
         self._is_traced = trace_statements
         if trace_statements:
             for engine in (self.engine, *([self.replica.engine] if self.replica else [])):
-                trace_statements(engine)
+                statement_spans.trace_statements(engine)
         self._writing = threading.Lock()  # SQLite has one writer: threads of this process wait here without polling
 
     @property

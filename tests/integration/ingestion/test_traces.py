@@ -13,7 +13,7 @@ from harness.statements import recorded as recorded_statements
 from harness.world import World
 
 from memorybase import errors, tracing
-from memorybase.database.engine import trace_statements
+from memorybase.database.statement_spans import trace_statements
 from memorybase.ingestion import job_runner
 from memorybase.models import IngestionJob, SessionProgress
 from memorybase.search.request import SearchRequest
