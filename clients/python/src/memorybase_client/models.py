@@ -81,7 +81,7 @@ class ActionError(Answer):
 
 
 class ActionResult(Answer):
-    """What an action did with one message. `id` is the one that was sent; `error` has the error's code and text."""
+    """What an action did with one message."""
 
     id: str
     """The id, as it was sent."""
@@ -109,7 +109,7 @@ class Activity(Answer):
 
 
 class AuditEntryView(Answer):
-    """One entry. `seq` and `hash` are null until the sweeper has sealed it."""
+    """One entry of the audit log."""
 
     id: int
     """Number of the entry, in the order of writing."""
@@ -142,7 +142,7 @@ class AuditEntryView(Answer):
 
 
 class BaseSessionView(Answer):
-    """The progress of one session. Without an `id` it is not tracked yet and all its messages are pending."""
+    """The progress of one session. One that is not tracked yet has all its messages pending."""
 
     id: UUID | None = None
     """The UUID of the tracked session; null if it is not tracked yet."""
@@ -169,7 +169,7 @@ class BaseSessionView(Answer):
 
 
 class Bucket(Answer):
-    """`bucket_seconds` from `at` on. The delays are those of the messages ingested then; null without any."""
+    """`bucket_seconds` of ingestion. The delays are those of the messages ingested then; null without any."""
 
     at: datetime
     """Start of the bucket."""
@@ -184,7 +184,7 @@ class Bucket(Answer):
 
 
 class BulkAnswer(Answer):
-    """The result for each message, in order. `batch_id` names the changes that were made together."""
+    """The result for each message, in order."""
 
     action: Literal["mute", "unmute", "pin", "unpin", "delete", "restore"] | str
     """The action."""
@@ -251,9 +251,7 @@ class Caveat(Answer):
 
 
 class ChangeView(Answer):
-    """One change of a message. `former` and `difference` only of an edit: the fields that it replaced, and what it
-    did to the text.
-    """
+    """One change of a message."""
 
     id: UUID
     """The UUID."""
@@ -333,7 +331,7 @@ class ChatMemoryView(Answer):
 
 
 class ChatMessageView(Answer):
-    """A stored message of a chat. `request_id`: the run that wrote it, or a new id for a call without a run."""
+    """A stored message of a chat."""
 
     id: UUID
     """The UUID."""
@@ -368,9 +366,7 @@ class ChatMessageView(Answer):
 
 
 class ChatPage(Answer):
-    """A page of a log, oldest first. `next_offset` and `next_cursor` continue in the same direction; `counter`
-    counted the messages' tokens.
-    """
+    """A page of a log, oldest first. Both ways to continue go in the same direction."""
 
     items: list[ChatMessageView]
     """The items of this page."""
@@ -387,7 +383,7 @@ class ChatPage(Answer):
 
 
 class ChatView(Answer):
-    """A chat; `messages` and `tokens` count its whole log, and `counter` names what counts its tokens."""
+    """A chat with the size of its whole log."""
 
     chat_id: str
     """The chat's id, chosen by the caller."""
@@ -434,7 +430,7 @@ class ContextAnswer(Answer):
 
 
 class ContextConfig(TypedDict):
-    """Overrides of the preset. `pairs`: number of latest pairs of question and reply, in session memory."""
+    """Overrides of the preset."""
 
     pairs: NotRequired[int]
     """Number of latest pairs of question and reply, in session memory."""
@@ -467,11 +463,7 @@ class ContextConfig(TypedDict):
 
 
 class ContextReport(Answer):
-    """The report of a view, its memories and its standing statements in order, and how its budget was spent.
-    `facts` were derived by a model, best first. `below_min_score`: how many messages the search found and the
-    recall left out, because their score is too low. `searched`: whose messages memories were sought in; null
-    without a search.
-    """
+    """The report of a view, its memories and its standing statements in order, and how its budget was spent."""
 
     kept: list[str]
     """Ids of the messages in the view."""
@@ -540,7 +532,7 @@ class Covers(Answer):
 
 
 class DeadLetterCause(Answer):
-    """Dead letters of one cause. `texts`: the most frequent ones; `distinct_texts` is how many there are."""
+    """Dead letters of one cause."""
 
     cause: str
     """The error code."""
@@ -579,7 +571,7 @@ class DeadLetterGroups(Answer):
 
 
 class DeadLetterResult(Answer):
-    """What happened to one dead letter. `job_id` is null if the session's active job comes first."""
+    """What happened to one dead letter."""
 
     id: UUID
     """The dead letter."""
@@ -596,11 +588,7 @@ class DeadLetterResult(Answer):
 
 
 class DeadLetterResults(Answer):
-    """A result for each dead letter; `remaining` more match the filter.
-
-    `taken`: how many were retried or discarded; with `dry_run` how many would be, in as many calls as it takes.
-    `skipped`: how many were not, by reason.
-    """
+    """A result for each dead letter of this call."""
 
     action: DeadLetterAction | str
     """The action."""
@@ -617,7 +605,7 @@ class DeadLetterResults(Answer):
 
 
 class DeadLetterText(Answer):
-    """Dead letters of one cause whose messages have the same text. `example` is one of them."""
+    """Dead letters of one cause whose messages have the same text."""
 
     example: DeadLetterView
     """One of the dead letters."""
@@ -632,7 +620,7 @@ class DeadLetterText(Answer):
 
 
 class DeadLetterView(Answer):
-    """A message that could not be embedded; `message` is null if it was deleted since."""
+    """A message that could not be embedded."""
 
     id: UUID
     """The UUID."""
@@ -668,7 +656,7 @@ class Deleted(Answer):
 
 
 class DeletedMessageView(Answer):
-    """A deleted message that can be restored until `restorable_until`, or captured again by then."""
+    """A deleted message that can be restored, or captured again."""
 
     id: UUID
     """The UUID."""
@@ -726,7 +714,7 @@ class DeletionReceipt(Answer):
 
 
 class DeliveryView(Answer):
-    """A delivery. `next_attempt_at` is set while it is pending; `body` is what is signed and sent."""
+    """A delivery of an event to a webhook."""
 
     id: UUID
     """The UUID."""
@@ -766,7 +754,7 @@ class Discarded(Answer):
 
 
 class DistillationUsageView(Answer):
-    """What distillation of a memory base has used since it was first turned on. `cost` is null without prices."""
+    """What distillation of a memory base has used since it was first turned on."""
 
     requests: int
     """Number of requests to the model."""
@@ -785,12 +773,7 @@ class DistillationUsageView(Answer):
 
 
 class DistillationView(Answer):
-    """Whether facts are distilled for a memory base, what waits, and what it used.
-
-    `error` is that of the latest attempt that failed, `daily_tokens_spent` if the day's tokens are used up;
-    `waits_until` is when the next session is due. `tokens_today` and `daily_tokens` are of the whole
-    installation.
-    """
+    """Whether facts are distilled for a memory base, what waits, and what it used."""
 
     memory_base_id: UUID
     """The memory base."""
@@ -843,7 +826,7 @@ class DocumentBody(TypedDict):
 
 
 class DocumentHit(Answer):
-    """A chunk that a search found; `id` is the caller's id, or the document_id without one."""
+    """A chunk that a search found."""
 
     id: str
     """The caller's id, or the `document_id` without one."""
@@ -882,7 +865,7 @@ class DocumentsAnswer(Answer):
 
 
 class EndUserDetails(Answer):
-    """Everything that is stored of a person. `summaries`: of sessions and of chats."""
+    """Everything that is stored of a person."""
 
     end_user_id: str
     """The person, by the id that captures named."""
@@ -915,7 +898,7 @@ class EndUserDetails(Answer):
 
 
 class EndUserView(Answer):
-    """A person. `messages`: in sessions."""
+    """A person."""
 
     end_user_id: str
     """The person, by the id that captures named."""
@@ -930,14 +913,7 @@ class EndUserView(Answer):
 
 
 class Erasure(Answer):
-    """A receipt: what was deleted from SQL, and how many chunks of it the stores hold according to the ledgers.
-
-    `context_messages` were in contexts of node executions; `memory_uses` record what models received;
-    `summaries` are those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each
-    memory base and session; those in `job_ids` are queued, the others follow the active jobs. No search returns
-    any of this from now on. `message_changes` had the former versions of messages; `restorable_messages` were
-    deleted earlier, one by one; `standing_statements` were found in the messages, `facts` distilled from them.
-    """
+    """What was deleted from SQL, and how many chunks of it the stores hold by the ledgers; no search returns it."""
 
     sessions: int = 0
     """Number of deleted sessions."""
@@ -991,7 +967,7 @@ class ExecutionOutputs(TypedDict):
 
 
 class FactHit(Answer):
-    """A fact about a question. It was derived by a model from the messages `source_message_ids`."""
+    """A fact about a question, which a model derived from messages."""
 
     fact_id: UUID
     """The fact."""
@@ -1029,9 +1005,7 @@ class FactSourceView(Answer):
 
 
 class FactView(Answer):
-    """A fact that a model derived from messages. `said_at`: when the newest of them was said; `superseded_by`: the
-    later fact that corrects this one; `corrects`: the earlier ones that this one corrects.
-    """
+    """A fact that a model derived from messages."""
 
     id: UUID
     """The UUID."""
@@ -1082,10 +1056,7 @@ class FactsFound(Answer):
 
 
 class Fix(Answer):
-    """An action, and the call that takes it: `method`, `path` and `body`, or a `command` to run on the host.
-
-    `available`: false while it runs already.
-    """
+    """An action, and the call that takes it or the command to run on the host."""
 
     action: FixAction | str
     """What it does."""
@@ -1115,7 +1086,7 @@ class FixBody(Answer):
 
 
 class FlowOverview(Answer):
-    """A flow in the window. `delay_median_seconds`: of its latest messages; null if none was ingested."""
+    """A flow in the window."""
 
     id: UUID
     """The UUID."""
@@ -1138,7 +1109,7 @@ class FlowOverview(Answer):
 
 
 class FlowView(Answer):
-    """A flow. `external_id` is the id that the caller chose; null if that is a UUID."""
+    """A flow."""
 
     id: UUID
     """The UUID of the flow."""
@@ -1155,10 +1126,7 @@ class FlowView(Answer):
 
 
 class FlushResult(Answer):
-    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others.
-
-    `deferred`: how many more sessions are due, whose jobs the sweeper queues.
-    """
+    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others."""
 
     jobs: list[JobBrief]
     """The queued jobs."""
@@ -1199,7 +1167,7 @@ class FunctionCall(TypedDict):
 
 
 class GivenMemory(Answer):
-    """A memory that a model was given. `message` is null if it was deleted; `score` if it was not recorded."""
+    """A memory that a model was given."""
 
     message_id: UUID
     """The message."""
@@ -1263,20 +1231,12 @@ class HistoryAnswer(Answer):
     text: str
     """The same content as a transcript."""
     report: Report
-    """What happened to the log."""
     execution_id: UUID | None = None
     """In mode `node`: the execution that the view was read from; null if the node has not succeeded yet."""
 
 
 class Hit(Answer):
-    """A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
-
-    `alike`: how many other messages with the same text are folded into it, if the request asks for that.
-    `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and
-    `after` are the turns around it as dicts, in conversation order. `parts` explains the score; null unless
-    requested. `pinned` results come first if they are relevant. `corrects` and `corrected_by` name an earlier
-    and a later message that says something else about what the query asks for.
-    """
+    """A found message."""
 
     message_id: UUID
     """The message."""
@@ -1329,8 +1289,8 @@ class Hit(Answer):
 
 
 class HoldView(Answer):
-    """A legal hold on a flow, on one session of it, or on an end user in all flows. Nothing that it keeps is
-    deleted. `placed_by`: the name of the API key.
+    """A legal hold on a flow, on one of its sessions, or on an end user in all flows. What it keeps is not
+    deleted.
     """
 
     id: UUID
@@ -1426,12 +1386,12 @@ class Ingestion(Answer):
 
 
 class IngestionState(Answer):
-    """The effect of a capture on one memory base. `pending_capped`: at least `pending_messages` are pending."""
+    """The effect of a capture on one memory base."""
 
     memory_base_id: UUID
     """The memory base."""
     pending_messages: int
-    """Number of pending messages."""
+    """Number of pending messages that no job covers yet: they count towards the threshold."""
     pending_capped: bool
     """Whether `pending_messages` is only a lower bound."""
     job_id: UUID | None = None
@@ -1461,7 +1421,7 @@ class JobConflict(Answer):
 
 
 class JobResult(Answer):
-    """What an action did with a job: `reason` says why it left it alone, null if it took it."""
+    """What an action did with a job."""
 
     id: UUID
     """The UUID."""
@@ -1478,11 +1438,7 @@ class JobResult(Answer):
 
 
 class JobResults(Answer):
-    """A result for each job; `remaining` more match the filter.
-
-    `taken`: how many were retried or cancelled; with `dry_run` how many would be, in as many calls as it takes.
-    `skipped`: how many were not, by reason.
-    """
+    """A result for each job of this call."""
 
     action: JobAction | str
     """The action."""
@@ -1600,10 +1556,7 @@ class KnowledgeBaseView(Answer):
 
 
 class LabelView(Answer):
-    """A message marked as right or wrong for a question.
-
-    `message_version` was judged, `current_version` is the message's now. `marked_by`: the name of the API key.
-    """
+    """A message marked as right or wrong for a question."""
 
     id: UUID
     """The UUID."""
@@ -1754,11 +1707,7 @@ class LangflowMessage(TypedDict):
 
 
 class LatestRun(Answer):
-    """A run. `question` and `answer`: the last ones, shortened.
-
-    `memories` and `tokens`: recalled for its nodes, null if nothing was recorded. `pending` of `threshold`
-    messages of its session are captured while it waits.
-    """
+    """A run, what it was about, and where its ingestion is."""
 
     run_id: UUID
     """The run: its UUID."""
@@ -1812,7 +1761,7 @@ class Liveness(Answer):
 
 
 class MapClusterView(Answer):
-    """A group of near messages. `label`: the words that set it apart; empty if none does."""
+    """A group of near messages."""
 
     cluster: int
     """The number of the cluster, the largest first."""
@@ -1823,7 +1772,7 @@ class MapClusterView(Answer):
 
 
 class MapPointView(Answer):
-    """A message on the map. `speaker`: its sender's name, else its role."""
+    """A message on the map."""
 
     message_id: UUID
     """The message."""
@@ -1853,11 +1802,7 @@ class MapQuestionView(Answer):
 
 
 class MapView(Answer):
-    """A memory base's map. While another one is computed, or fails, the last one is shown.
-
-    `added`, `removed`, `edited`: messages that changed since `as_of`. `messages`: what the memory base holds
-    now. `shown`: how many of them have a point, also where the points themselves are left out.
-    """
+    """A memory base's map. While another one is computed, or fails, the last one is shown."""
 
     memory_base_id: UUID
     """The memory base."""
@@ -1901,7 +1846,7 @@ class MapView(Answer):
 
 
 class MemoryBaseView(Answer):
-    """A memory base and its progress. `pending_capped`: `pending_messages` is a lower bound."""
+    """A memory base and its progress."""
 
     id: UUID
     """The UUID."""
@@ -1995,7 +1940,7 @@ class MemoryUseSummary(Answer):
 
 
 class MessageIngestion(Answer):
-    """A message in each memory base of its flow. `runs`: in how many runs a model was given it."""
+    """A message in each memory base of its flow."""
 
     message_id: UUID
     """The message."""
@@ -2006,7 +1951,7 @@ class MessageIngestion(Answer):
 
 
 class MessageTally(Answer):
-    """`deleted`: messages that were deleted from an existing session and stay deleted."""
+    """The messages of an import, by what became of them."""
 
     created: int = 0
     """How many were new."""
@@ -2115,10 +2060,7 @@ class MetadataCondition(TypedDict):
 
 
 class Mismatch(Answer):
-    """Counted in chunks, except `missing_token_vectors`, which counts messages.
-
-    `altered` counts those of the newest chunks that are stored with another text or without a readable vector.
-    """
+    """Differences between a ledger and its store, counted in chunks unless the field says otherwise."""
 
     mismatch: bool
     """Whether store and ledger differ."""
@@ -2214,7 +2156,7 @@ class NodeStory(Answer):
 
 
 class NodeUse(Answer):
-    """What the model of one node was given, as it was sent; `memoryUseSummary` for session memory only."""
+    """What the model of one node was given, as it was sent."""
 
     node_id: str
     """The node of the flow, named by the caller."""
@@ -2331,11 +2273,7 @@ class Overview(Answer):
 
 
 class OverviewBucket(Answer):
-    """The messages captured from `at` on, until the next bucket, by what has become of them.
-
-    lost: a memory base that counts them has lost vectors. other: no memory base counts them; they are history
-    only.
-    """
+    """The messages captured from `at` on, until the next bucket, by what has become of them."""
 
     at: datetime
     """Start of the bucket."""
@@ -2383,7 +2321,7 @@ class Piece(Answer):
 
 
 class Posted(Answer):
-    """The result of a post. A view of the chat now has `tokens` and leaves out `trimmed` messages."""
+    """The result of a post, and what a view of the chat has now."""
 
     chat_id: str
     """The chat's id, chosen by the caller."""
@@ -2396,7 +2334,7 @@ class Posted(Answer):
 
 
 class PostedMessage(Answer):
-    """A posted message; `created` is false if the chat had it already."""
+    """A posted message."""
 
     id: UUID
     """The UUID."""
@@ -2459,9 +2397,7 @@ class Problem(Answer):
 
 
 class Problems(Answer):
-    """The problems of the user's memory bases and of the stack, the worst first. `total` counts those left out
-    too.
-    """
+    """The problems of the user's memory bases and of the stack, the worst first."""
 
     problems: list[Problem]
     """What needs a person, the worst first."""
@@ -2470,9 +2406,7 @@ class Problems(Answer):
 
 
 class QuotaUsage(Answer):
-    """One quota. `used` is null without a limit, because nothing is counted then; what other processes hold as
-    their slices counts as used. `resets_at` is null for what is stored.
-    """
+    """One quota and how much of it is in use."""
 
     quota: Literal["messages_per_day", "stored_messages", "searches_per_minute", "end_users"] | str
     """`messages_per_day`, `stored_messages`, `searches_per_minute` or `end_users`."""
@@ -2550,9 +2484,7 @@ class RecallBody(TypedDict):
 
 
 class Recalled(Answer):
-    """A recalled memory. `score` is null for a message that is shown because it is beside a better one.
-    `superseded_by`: the later message that holds in place of this one.
-    """
+    """A recalled memory."""
 
     message_id: str
     """The message."""
@@ -2563,7 +2495,7 @@ class Recalled(Answer):
 
 
 class RecalledFact(Answer):
-    """A fact that a model derived from the messages `source_message_ids`."""
+    """A fact that a model derived from messages."""
 
     fact_id: UUID
     """The fact."""
@@ -2630,10 +2562,7 @@ class Replayed(Answer):
 
 
 class Report(Answer):
-    """What happened to the log. tokens_before: after thread and filters, before clearing and trimming. `summary`:
-    what the view's summary covers, if it has one. `replaced_parts`: content parts, such as images outside user
-    messages, that models do not take: a line replaces each, and nothing a thought.
-    """
+    """What happened to the log."""
 
     kept: list[str]
     """Ids of the messages in the view."""
@@ -2660,7 +2589,7 @@ class Report(Answer):
 
 
 class ReportedExecution(Answer):
-    """The result for an execution that came with its run; `error` is the code of the error if it was not stored."""
+    """The result for an execution that came with its run."""
 
     id: UUID
     """The UUID of the node execution."""
@@ -2701,9 +2630,7 @@ class ResourceSpans(TypedDict):
 
 
 class RetentionPassView(Answer):
-    """What one pass of a rule deleted. `sessions` were deleted completely; `chunks` are those that the knowledge
-    bases held. A pass without `finished_at` goes on.
-    """
+    """What one pass of a rule deleted."""
 
     id: UUID
     """The UUID."""
@@ -2748,9 +2675,7 @@ class RetentionPassView(Answer):
 
 
 class RetentionPreview(Answer):
-    """What one rule would delete now. `sessions` would be deleted completely; `held_sessions` have expired
-    messages that a legal hold keeps, and count nowhere else.
-    """
+    """What one rule would delete now. Sessions that a hold keeps count nowhere else."""
 
     rule: Literal["flow", "session", "memory_base"] | str
     """What rule it is: that of a `flow`, the expiry of a `session`, or that of a `memory_base`."""
@@ -2822,9 +2747,7 @@ class RolePrefix(TypedDict):
 
 
 class RunMemory(Answer):
-    """The memory that the nodes of a run were given. `session_id` is the run's; until it is captured, the one that
-    the memory was asked for, if any.
-    """
+    """The memory that the nodes of a run were given."""
 
     run_id: UUID
     """The run: its UUID."""
@@ -2844,11 +2767,7 @@ class RunRef(Answer):
 
 
 class RunStory(Answer):
-    """A run from its question to the moment when searches find it. Without `captured_at` the run is not captured
-    yet.
-
-    `previous` and `next` are the runs of the session captured before and after it.
-    """
+    """A run from its question to the moment when searches find it."""
 
     run_id: UUID
     """The run: its UUID."""
@@ -2962,7 +2881,7 @@ class SearchAnswer(Answer):
 
 
 class SessionView(Answer):
-    """A session of a flow. `messages`: number of messages. `title`: of its metadata, else its first question."""
+    """A session of a flow."""
 
     id: UUID
     """The UUID of the session."""
@@ -3031,10 +2950,7 @@ class SkippedSession(Answer):
 
 
 class Source(Answer):
-    """Where a message of the view comes from; `message_ids` are the stored messages that it stands for.
-
-    The kind of messages that strict alignment merged is history if one of them is.
-    """
+    """Where a message of the view comes from. What strict alignment merged is history if one of its messages is."""
 
     kind: Literal["history", "summary", "recall", "fact", "predefined", "standing"] | str
     """What the message is."""
@@ -3106,9 +3022,7 @@ class StandingBody(TypedDict):
 
 
 class StandingStatementView(Answer):
-    """A statement. `text` is what contexts contain: `found`, or a person's own words. `replaced_by` is the later
-    one that repeats or contradicts it. `said_at` is the message's timestamp.
-    """
+    """A statement that contexts contain."""
 
     id: UUID
     """The UUID of the standing statement."""
@@ -3143,7 +3057,7 @@ class StandingStatementView(Answer):
 
 
 class StandingUse(Answer):
-    """A standing statement in a context. `own_words`: a person wrote it in the place of what was found."""
+    """A standing statement in a context."""
 
     id: str
     """The UUID of the standing statement."""
@@ -3156,9 +3070,7 @@ class StandingUse(Answer):
 
 
 class StandingView(Answer):
-    """The standing statements of an end user, or of a session without one, the latest first. `in_contexts`:
-    whether the flow's contexts contain them unless the call says otherwise.
-    """
+    """The standing statements of an end user, or of a session without one, the latest first."""
 
     flow_id: UUID
     """The UUID of the flow."""
@@ -3188,7 +3100,7 @@ class StoredWeights(Answer):
 
 
 class SummaryUse(Answer):
-    """The summary of a view: it covers the messages from_seq to to_seq, of which `overlap` are also sent verbatim."""
+    """The summary of a view: it covers the messages from_seq to to_seq."""
 
     from_seq: int
     """The seq of the first message that the summary covers."""
@@ -3199,11 +3111,7 @@ class SummaryUse(Answer):
 
 
 class SummaryView(Answer):
-    """A session's summary. `summary` is null until one is made, and after a covered message was deleted.
-
-    `stale`: a covered message was edited. `requested_seq`: the end of the next summary; `error`: of its last
-    attempt.
-    """
+    """A session's summary: null until one is made, and after a covered message was deleted."""
 
     summary: str | None = None
     """The text of the summary; null if there is none."""
@@ -3264,7 +3172,7 @@ class TracesAnswer(Answer):
 
 
 class Trimmed(Answer):
-    """`deleted_count`: messages that views no longer show but the log keeps. A summary is a remaining message."""
+    """What trimming left out of views. A summary is a remaining message."""
 
     deleted_count: int
     """Number of messages that views no longer show; the log keeps them."""
@@ -3294,7 +3202,7 @@ class Turn(Answer):
 
 
 class Usage(Answer):
-    """The quotas of a user, over all keys, and those of a key; `key_id` is null without one."""
+    """The quotas of a user, over all keys, and those of a key."""
 
     key_id: UUID | None = None
     """The key."""
@@ -3314,11 +3222,10 @@ class ViewAnswer(Answer):
     text: str
     """The same content as a transcript."""
     report: Report
-    """What happened to the log."""
 
 
 class WebhookView(Answer):
-    """An endpoint as it is shown, without its secrets. `pending` and `dead` count its deliveries."""
+    """An endpoint as it is shown, without its secrets."""
 
     id: UUID
     """The UUID."""
@@ -3411,7 +3318,7 @@ class WeightsView(Answer):
 
 
 class WorkerView(Answer):
-    """A worker with what it holds. `name`: host, data directory, pid and start time."""
+    """A worker with what it holds."""
 
     name: str
     """Host, data directory, process and start time."""
