@@ -106,7 +106,7 @@ class SummaryUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What happened to the log."""
+    """What was filtered, cleared, trimmed, summarized and replaced of a log."""
 
     kept: Annotated[tuple[str, ...], Field(description="Ids of the messages in the view.")]
     removed: Annotated[tuple[Removed, ...], Field(description="Messages of the thread that are not in the view.")]
