@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID, uuid4
 
-from job_runner.app import app, this_process
-from job_runner.queue import CLEAN_NODE_MEMORY_TASK, DISTILL_TASK, INGEST_TASK, MAP_TASK, SUMMARIZE_TASK
-
 from memorybase.conversation.chat_memory import summaries
 from memorybase.conversation.node_object_memory import node_memory
 from memorybase.conversation.session_memory import summary_job
 from memorybase.ingestion import job_runner
 from memorybase.memory_map import job as map_job
 from memorybase.services import JobMessage
+from worker.app import app, this_process
+from worker.queue import CLEAN_NODE_MEMORY_TASK, DISTILL_TASK, INGEST_TASK, MAP_TASK, SUMMARIZE_TASK
 
 
 @app.task(name=INGEST_TASK)

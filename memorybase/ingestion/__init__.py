@@ -28,7 +28,7 @@ Read in this order:
     lost_worker    7a  a worker died: fence it off, requeue its job, split the range, dead-letter
     recovery       8   the sweeper's part: expired leases, idle sessions, missing jobs, lost notifications
 
-Others call `capture.capture`, `flush.flush` and `worker.run_jobs`.
+Others call `capture.capture`, `flush.flush` and `job_runner.run_jobs`.
 """
 
 from __future__ import annotations
