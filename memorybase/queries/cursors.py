@@ -178,7 +178,7 @@ def _dialect(db: OrmSession) -> str:
 
 
 _UNIQUE = ["memory_base_id", "session_id", "generation"]
-_IN_SESSIONS = sa.bindparam("sessions", expanding=True)
+_IN_SESSIONS: sa.BindParameter[str] = sa.bindparam("sessions", expanding=True)
 _NEW: dict[str, Any] = {
     "memory_base_id": sa.bindparam("base", type_=_COLUMNS.memory_base_id.type),
     "generation": sa.bindparam("written", type_=_COLUMNS.generation.type),
@@ -223,9 +223,9 @@ def _new_rows(dialect: str, *, is_due: bool, skips: bool = False) -> sa.Executab
     new = insert_into(dialect, core(Progress)).from_select(list(values), selected)
     if not is_due:
         return new.on_conflict_do_nothing(index_elements=_UNIQUE)
-    last = new.excluded.target_seq
+    target_seq = new.excluded.target_seq
     changes = {
-        "target_seq": sa.case((last > Progress.target_seq, last), else_=Progress.target_seq),
+        "target_seq": sa.case((target_seq > Progress.target_seq, target_seq), else_=Progress.target_seq),
         "idle_due_at": new.excluded.idle_due_at,
     }
     return new.on_conflict_do_update(index_elements=_UNIQUE, set_=changes)
