@@ -25,7 +25,7 @@ _VERB = re.compile(r"\s*(\w+)")
 _TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+\"?(\w+)", re.IGNORECASE)
 
 
-def trace_statements(engine: sa.Engine) -> None:
+def record_statements(engine: sa.Engine) -> None:
     """Record every statement of the engine in the trace that sends it."""
 
     @sa.event.listens_for(engine, "before_cursor_execute")
@@ -72,7 +72,7 @@ class Database:
         self._is_traced = trace_statements
         if trace_statements:
             for engine in (self.engine, *([self.replica.engine] if self.replica else [])):
-                trace_statements(engine)
+                record_statements(engine)
         self._writing = threading.Lock()  # SQLite has one writer: threads of this process wait here without polling
 
     @property

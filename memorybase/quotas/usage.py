@@ -13,9 +13,10 @@ from memorybase.database import clock
 from memorybase.queries import quota_counters
 from memorybase.queries.ownership import not_found
 from memorybase.quotas import counters
-from memorybase.quotas.bounds import NAMES, WINDOWS, Bound, Caller, QuotaName, caller_of, window_of
+from memorybase.quotas.bounds import NAMES, WINDOWS, Bound, Caller, caller_of, window_of
 from memorybase.quotas.slices import slices_of
 from memorybase.services import Services
+from memorybase.settings import QuotaName
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Onboarding:
         return 1 + sum(map(bool, (self.flow, self.memory, self.captured, self.ingested)))
 
 
-def first_steps(services: Services, user_id: UUID) -> Onboarding:
+def onboarding(services: Services, user_id: UUID) -> Onboarding:
     """Of the flow with the latest capture, or the latest flow."""
     with services.database.reading(on_replica=True) as db:
         found = overview.flows(db, user_id, 1)

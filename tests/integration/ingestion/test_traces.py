@@ -13,7 +13,7 @@ from harness.statements import recorded as recorded_statements
 from harness.world import World
 
 from memorybase import errors, tracing
-from memorybase.database.engine import trace_statements
+from memorybase.database.engine import record_statements
 from memorybase.ingestion import job_runner
 from memorybase.models import IngestionJob, SessionProgress
 from memorybase.search.request import SearchRequest
@@ -175,7 +175,7 @@ def test_a_search_shows_its_halves(world: World, spans: Recorded) -> None:
 
 def test_no_span_has_text_or_ids_of_callers(world: World, spans: Recorded) -> None:
     base = world.new_base(threshold=1)
-    trace_statements(world.services.database.engine)
+    record_statements(world.services.database.engine)
     say(world, "session-of-jane", f"{SECRET} one", f"{SECRET} two")
     world.embedder.reject(f"{SECRET} two")
     world.settle()
