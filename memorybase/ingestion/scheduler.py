@@ -168,29 +168,13 @@ def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[Jo
     if not pending:
         # One call for all notifications of the transaction, with one timeout.
         engine.after_commit(db, lambda: _enqueue(services, pending))
-    pending.extend((job_message(job), job.traceparent) for job in queued)
+    pending.extend((job.message(), job.traceparent) for job in queued)
 
 
 def _enqueue(services: Services, queued: Sequence[tuple[JobMessage, str | None]]) -> None:
     parents = [tracing.remote(parent) for parent in {parent for _, parent in queued}]
     with tracing.span("notify", "producer", parents=parents, jobs=len(queued)):
         services.queue.enqueue([message for message, _ in queued])
-
-
-def job_message(job: JobRow) -> JobMessage:
-    """The job's immutable arguments, as its task receives them."""
-    return JobMessage(
-        job_id=job.id,
-        memory_base_id=job.memory_base_id,
-        session_id=job.session_id,
-        kind=str(job.kind),
-        generation=job.generation,
-        from_seq=job.from_seq,
-        to_seq=job.to_seq,
-        cursor_id=job.cursor_id,
-        embedder=job.embedder,
-        chunker=job.chunker,
-    )
 
 
 def mark_edited(

@@ -26,6 +26,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries.joins import own_base
+from memorybase.services import JobMessage
 
 Job = IngestionJob
 
@@ -51,6 +52,21 @@ class JobRow(NamedTuple):
     run_alone: bool
     available_at: datetime
     traceparent: str | None
+
+    def message(self) -> JobMessage:
+        """The job's immutable arguments, as its task receives them."""
+        return JobMessage(
+            job_id=self.id,
+            memory_base_id=self.memory_base_id,
+            session_id=self.session_id,
+            kind=str(self.kind),
+            generation=self.generation,
+            from_seq=self.from_seq,
+            to_seq=self.to_seq,
+            cursor_id=self.cursor_id,
+            embedder=self.embedder,
+            chunker=self.chunker,
+        )
 
 
 OVERLAPPING = 100  # more than the jobs of one batch
@@ -190,7 +206,7 @@ def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> se
     return {(job_id, epoch) for job_id, epoch in running} & set(claims)
 
 
-def mark_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int], *, batched: bool) -> None:
+def set_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int], *, batched: bool) -> None:
     """Write that embedding started, with each job's number of messages, in one batch or alone."""
     db.execute(
         _UPDATE_CLAIMED,
