@@ -38,7 +38,7 @@ def all_parts_answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Parts are processes that this test has not; what is away is entered here."""
     away: dict[str, str] = {}
     monkeypatch.setattr(
-        stack_parts, "look", lambda _, **__: [part(name, away.get(name)) for name in part_names(Settings())]
+        stack_parts, "part_views", lambda _, **__: [part(name, away.get(name)) for name in part_names(Settings())]
     )
     return away
 
