@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
@@ -111,8 +111,23 @@ _LAST_OF_BASE = _LATEST.where(IS_LAST_IN_BASE, _COLUMNS.memory_base_id == sa.bin
 _FIRST_QUEUED = sa.select(_VIRTUAL).where(IS_IN_ORDER, _IS_FROM).order_by(_VIRTUAL).limit(1)
 
 
-def insert_job(db: OrmSession, values: dict[str, Any]) -> JobRow | None:
+_NEW: Mapping[str, Any] = {
+    "state": JobState.QUEUED,
+    "processed": 0,
+    "epoch": 0,
+    "attempts": 0,
+    "outages": 0,
+    "lost_workers": 0,
+    "embedding_started": False,
+    "batched": False,
+    "run_alone": False,
+    "notify_count": 1,
+}
+
+
+def insert_job(db: OrmSession, **job: Any) -> JobRow | None:
     """The new job, or None if this session of the memory base has an active one. A partial unique index decides."""
+    values = {"id": uuid4(), **_NEW, **job}
     if not insert_if_absent(db, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
         return None
     return JobRow(*(values[name] for name in JobRow._fields))

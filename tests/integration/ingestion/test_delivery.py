@@ -750,7 +750,7 @@ def test_the_index_allows_one_active_job_for_each_session_and_base(world: World)
     (job,) = world.jobs(base)
     values = {column.name: getattr(job, column.name) for column in IngestionJob.__table__.columns} | {"id": uuid4()}
     with world.services.database.transaction() as db:
-        assert jobs.insert_job(db, values) is None
+        assert jobs.insert_job(db, **values) is None
     with (
         pytest.raises(errors.ConstraintViolated),
         world.services.database.transaction() as db,
