@@ -10,7 +10,7 @@ from api.schemas import NOT_GIVEN, Body, Identifier, ModelName, Name, RetainDays
 from memorybase.ingestion.flush import MAX_SESSIONS
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS, MAX_THRESHOLD
 from memorybase.models import Capture, Priority
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VectorStoreName
 
 # What POST /memories accepts, and the server decides.
 DECIDED_BY_SERVER = frozenset({"id", "user_id", "created_at"})

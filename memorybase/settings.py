@@ -6,7 +6,7 @@ import difflib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memorybase import errors
+from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
 MAX_QUOTA = 10**15
 
@@ -99,7 +100,6 @@ class RetentionSettings(BaseSettings):
 
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
-VectorStoreName = Literal["chroma", "pgvector"]
 TokenHeader = Literal["authorization", "x-chroma-token"]
 LOCAL_CHROMA = "http://127.0.0.1:8001"
 CHROMA_CLOUD = "trychroma.com"  # and its subdomains, one for each region
@@ -399,7 +399,12 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     @property
     def known_vector_stores(self) -> tuple[VectorStoreName, ...]:
         """The stores whose collections can be reached, that of new collections first."""
-        return self._with_other(self.resolved_chroma_url, self.resolved_pgvector_url)
+        return self._with_others(self.vector_store_url)
+
+    def vector_store_url(self, store: VectorStoreName) -> str:
+        """Where the store is; empty if it cannot be reached."""
+        url: str = getattr(self, f"resolved_{VECTOR_STORES[store].url}")
+        return url
 
     # Timeouts nest: renew < lock < lease, and every network timeout < lock.
 
@@ -435,13 +440,12 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     @property
     def vector_stores_in_use(self) -> tuple[VectorStoreName, ...]:
-        """The stores that must work: that of new collections, and the other one if it has a URL of its own."""
-        return self._with_other(self.chroma_url, self.pgvector_url)
+        """The stores that must work: that of new collections, and others that have a URL of their own."""
+        return self._with_others(lambda store: getattr(self, VECTOR_STORES[store].url))
 
-    def _with_other(self, chroma_url: str, pgvector_url: str) -> tuple[VectorStoreName, ...]:
-        if self.vector_store == "chroma":
-            return ("chroma", "pgvector") if pgvector_url else ("chroma",)
-        return ("pgvector", "chroma") if chroma_url else ("pgvector",)
+    def _with_others(self, url: Callable[[VectorStoreName], str]) -> tuple[VectorStoreName, ...]:
+        """The store of new collections, and the others that have a URL."""
+        return (self.vector_store, *(store for store in VECTOR_STORES if store != self.vector_store and url(store)))
 
     def known_vector_store(self, store: VectorStoreName | None) -> VectorStoreName:
         """The store for a request: the named one if it can be reached, else the default. Raises InvalidRequest."""

@@ -15,7 +15,8 @@ from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.embedding.preparation import WAIT_SECONDS
 from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
-from memorybase.settings import Settings, VectorStoreName
+from memorybase.settings import Settings
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors import pgvector
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chroma_limits import CLOUD, UNLIMITED

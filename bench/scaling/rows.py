@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from memorybase.embedding import chunking
 from memorybase.embedding.protocol import Embedder
-from memorybase.ingestion.pipeline import PROBE_TEXT
+from memorybase.ingestion.bisection import PROBE_TEXT
 from memorybase.keyword_index import index
 from memorybase.keyword_index.analyzer import analyzer, name_words, term_key
 from memorybase.messages import message_fingerprint, normalise, text_bytes

@@ -17,8 +17,9 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural
-from memorybase.settings import ENVIRONMENT_PREFIX, Settings, VectorStoreName, without_password
+from memorybase.settings import ENVIRONMENT_PREFIX, Settings, without_password
 from memorybase.stack.state import DataDir, settings_in_use
+from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
 if TYPE_CHECKING:
     from memorybase.operations.health import Vitals
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
-SERVICE_URLS = frozenset({"database_url", "redis_url", "chroma_url", "pgvector_url"})
+SERVICE_URLS = frozenset({"database_url", "redis_url", *(store.url for store in VECTOR_STORES.values())})
 NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
 
@@ -200,14 +201,13 @@ def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
     store_named(context.services.vectors, store).ping()
     _ = context.database_url
     health.check_vector_store(context.services, store)
-    settings = context.settings
-    return without_password(settings.resolved_chroma_url if store == "chroma" else settings.resolved_pgvector_url)
+    return without_password(context.settings.vector_store_url(store))
 
 
 def _fix_of_store(context: DoctorContext, store: VectorStoreName) -> str:
-    if store == "pgvector":
-        return "start PostgreSQL, or correct MEMORYBASE_PGVECTOR_URL"
-    return f"{context.up} (or set MEMORYBASE_CHROMA_URL)"
+    facts = VECTOR_STORES[store]
+    start = f"start {facts.server}" if facts.server else context.up
+    return f"{start} (or set {ENVIRONMENT_PREFIX}{facts.url.upper()})"
 
 
 def _model(context: DoctorContext) -> str:

@@ -14,7 +14,7 @@ from memorybase.stack.state import settings_in_use
 if TYPE_CHECKING:
     from memorybase.memory_bases.reconcile import Reconciled
     from memorybase.services import Services
-    from memorybase.settings import VectorStoreName
+    from memorybase.vector_stores import VectorStoreName
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING

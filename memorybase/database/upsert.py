@@ -52,8 +52,8 @@ def rows_affected(db: OrmSession, statement: sa.Executable, parameters: Mapping[
     return cast("sa.CursorResult[Any]", db.execute(statement, parameters)).rowcount
 
 
-def new_id(db: OrmSession) -> sa.ColumnElement[Any]:
+def new_id(dialect: str) -> sa.ColumnElement[Any]:
     """A random UUID, a new one for each row of an INSERT ... SELECT."""
-    if db.get_bind().dialect.name == "sqlite":
+    if dialect == "sqlite":
         return sa.func.lower(sa.func.hex(sa.func.randomblob(16)))
     return sa.func.gen_random_uuid()

@@ -19,16 +19,17 @@ Read in this order:
     job_runner     4   run jobs, from one notification until none is waiting
     claim          4a  epoch and lease in SQL; what a worker knows about its job
     lease          4b  renew leases in a thread; check them before every write
-    pipeline       5   chunk, embed, upsert, read back; bisect to a message that fails
+    pipeline       5   chunk, embed, upsert, read back
     vector_reuse   5a  copy vectors that another collection already has
-    repair         5b  make the store match the ledger and SQL (edits, deletes, audits)
+    bisection      5b  find the message that makes a step fail
+    repair         5c  make the store match the ledger and SQL (edits, deletes, audits)
     advance        6   move the cursor, write the ledger, schedule the next job
     build          6a  switch searches to a complete generation
     retry          7   the environment failed: back off, without counting an attempt
     lost_worker    7a  a worker died: fence it off, requeue its job, split the range, dead-letter
     recovery       8   the sweeper's part: expired leases, idle sessions, missing jobs, lost notifications
 
-Others call `capture.capture`, `flush.flush` and `worker.run_jobs`.
+Others call `capture.capture`, `flush.flush` and `job_runner.run_jobs`.
 """
 
 from __future__ import annotations

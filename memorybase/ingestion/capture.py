@@ -140,16 +140,15 @@ def _capture(
         run_id, run_is_new = runs[-1]
         # Ids derived from a new run's id are new too. They may have been deleted with their session, unless the run's
         # id has just been chosen.
-        look_up = look_up_all or not run_is_new
-        may_be_deleted = look_up or given_run is not None
+        generated_may_be_stored = look_up_all or not run_is_new
         identified = idempotency.identify(
             db,
             session,
             run_id,
             request.messages,
             on_conflict=request.on_conflict,
-            look_up=look_up,
-            may_be_deleted=may_be_deleted,
+            generated_may_be_stored=generated_may_be_stored,
+            generated_may_be_deleted=generated_may_be_stored or given_run is not None,
         )
         messages, known, past, skipped = identified.messages, identified.known, identified.past, identified.skipped
         new = {row_id: message for row_id, message in messages.items() if row_id not in known and row_id not in skipped}

@@ -43,12 +43,7 @@ def _claim_job(services: Services, message: JobMessage, owner: str, began: int) 
         job = jobs.lock_row(db, message.job_id)
         now = clock.now(db)
         # The session may have been renamed since the notification; the sweeper notifies again.
-        if (
-            job is None
-            or job.state != JobState.QUEUED
-            or job.available_at > now
-            or scheduler.job_message(job) != message
-        ):
+        if job is None or job.state != JobState.QUEUED or job.available_at > now or job.message() != message:
             return None
         progress = next((r for r in locked if r.id == job.progress_id), None)
         if base.paused_at is not None and job.kind != JobKind.REPAIR:  # its worker was lost, or it was postponed

@@ -105,20 +105,16 @@ def _fingerprint_without_ids(messages: Sequence[NewMessage]) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """The messages of a request by the ids of their rows, in order. `rows`: the id of each, with repetitions.
+    """The messages of a request by the ids of their rows, in the order of the request."""
 
-    `known`: those that the session has already; `past`: deleted messages; `skipped`: those that stay so; `parents`: the
-    row that each caller's id names; `renamed`: rows whose replies, captured before, may name them by another id;
-    `restored`: deleted ids of other rows that the new messages had before."""
-
-    rows: list[UUID]
+    rows: list[UUID]  # of each message sent, with repetitions
     messages: dict[UUID, NewMessage]
-    known: dict[UUID, KnownMessage]
-    past: dict[UUID, Deleted]
-    skipped: dict[UUID, Deleted]
-    parents: dict[CallerId, UUID]
-    renamed: dict[UUID, UUID]
-    restored: set[UUID]
+    known: dict[UUID, KnownMessage]  # those that are stored already
+    past: dict[UUID, Deleted]  # the deleted messages that the request names
+    skipped: dict[UUID, Deleted]  # those of its messages that stay deleted
+    parents: dict[CallerId, UUID]  # the row of every id that it names
+    renamed: dict[UUID, UUID]  # new rows, by the id by which replies that were captured before may name them
+    restored: set[UUID]  # the deleted ids of new messages, which get another id
 
 
 def identify(
@@ -128,42 +124,59 @@ def identify(
     messages: Sequence[NewMessage],
     *,
     on_conflict: str,
-    look_up: bool,
-    may_be_deleted: bool,
+    generated_may_be_stored: bool,
+    generated_may_be_deleted: bool,
 ) -> Identified:
-    """Find the row of each message, or choose the id of a new one. Without an id it is derived from the run and the
-    index among such messages; `look_up`: these may be stored too; `may_be_deleted`: or deleted.
+    """Find the row of each message, or choose the id of a new one. A message without an id gets one that is generated
+    from the run and the index among such messages.
 
     Raises InvalidRequest for one id with two contents; MessageConflict for a message of another session or, while
     on_conflict is "error", with different content.
     """
     flow_id = session.flow_id
     generated = [uuid5(run_id, f"message:{n}") for n in range(sum(message.id is None for message in messages))]
-    named = {each for message in messages for each in (message.id, message.parent_message_id) if each is not None}
-    candidates = {row_id for each in named for row_id in each.in_flow(flow_id)}
-    stored = message_queries.known_messages(db, candidates.union(generated if look_up else ()))
+    sent = dict.fromkeys(message.id for message in messages if message.id is not None)
+    replied_to = dict.fromkeys(
+        message.parent_message_id for message in messages if message.parent_message_id is not None
+    )
+    candidates = {given: given.in_flow(flow_id) for given in sent | replied_to}
+    wanted = {row_id for pair in candidates.values() for row_id in pair}
+    stored = message_queries.known_messages(db, wanted.union(generated if generated_may_be_stored else ()))
     here = {row_id for row_id, message in stored.items() if message.flow_id == flow_id}
-    past = deleted_messages.fetch(db, flow_id, candidates.union(generated if may_be_deleted else ()) - here)
+    past = deleted_messages.fetch(db, flow_id, wanted.union(generated if generated_may_be_deleted else ()) - here)
     gone = {row_id for row_id, deleted in past.items() if stays_deleted(deleted, session)}
-    rows = {
-        each: row_id for which in (gone, here) for each in named for row_id in each.in_flow(flow_id) if row_id in which
-    }
+
+    rows = {given: row_id for given, pair in candidates.items() if (row_id := _named(pair, here) or _named(pair, gone))}
     renamed: dict[UUID, UUID] = {}
     restored: set[UUID] = set()
-    for given in [message.id for message in messages if message.id is not None and message.id not in rows]:
-        row_id = rows[given] = caller_ids.free(db, flow_id, given, stored)
-        others = [other for other in given.in_flow(flow_id) if other != row_id]
-        restored.update(past.keys() & others)
-        if row_id != given.uuid:
-            renamed |= dict.fromkeys(others, row_id)
+    for given in [given for given in sent if given not in rows]:
+        rows[given] = caller_ids.free(db, flow_id, given, stored)
+        other = next(row_id for row_id in candidates[given] if row_id != rows[given])
+        if other in past:
+            restored.add(other)
+        if rows[given] != given.uuid:
+            renamed[other] = rows[given]
+
     without_id = iter(generated)
     row_ids = [next(without_id) if message.id is None else rows[message.id] for message in messages]
     by_id = _distinct(messages, row_ids)
     known = {row_id: stored[row_id] for row_id in by_id if row_id in stored}
     _check_known(db, session, by_id, known, on_conflict)
-    parents = {each: rows.get(each) or each.in_flow(flow_id)[0] for each in named}
-    skipped = {row_id: past[row_id] for row_id in by_id if row_id in gone}
-    return Identified(row_ids, by_id, known, past, skipped, parents, renamed, restored)
+    return Identified(
+        row_ids,
+        by_id,
+        known,
+        past,
+        skipped={row_id: past[row_id] for row_id in by_id if row_id in gone},
+        parents={given: rows.get(given, pair[0]) for given, pair in candidates.items()},
+        renamed=renamed,
+        restored=restored,
+    )
+
+
+def _named(candidates: Sequence[UUID], existing: Collection[UUID]) -> UUID | None:
+    """The row that an id names; the later candidate counts, which is there because the first was taken."""
+    return next((row_id for row_id in reversed(candidates) if row_id in existing), None)
 
 
 def _distinct(messages: Sequence[NewMessage], row_ids: Sequence[UUID]) -> dict[UUID, NewMessage]:

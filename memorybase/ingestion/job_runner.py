@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
+from functools import partial
 from threading import Event
 from uuid import UUID
 
 from memorybase import errors, tracing
 from memorybase.database import clock
-from memorybase.ingestion import lease, pipeline, repair, retry, scheduler
+from memorybase.ingestion import lease, repair, retry
 from memorybase.ingestion.advance import advance
 from memorybase.ingestion.claim import Claim, claim_job
 from memorybase.ingestion.lease import LeaseKeeper
-from memorybase.ingestion.pipeline import JobWork
+from memorybase.ingestion.pipeline import Batch, JobWork, size_to_embed
 from memorybase.locks import HeldLock
 from memorybase.models import JobKind
-from memorybase.queries import dead_letters, jobs
-from memorybase.queries import messages as message_queries
+from memorybase.queries import jobs
 from memorybase.services import JobMessage, Services
 from memorybase.telemetry import bound, get_logger
 
@@ -58,8 +58,15 @@ def run_jobs(
     Before a batch is embedded whole, another thread claims and reads the next; a third stores the previous one.
     Notifications are safe in any number, at any time and in any order. `now` measures the pace of embedding.
     """
-    with new_thread() as reader, new_thread() as writer:
-        return JobRunner(services, owner, may_continue, reader, writer, now).run(message)
+    is_queued, others_wait = _find_waiting(services, message)
+    if not is_queued and not others_wait:
+        return JobOutcome.STALE
+    with new_thread() as reader, new_thread() as writer, LeaseKeeper(services) as keeper:
+        runner = JobRunner(services, owner, may_continue, keeper, reader, writer, now)
+        if is_queued:
+            return runner.run(message)
+        runner.run_waiting()
+        return JobOutcome.STALE
 
 
 def run_waiting(
@@ -73,8 +80,8 @@ def run_waiting(
     with services.database.reading() as db:
         if not jobs.waiting_jobs(db, clock.now(db), limit=1):
             return
-    with new_thread() as reader, new_thread() as writer:
-        JobRunner(services, owner, may_continue, reader, writer).run_waiting()
+    with new_thread() as reader, new_thread() as writer, LeaseKeeper(services) as keeper:
+        JobRunner(services, owner, may_continue, keeper, reader, writer).run_waiting()
 
 
 class JobRunner:
@@ -85,6 +92,7 @@ class JobRunner:
         services: Services,
         owner: str,
         may_continue: Callable[[], bool],
+        keeper: LeaseKeeper,
         reader: Executor,
         writer: Executor,
         now: Callable[[], float] = time.monotonic,
@@ -92,6 +100,7 @@ class JobRunner:
         self._services = services
         self._owner = owner
         self._may_continue = may_continue
+        self._keeper = keeper
         self._reader = reader
         self._writer = writer
         self._now = now
@@ -100,43 +109,41 @@ class JobRunner:
         self._outcomes: dict[UUID, JobOutcome] = {}
 
     def run(self, message: JobMessage) -> JobOutcome:
-        is_queued, others_wait = _find_waiting(self._services, message)
-        if not is_queued and not others_wait:
-            return JobOutcome.STALE
-        with LeaseKeeper(self._services) as self._keeper:
-            first = self._claim(message) if is_queued else JobOutcome.STALE
-            if isinstance(first, JobOutcome):
-                # This job cannot run here. Run other waiting jobs now: theirs may be behind many stale notifications.
-                self._ingest(self._claim_waiting())
-                return first
-            if first.run_alone:
-                self._may_continue = lambda: False
-            if first.kind == JobKind.REPAIR:
-                return self._repair(first)
-            self._ingest([self._read(first)])
-        return self._outcomes[message.job_id]
+        first = self._claim(message)
+        if isinstance(first, JobOutcome):
+            # This job cannot run here. Run other waiting jobs now: theirs may be behind many stale notifications.
+            self.run_waiting()
+            return first
+        if first.kind == JobKind.REPAIR:
+            return self._end(first, partial(repair.repair, self._services, first, self._keeper), wrote=True)
+        batch = Batch(self._services, self._keeper)
+        batch.add(first)
+        if first.run_alone:
+            self._embed_and_store(batch).result()
+        else:
+            self._ingest(batch)
+        return self._outcomes[first.job_id]
 
     def run_waiting(self) -> None:
-        with LeaseKeeper(self._services) as self._keeper:
-            self._ingest(self._claim_waiting())
+        self._ingest(self._claim_waiting())
 
-    def _ingest(self, works: list[JobWork]) -> None:
+    def _ingest(self, batch: Batch) -> None:
         earlier = None
-        while works:
+        while batch.jobs:
             embedded = Event()
-            seconds = self._pace.seconds_of(sum(pipeline.size_to_embed(work.items) for work in works))
+            seconds = self._pace.seconds_of(sum(size_to_embed(job.items) for job in batch.jobs))
             upcoming = self._reader.submit(self._claim_ahead, embedded, seconds)
             try:
-                ending = self._embed_and_store(works)
+                ending = self._embed_and_store(batch)
             finally:
                 embedded.set()
             if earlier is not None:
                 earlier.result()
-            works, earlier = upcoming.result(), ending
-            if not works:
+            batch, earlier = upcoming.result(), ending
+            if not batch.jobs:
                 # Ending a job schedules the session's next one.
                 ending.result()
-                works = self._reader.submit(self._claim_waiting).result()
+                batch = self._reader.submit(self._claim_waiting).result()
 
     def _claim(self, message: JobMessage) -> Claim | JobOutcome:
         with _bound(message):
@@ -157,104 +164,74 @@ class JobRunner:
                     lock.release()
             return claim or JobOutcome.STALE
 
-    def _claim_ahead(self, embedded: Event, seconds: float) -> list[JobWork]:
+    def _claim_ahead(self, embedded: Event, seconds: float) -> Batch:
         """Claim the next batch shortly before the current one is embedded, which should take so many seconds.
 
         Not earlier: what becomes due meanwhile may be before what waits now.
         """
         embedded.wait(max(seconds - AHEAD_SECONDS - 2 * self._claim_seconds, 0))
         began = self._now()
-        works = self._claim_waiting()
+        batch = self._claim_waiting()
         self._claim_seconds = self._now() - began
-        return works
+        return batch
 
-    def _claim_waiting(self) -> list[JobWork]:
+    def _claim_waiting(self) -> Batch:
         """Claim and read waiting jobs, as many as are embedded in BATCH_SECONDS; at least one. Those with nothing to
         embed, as when a regenerate copies its vectors, take none of that time."""
-        works: list[JobWork] = []
+        batch = Batch(self._services, self._keeper)
         if not self._may_continue():
-            return works
+            return batch
         messages = size = 0
         at_most = self._pace.size_of(BATCH_SECONDS)
         try:
             with self._services.database.reading() as db:
                 waiting = jobs.waiting_jobs(db, clock.now(db), limit=MAX_BATCH_JOBS)
-            for job in waiting:
-                claim = self._claim(scheduler.job_message(jobs.row_of(job)))
+            for row in waiting:
+                claim = self._claim(jobs.row_of(row).message())
                 if isinstance(claim, JobOutcome):
                     continue
-                works.append(work := self._read(claim))
-                messages += len(work.messages)
-                size += pipeline.size_to_embed(work.items)
+                job = batch.add(claim)
+                messages += len(job.messages)
+                size += size_to_embed(job.items)
                 if messages >= MAX_BATCH_MESSAGES or (size and size >= at_most):
                     break
         except errors.DatabaseUnavailable:
             log.warning("claiming_failed")  # jobs that are claimed already go on
-        return works
+        return batch
 
-    def _read(self, claim: Claim) -> JobWork:
-        """Read the messages of the claim's range, without settled dead letters."""
-        work = JobWork(claim, [])
-        try:
-            with self._services.database.reading() as db:
-                messages = message_queries.fetch_range(
-                    db,
-                    flow_id=claim.flow_id,
-                    session_id=claim.session_id,
-                    capture=claim.capture,
-                    from_seq=claim.from_seq,
-                    to_seq=claim.to_seq,
-                )
-                settled = dead_letters.settled_dead_letters(db, claim.progress_id, [message.id for message in messages])
-        except errors.DatabaseUnavailable as error:
-            work.error = error
-            return work
-        work.cursor_id = messages[-1].id if messages else None
-        work.messages = [message for message in messages if (message.id, message.version) not in settled]
-        if work.messages:
-            pipeline.prepare(self._services, work)
-        return work
-
-    def _embed_and_store(self, works: list[JobWork]) -> Future[None]:
+    def _embed_and_store(self, batch: Batch) -> Future[None]:
         """Embed here; store and end the jobs in the writer thread. The future is done when they have ended.
 
         No transaction is open meanwhile.
         """
-        pipeline.mark_embedding_started([work for work in works if work.messages], self._keeper)
-        for items in pipeline.slices(works):
-            with self._pace.measured(pipeline.size_to_embed(items)):
-                pipeline.embed(self._services, items)
-            self._writer.submit(pipeline.store, self._services, items, self._keeper)
-        return self._writer.submit(self._end, works)
+        batch.begin()
+        for items in batch.slices():
+            with self._pace.measured(size_to_embed(items)):
+                batch.embed(items)
+            self._writer.submit(batch.store, items)
+        return self._writer.submit(self._end_all, batch)
 
-    def _end(self, works: list[JobWork]) -> None:
-        for work in works:
-            with _job_of(work.claim):
-                outcome = self._advance(work)
-                self._keeper.drop(work.claim)
-                _log_end(work.claim, outcome, work.error)
-            self._outcomes[work.claim.job_id] = outcome
+    def _end_all(self, batch: Batch) -> None:
+        for job in batch.jobs:
+            self._outcomes[job.claim.job_id] = self._end(job.claim, partial(self._advance, job), wrote=job.started)
 
-    def _advance(self, work: JobWork) -> JobOutcome:
-        if work.error is not None:
-            return _postpone_or_drop(self._services, work.claim, work.error, wrote=work.started)
-        try:
-            advance(self._services, work.claim, self._keeper, work.done, cursor_id=work.cursor_id)
-        except Exception as error:  # noqa: BLE001 - this job is postponed; the other jobs end
-            work.error = error
-            return _postpone_or_drop(self._services, work.claim, error, wrote=work.started)
-        return JobOutcome.DONE
+    def _advance(self, job: JobWork) -> None:
+        advance(self._services, job.claim, self._keeper, job.result(), cursor_id=job.cursor_id)
 
-    def _repair(self, claim: Claim) -> JobOutcome:
-        with _job_of(claim):
+    def _end(self, claim: Claim, last_step: Callable[[], None], *, wrote: bool) -> JobOutcome:
+        """Do the job's last step. If it fails, postpone the job, or drop it if the claim is lost."""
+        with tracing.within([claim.span]), _bound(claim):
+            outcome = JobOutcome.DONE
             failed: Exception | None = None
             try:
-                repair.repair(self._services, claim, self._keeper)
-                outcome = JobOutcome.DONE
-            except Exception as error:  # noqa: BLE001 - the job is postponed
+                last_step()
+            except Exception as error:  # noqa: BLE001 - this job is postponed; the other jobs end
                 failed = error
-                outcome = _postpone_or_drop(self._services, claim, error, wrote=True)
-            _log_end(claim, outcome, failed)
+                outcome = _postpone_or_drop(self._services, claim, error, wrote=wrote)
+            self._keeper.drop(claim)
+            log.info("job_ended", outcome=str(outcome))
+            error_type = None if failed is None else tracing.error_type(failed)
+            tracing.end(claim.span, error=error_type, outcome=str(outcome))
             return outcome
 
 
@@ -311,18 +288,6 @@ def _postpone_or_drop(services: Services, claim: Claim, error: Exception, *, wro
     if retry_at is None:
         repair.remove_late_writes(services, claim)
     return JobOutcome.POSTPONED if retry_at else JobOutcome.LOST
-
-
-@contextmanager
-def _job_of(claim: Claim) -> Iterator[None]:
-    """Log lines and spans inside belong to the claimed job."""
-    with tracing.within([claim.span]), _bound(claim):
-        yield
-
-
-def _log_end(claim: Claim, outcome: JobOutcome, error: Exception | None) -> None:
-    log.info("job_ended", outcome=str(outcome))
-    tracing.end(claim.span, error=None if error is None else tracing.error_type(error), outcome=str(outcome))
 
 
 def _bound(job: JobMessage | Claim) -> AbstractContextManager[None]:

@@ -75,13 +75,15 @@ class LeaseKeeper:
         with self._services.database.reading() as db:
             return jobs.claims_that_hold(db, keys)
 
-    def mark_embedding_started(self, totals: Sequence[tuple[Claim, int]]) -> set[ClaimKey]:
+    def begin_embedding(self, totals: Sequence[tuple[Claim, int]]) -> set[ClaimKey]:
         """From here on a lost worker counts against these jobs. Returns the claims among them that still hold.
 
         If several jobs are embedded at a time, they are marked as batched: a lost worker then says nothing about any
         one of them. The commit is durable and makes the claims before it durable too, so that after a power cut SQL
         still says which jobs may have written.
         """
+        if not totals:
+            return set()
         to_mark = {claim.key: total for claim, total in totals}
         with self._mutex:
             for key, total in to_mark.items():
@@ -94,7 +96,7 @@ class LeaseKeeper:
             key: held_claim.total or 0 for key, held_claim in started.items() if batched and not held_claim.batched
         }
         with self._services.database.transaction() as db:
-            jobs.mark_embedding_started(db, to_mark, batched=batched)
+            jobs.set_embedding_started(db, to_mark, batched=batched)
             held = jobs.claims_that_hold(db, [claim.key for claim, _ in totals])
         for held_claim in started.values():
             held_claim.batched = batched

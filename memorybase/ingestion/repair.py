@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -47,8 +48,8 @@ def repair(services: Services, claim: Claim, keeper: LeaseKeeper) -> None:
     audit = _audit(services, claim) if claim.audit else StoreDifference([], set())
     difference = _difference(services, claim, audit.lost)
     done = pipeline.write_messages(services, claim, difference.write, keeper)
-    written = set(pipeline.chunk_ids_of(claim, done.held))
-    outdated = pipeline.chunk_ids_of(claim, [*difference.replaced, *difference.deleted])
+    written = set(_chunk_ids(claim, done.held))
+    outdated = _chunk_ids(claim, [*difference.replaced, *difference.deleted])
     # Write before deleting: a search never misses the message. Keep a chunk that was written under the same id, now or
     # by an earlier attempt that did not record it.
     obsolete = [chunk for chunk in dict.fromkeys([*outdated, *audit.extra]) if chunk not in written]
@@ -57,6 +58,15 @@ def repair(services: Services, claim: Claim, keeper: LeaseKeeper) -> None:
             raise errors.ClaimLost
         services.vectors.delete(claim.collection, obsolete)
     _record(services, claim, keeper, difference, done)
+
+
+def _chunk_ids(claim: Claim, held: Sequence[HeldMessage]) -> list[str]:
+    """The ids of these messages' chunks in the collection."""
+    return [
+        chunk
+        for entry in held
+        for chunk in chunk_ids.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
+    ]
 
 
 def _difference(services: Services, claim: Claim, lost: set[UUID]) -> LedgerDifference:

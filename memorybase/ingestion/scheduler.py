@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
-from uuid import uuid4
 
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session as OrmSession
@@ -17,7 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines, tracing
 from memorybase.database import engine
 from memorybase.ingestion import fair_order
-from memorybase.models import Capture, JobKind, JobState, Priority
+from memorybase.models import Capture, JobKind, Priority
 from memorybase.queries import cursors, distillations, jobs, memory_bases
 from memorybase.queries import messages as message_queries
 from memorybase.queries.cursors import ProgressRow
@@ -122,40 +121,25 @@ def _insert(
     generation = memory_bases.projection(db, base, progress.generation)
     job = jobs.insert_job(
         db,
-        {
-            "id": uuid4(),
-            "memory_base_id": progress.memory_base_id,
-            "progress_id": progress.id,
-            "session_id": progress.session_id,
-            "kind": kind,
-            "state": JobState.QUEUED,
-            "generation": progress.generation,
-            "from_seq": progress.cursor_seq,
-            "to_seq": covered.to_seq,
-            "cursor_id": progress.cursor_id,
-            "embedder": generation.embedder,
-            "chunker": generation.chunker,
-            "audit": audit,
-            "total": covered.total,
-            "processed": 0,
-            "epoch": 0,
-            "attempts": 0,
-            "outages": 0,
-            "lost_workers": 0,
-            "embedding_started": False,
-            "batched": False,
-            "run_alone": False,
-            "available_at": now,
-            "virtual_time": fair_order.virtual_time(
-                db, progress.memory_base_id, kind, covered.total, Priority(base.priority)
-            ),
-            "notified_at": now,
-            "notify_count": 1,
-            "notify_at": now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS),
-            "created_at": now,
-            # For a range the request that last moved the target, whoever schedules it; for a repair what schedules it.
-            "traceparent": tracing.traceparent() if kind == JobKind.REPAIR else progress.traceparent,
-        },
+        memory_base_id=base.id,
+        progress_id=progress.id,
+        session_id=progress.session_id,
+        kind=kind,
+        generation=progress.generation,
+        from_seq=progress.cursor_seq,
+        to_seq=covered.to_seq,
+        cursor_id=progress.cursor_id,
+        embedder=generation.embedder,
+        chunker=generation.chunker,
+        audit=audit,
+        total=covered.total,
+        available_at=now,
+        virtual_time=fair_order.virtual_time(db, base.id, kind, covered.total, Priority(base.priority)),
+        notified_at=now,
+        notify_at=now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS),
+        created_at=now,
+        # For a range the request that last moved the target, whoever schedules it; for a repair what schedules it.
+        traceparent=tracing.traceparent() if kind == JobKind.REPAIR else progress.traceparent,
     )
     if job is not None:
         enqueue_after_commit(db, services, [job])
@@ -168,29 +152,13 @@ def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[Jo
     if not pending:
         # One call for all notifications of the transaction, with one timeout.
         engine.after_commit(db, lambda: _enqueue(services, pending))
-    pending.extend((job_message(job), job.traceparent) for job in queued)
+    pending.extend((job.message(), job.traceparent) for job in queued)
 
 
 def _enqueue(services: Services, queued: Sequence[tuple[JobMessage, str | None]]) -> None:
     parents = [tracing.remote(parent) for parent in {parent for _, parent in queued}]
     with tracing.span("notify", "producer", parents=parents, jobs=len(queued)):
         services.queue.enqueue([message for message, _ in queued])
-
-
-def job_message(job: JobRow) -> JobMessage:
-    """The job's immutable arguments, as its task receives them."""
-    return JobMessage(
-        job_id=job.id,
-        memory_base_id=job.memory_base_id,
-        session_id=job.session_id,
-        kind=str(job.kind),
-        generation=job.generation,
-        from_seq=job.from_seq,
-        to_seq=job.to_seq,
-        cursor_id=job.cursor_id,
-        embedder=job.embedder,
-        chunker=job.chunker,
-    )
 
 
 def mark_edited(

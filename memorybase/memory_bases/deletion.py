@@ -15,8 +15,8 @@ from memorybase.models import Generation
 from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
-from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.collection_names import store_of
 
 log = get_logger(__name__)

@@ -22,8 +22,8 @@ from memorybase.models import Capture, Generation, GenerationState, MemoryBase, 
 from memorybase.queries import flows, jobs, memory_bases, preparations, retention
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
-from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors import collection_names
 from memorybase.vectors.store import EXPECTED_CHUNKS, CollectionRef, MetadataValue
 

@@ -11,8 +11,8 @@ from uuid import UUID
 from memorybase.database import clock
 from memorybase.queries import memory_bases
 from memorybase.services import Services
-from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors import collection_names
 from memorybase.vectors.store import CollectionRef
 from memorybase.vectors.stores import list_collections_of, store_names

@@ -31,8 +31,8 @@ from memorybase.queries.jobs import JobRow
 from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
-from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors import indexes
 from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef

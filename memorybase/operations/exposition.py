@@ -23,11 +23,11 @@ from memorybase.operations import embedding_usage, health
 from memorybase.operations.health import Part, Vitals
 from memorybase.queries import statistics
 from memorybase.services import Services
-from memorybase.settings import Settings, TokenPrices, VectorStoreName
+from memorybase.settings import Settings, TokenPrices
+from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.stores import store_named
 
-BYTES_PER_VALUE: dict[VectorStoreName, int] = {"chroma": 4, "pgvector": 2}  # 32 bits, and halfvec
 BLOCK_BYTES = 512  # the unit of st_blocks
 
 
@@ -53,7 +53,7 @@ def measure(services: Services) -> list[StoreSize]:
     for each in stored:
         store = store_of(each.collection)
         chunks[store] += each.chunks
-        needed[store] += each.chunks * each.dimension * BYTES_PER_VALUE[store]
+        needed[store] += each.chunks * each.dimension * VECTOR_STORES[store].value_bytes
     return [
         StoreSize(store, chunks[store], needed[store], disk_bytes(services, store))
         for store in services.settings.vector_stores_in_use
@@ -61,21 +61,21 @@ def measure(services: Services) -> list[StoreSize]:
 
 
 def disk_bytes(services: Services, store: VectorStoreName) -> int | None:
-    """What the store has on disk: of pgvector by its own account, of a Chroma on this machine by its folder."""
-    if store == "chroma":
-        folder = _local_folder(services.settings)
-        return None if folder is None else _bytes_below(folder)
+    """What the store has on disk: by its own account, or by its folder if it is on this machine."""
     # The protocol has no such call: a Chroma server does not tell.
     ask: Callable[[], int] | None = getattr(store_named(services.vectors, store), "disk_bytes", None)
+    if ask is None:
+        folder = _local_folder(services.settings, store)
+        return None if folder is None else _bytes_below(folder)
     try:
-        return None if ask is None else ask()
+        return ask()
     except errors.VectorStoreUnavailable:
         return None
 
 
-def _local_folder(settings: Settings) -> Path | None:
-    folder = settings.data_dir / "chroma"
-    host = urlsplit(settings.resolved_chroma_url).hostname or ""
+def _local_folder(settings: Settings, store: VectorStoreName) -> Path | None:
+    folder = settings.data_dir / store
+    host = urlsplit(settings.vector_store_url(store)).hostname or ""
     try:
         is_local = host == "localhost" or ip_address(host).is_loopback
     except ValueError:

@@ -21,7 +21,8 @@ from memorybase.facts import usage
 from memorybase.queries import heartbeats, jobs, statistics
 from memorybase.queries.store_health import store_problem
 from memorybase.services import Services
-from memorybase.settings import Settings, VectorStoreName
+from memorybase.settings import Settings
+from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 from memorybase.vectors.stores import store_named
 
 # A component that takes longer to answer counts as unavailable.
@@ -267,8 +268,7 @@ def _ping_database(services: Services) -> None:
 _PINGS: dict[str, Callable[[Services], None]] = {
     "database": _ping_database,
     "redis": _ping_redis,
-    "chroma": partial(check_vector_store, store="chroma"),
-    "pgvector": partial(check_vector_store, store="pgvector"),
+    **{store: partial(check_vector_store, store=store) for store in VECTOR_STORES},
 }
 
 

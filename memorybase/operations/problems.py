@@ -32,6 +32,8 @@ from memorybase.services import Services
 # Due messages are ingested within seconds; after this long somebody should look.
 OVERDUE = timedelta(minutes=10)
 
+_PARTS = [f"`{name}`" for name in stack_parts.WORDS]
+
 # Why a message could not be embedded, by error code.
 CAUSES = {
     "text_rejected": "the model gave no valid vector",
@@ -114,10 +116,7 @@ class Problem:
     since: Annotated[datetime | None, Field(description="Since when; null if not known.")]
     part: Annotated[
         str | None,
-        Field(
-            description="The part that does not answer: `database`, `redis`, `chroma`, `pgvector`, `worker` or "
-            "`sweeper`."
-        ),
+        Field(description=f"The part that does not answer: {', '.join(_PARTS[:-1])} or {_PARTS[-1]}."),
     ] = None
     memory_base_id: Annotated[UUID | None, Field(description="The memory base; null if all are concerned.")] = None
     memory_base_name: Annotated[str | None, Field(description="The name of the memory base.")] = None

@@ -16,7 +16,6 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import get_args
 from weakref import WeakKeyDictionary
 
 from memorybase import errors
@@ -26,14 +25,15 @@ from memorybase.operations.health import Part, part_names
 from memorybase.queries import heartbeats, statistics
 from memorybase.queries.store_health import heartbeat_of
 from memorybase.services import Services
-from memorybase.settings import Settings, VectorStoreName
+from memorybase.settings import Settings
+from memorybase.vector_stores import VECTOR_STORES
 from memorybase.vectors.store import VectorStore
 
 FRESH = 2.0  # seconds
 # Longer than this counts as away: a page answers within 2 s.
 ANSWER_SECONDS = 1.2
 BACK_SECONDS = 0.2
-_STORE_HEARTBEATS: Mapping[str, str] = {store: heartbeat_of(store) for store in get_args(VectorStoreName)}
+_STORE_HEARTBEATS: Mapping[str, str] = {store: heartbeat_of(store) for store in VECTOR_STORES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,14 @@ WORDS: dict[str, PartWords] = {
     "redis": PartWords(
         "Redis", "Queues jobs and locks sessions.", "Captured messages are kept, and are ingested later."
     ),
-    "chroma": PartWords(
-        "Chroma",
-        "Stores the vectors; can be rebuilt from the database.",
-        "Searches by meaning fail; searches by words answer. New messages wait.",
-    ),
-    "pgvector": PartWords(
-        "pgvector",
-        "Stores the vectors in PostgreSQL; can be rebuilt from the database.",
-        "Searches by meaning fail; searches by words answer. New messages wait.",
-    ),
+    **{
+        name: PartWords(
+            store.label,
+            f"Stores the vectors{store.server and f' in {store.server}'}; can be rebuilt from the database.",
+            "Searches by meaning fail; searches by words answer. New messages wait.",
+        )
+        for name, store in VECTOR_STORES.items()
+    },
     "worker": PartWords(
         "Worker",
         "Embeds and ingests messages.",

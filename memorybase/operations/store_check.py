@@ -10,7 +10,7 @@ from memorybase.database import clock
 from memorybase.queries import heartbeats
 from memorybase.queries.store_health import CHECK_EVERY, CHECK_TURN, heartbeat_of
 from memorybase.services import Services
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.stores import store_named
 
 log = telemetry.get_logger(__name__)

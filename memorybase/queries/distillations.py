@@ -53,7 +53,7 @@ def begin(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[st
     """Give each of these sessions that is ingested its row: with `skip` what is ingested so far counts as distilled."""
     progress = SessionProgress
     held = sa.select(
-        new_id(db),
+        new_id(db.get_bind().dialect.name),
         sa.literal(base.id, Row.memory_base_id.type),
         progress.flow_id,
         progress.session_id,

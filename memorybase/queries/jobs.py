@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
@@ -26,6 +26,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries.joins import own_base
+from memorybase.services import JobMessage
 
 Job = IngestionJob
 
@@ -51,6 +52,21 @@ class JobRow(NamedTuple):
     run_alone: bool
     available_at: datetime
     traceparent: str | None
+
+    def message(self) -> JobMessage:
+        """The job's immutable arguments, as its task receives them."""
+        return JobMessage(
+            job_id=self.id,
+            memory_base_id=self.memory_base_id,
+            session_id=self.session_id,
+            kind=str(self.kind),
+            generation=self.generation,
+            from_seq=self.from_seq,
+            to_seq=self.to_seq,
+            cursor_id=self.cursor_id,
+            embedder=self.embedder,
+            chunker=self.chunker,
+        )
 
 
 OVERLAPPING = 100  # more than the jobs of one batch
@@ -95,8 +111,23 @@ _LAST_OF_BASE = _LATEST.where(IS_LAST_IN_BASE, _COLUMNS.memory_base_id == sa.bin
 _FIRST_QUEUED = sa.select(_VIRTUAL).where(IS_IN_ORDER, _IS_FROM).order_by(_VIRTUAL).limit(1)
 
 
-def insert_job(db: OrmSession, values: dict[str, Any]) -> JobRow | None:
+_NEW: Mapping[str, Any] = {
+    "state": JobState.QUEUED,
+    "processed": 0,
+    "epoch": 0,
+    "attempts": 0,
+    "outages": 0,
+    "lost_workers": 0,
+    "embedding_started": False,
+    "batched": False,
+    "run_alone": False,
+    "notify_count": 1,
+}
+
+
+def insert_job(db: OrmSession, **job: Any) -> JobRow | None:
     """The new job, or None if this session of the memory base has an active one. A partial unique index decides."""
+    values = {"id": uuid4(), **_NEW, **job}
     if not insert_if_absent(db, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
         return None
     return JobRow(*(values[name] for name in JobRow._fields))
@@ -190,7 +221,7 @@ def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> se
     return {(job_id, epoch) for job_id, epoch in running} & set(claims)
 
 
-def mark_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int], *, batched: bool) -> None:
+def set_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int], *, batched: bool) -> None:
     """Write that embedding started, with each job's number of messages, in one batch or alone."""
     db.execute(
         _UPDATE_CLAIMED,

@@ -34,7 +34,7 @@ from memorybase.queries.pending import by_capture, is_counted, walk_behind
 from memorybase.queries.planner_hints import IS_ACTIVE_BY_INDEX
 from memorybase.queries.preparations import is_in_preparation
 from memorybase.queries.store_health import is_in
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VectorStoreName
 
 Base = MemoryBase
 Progress = SessionProgress

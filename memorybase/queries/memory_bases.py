@@ -38,7 +38,7 @@ from memorybase.models import (
 from memorybase.queries import cursors, jobs
 from memorybase.queries.joins import SERVES, own_base
 from memorybase.queries.store_health import is_in
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VectorStoreName
 
 COMPARE_EVERY_SECONDS = 60  # for each base without active work; more if it takes long
 COMPARE_LIMIT = 50

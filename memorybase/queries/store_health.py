@@ -15,8 +15,8 @@ from memorybase import deadlines, errors
 from memorybase.models import Generation, Heartbeat, IngestionJob
 from memorybase.queries import heartbeats, jobs
 from memorybase.queries.planner_hints import IS_ACTIVE_BY_INDEX
-from memorybase.settings import Settings, VectorStoreName
-from memorybase.vectors.collection_names import SUFFIXES
+from memorybase.settings import Settings
+from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
 STORE = "vector store"  # the kind of its heartbeat
 CHECK_TURN = "turn:vector store"
@@ -31,7 +31,7 @@ COUNT_TO = 1_000
 
 def heartbeat_of(store: VectorStoreName) -> str:
     """The name of a store's heartbeat."""
-    return STORE + SUFFIXES[store]
+    return STORE + VECTOR_STORES[store].suffix
 
 
 def store_problem(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:
@@ -57,7 +57,7 @@ def _failed_checks(db: OrmSession, now: datetime, store: VectorStoreName) -> str
 def is_in(store: VectorStoreName) -> sa.ColumnElement[bool]:
     """Whether the store has a generation's collection."""
     name = Generation.collection_name
-    return name.endswith(SUFFIXES[store]) if SUFFIXES[store] else ~name.contains(".")
+    return name.endswith(VECTOR_STORES[store].suffix) if VECTOR_STORES[store].suffix else ~name.contains(".")
 
 
 def _failed_jobs(db: OrmSession, now: datetime, store: VectorStoreName) -> str | None:

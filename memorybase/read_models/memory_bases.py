@@ -23,7 +23,7 @@ from memorybase.queries.ownership import require, require_flow, require_memory_b
 from memorybase.queries.store_health import failing_stores
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.collection_names import store_of
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.

@@ -17,11 +17,9 @@ To add a vector store:
 
 1. Implement `store.VectorStore` in a module beside `chroma`; its queries filter by $in, $gte, $lte and $and. Add it to
    the `store` fixture of tests/contract/test_vector_store.py until that passes.
-2. Name it: `VectorStoreName` and its address in `settings.py`, where `_with_other` knows which stores there are, and
-   its suffix in `collection_names`.
-3. Build it in `wiring.py`, check it in `operations/health.py`, and give it words in `operations/stack_parts.py`,
-   `operations/problems.py`, `operations/exposition.py` (bytes of a value) and `cli/doctor.py`.
-4. Pin its client in constraints.txt; docs/reference/settings.md has its settings.
+2. Give it an entry in `memorybase/vector_stores.py`, and its address a setting and a `resolved_` property in
+   `settings.py`; docs/reference/settings.md has its settings.
+3. Build it in `wiring.py`, and pin its client in constraints.txt.
 
 Callers use `verified_writes.write_records`.
 """

@@ -1,19 +1,17 @@
 """Names of collections: what they belong to, a random part, so that no name is ever used twice, and the store.
 
-The name of a collection in pgvector ends in `.pgvector`; without an end the collection is in Chroma.
+The name of a collection in pgvector ends in `.pgvector`; without a suffix the collection is in Chroma.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
-SUFFIXES: Mapping[VectorStoreName, str] = {"chroma": "", "pgvector": ".pgvector"}
-_SUFFIX = "|".join(map(re.escape, SUFFIXES.values()))
+_SUFFIX = "|".join(re.escape(store.suffix) for store in VECTOR_STORES.values())
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # Collections created by earlier versions have no random part.
 _OF_GENERATION = re.compile(f"mb-({_UUID})-g[1-9][0-9]{{0,8}}(?:-[0-9a-f]{{8}})?(?:{_SUFFIX})")
@@ -29,17 +27,18 @@ class Owner(NamedTuple):
 
 def of_generation(base_id: UUID, generation: int, store: VectorStoreName) -> str:
     """A new name for a generation of a memory base."""
-    return f"mb-{base_id}-g{generation}-{uuid4().hex[:8]}{SUFFIXES[store]}"
+    return f"mb-{base_id}-g{generation}-{uuid4().hex[:8]}{VECTOR_STORES[store].suffix}"
 
 
 def of_knowledge_base(kb_id: UUID, store: VectorStoreName) -> str:
     """A new name for an ordinary knowledge base."""
-    return f"knowledge-{kb_id}-{uuid4().hex[:8]}{SUFFIXES[store]}"
+    return f"knowledge-{kb_id}-{uuid4().hex[:8]}{VECTOR_STORES[store].suffix}"
 
 
 def store_of(name: str) -> VectorStoreName:
     """The store that has the collection of this name; its URL may be in the settings no more."""
-    return next((store for store, suffix in SUFFIXES.items() if suffix and name.endswith(suffix)), "chroma")
+    fitting = (store for store, facts in VECTOR_STORES.items() if name.endswith(facts.suffix))
+    return max(fitting, key=lambda store: len(VECTOR_STORES[store].suffix))  # every name ends in the empty suffix
 
 
 def owner(name: str) -> Owner | None:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing
-from memorybase.settings import VectorStoreName
 from memorybase.telemetry import get_logger
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.guarded_store import GuardedStore
 from memorybase.vectors.store import (

@@ -32,6 +32,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.models",
         "memorybase.retry_after",  # a header that each client of a service reads
         "memorybase.validation",
+        "memorybase.vector_stores",
     },
     "adapters": {
         "memorybase.database",

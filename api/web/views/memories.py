@@ -22,7 +22,7 @@ from memorybase.models import Capture
 from memorybase.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery
 from memorybase.read_models import memory_bases, sessions
 from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VectorStoreName
 
 router = APIRouter(include_in_schema=False)
 

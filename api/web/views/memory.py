@@ -20,7 +20,7 @@ from memorybase.memory_bases.consistency import Mismatch
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.services import Services
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
 router = APIRouter(include_in_schema=False)
 
@@ -58,7 +58,8 @@ async def store(visit: Visitor, memory_base_id: UUID) -> Response:
         compared = await visit.within(visit.deadlines.store, consistency.check_mismatch, memory_base_id)
     except (TimeoutError, errors.EnvironmentFailure):
         compared = None
-    return visit.fragment("memory_store.html", memory=found, compared=compared)
+    label = VECTOR_STORES[found.vector_store].label
+    return visit.fragment("memory_store.html", memory=found, store=label, compared=compared)
 
 
 @router.post("/memories/{memory_base_id}/sync")

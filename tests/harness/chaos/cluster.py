@@ -22,7 +22,8 @@ from harness.worker import WorkerServer
 from memorybase import wiring
 from memorybase.auth import api_keys
 from memorybase.database import migrate
-from memorybase.settings import Settings, VectorStoreName, embedded
+from memorybase.settings import Settings, embedded
+from memorybase.vector_stores import VectorStoreName
 
 KEY = "mb_key_of_the_chaos_run"
 DatabaseKind = Literal["sqlite", "postgresql", "replicated"]

@@ -23,6 +23,24 @@ def statements(world: World) -> Iterator[list[str]]:
     sa.event.remove(engine, "before_cursor_execute", note)
 
 
+def test_a_capture_of_a_new_session_builds_no_statement(world: World) -> None:
+    world.new_base(threshold=100)
+    executed: list[object] = []  # keeps each alive, so that no other one gets its id
+
+    def note(_connection: object, statement: object, *_: object) -> None:
+        executed.append(statement)
+
+    engine = world.services.database.engine
+    sa.event.listen(engine, "before_execute", note)
+    world.say("before", "builds what was not built yet")
+    built = {id(statement) for statement in executed}
+    executed.clear()
+    world.say("new", "one", "two")
+    sa.event.remove(engine, "before_execute", note)
+    assert len(executed) > 8
+    assert [str(statement) for statement in executed if id(statement) not in built] == []
+
+
 @pytest.mark.both_databases
 def test_a_capture_below_the_threshold_sends_eight_statements(world: World) -> None:
     world.new_base(threshold=100)

@@ -17,9 +17,8 @@ from harness.rows import each_row
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
 from memorybase import deadlines, errors
-from memorybase.ingestion import advance, claim, pipeline, recovery
+from memorybase.ingestion import advance, bisection, claim, recovery
 from memorybase.ingestion import job_runner as worker_
-from memorybase.ingestion.scheduler import job_message
 from memorybase.memory_bases import consistency, manage, regenerate
 from memorybase.models import IngestionJob, Session, SessionProgress
 from memorybase.queries import jobs, messages, sessions
@@ -509,7 +508,7 @@ def test_a_probe_left_by_a_killed_worker_is_deleted_by_the_audit(world: World) -
     world.vectors.before_upsert = refuse_poison
 
     def crash(_ref: object, records: Sequence[VectorRecord]) -> None:
-        if records[0].text == pipeline.PROBE_TEXT:
+        if records[0].text == bisection.PROBE_TEXT:
             raise WorkerKilled
 
     world.vectors.after_upsert = crash
@@ -612,7 +611,7 @@ def test_a_job_that_no_longer_matches_its_session_is_replaced(world: World) -> N
     with world.services.database.transaction() as db:
         db.execute(sa.update(IngestionJob).values(from_seq=1))
         (job,) = db.scalars(sa.select(IngestionJob))
-        frozen = job_message(job)
+        frozen = jobs.row_of(job).message()
     assert world.run(frozen) == worker_.JobOutcome.STALE
     world.settle()
     world.assert_all_ingested(base)
@@ -751,7 +750,7 @@ def test_the_index_allows_one_active_job_for_each_session_and_base(world: World)
     (job,) = world.jobs(base)
     values = {column.name: getattr(job, column.name) for column in IngestionJob.__table__.columns} | {"id": uuid4()}
     with world.services.database.transaction() as db:
-        assert jobs.insert_job(db, values) is None
+        assert jobs.insert_job(db, **values) is None
     with (
         pytest.raises(errors.ConstraintViolated),
         world.services.database.transaction() as db,

@@ -119,7 +119,7 @@ def test_a_claim_undone_by_a_power_cut_leaves_its_job_queued(
         raise WorkerKilled
 
     with monkeypatch.context() as patch:
-        patch.setattr("memorybase.ingestion.pipeline.mark_embedding_started", killed)
+        patch.setattr("memorybase.ingestion.pipeline.Batch.begin", killed)
         with pytest.raises(WorkerKilled):
             world.drain()
     assert [job.state for job in world.jobs(base)] == [JobState.RUNNING]

@@ -12,7 +12,7 @@ from harness.world import World
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
-from memorybase.ingestion import fair_order, scheduler
+from memorybase.ingestion import fair_order
 from memorybase.memory_bases import manage, regenerate
 from memorybase.models import IngestionJob, JobKind, Priority
 from memorybase.operations import health
@@ -75,7 +75,7 @@ def test_a_higher_priority_that_always_has_work_starves_nobody(world: World, hig
     shares = []
     while len(shares) < 2:
         (job,) = waiting(world, limit=1)
-        world.run(scheduler.job_message(job))
+        world.run(jobs.row_of(job).message())
         if job.memory_base_id == patient:
             shares.append(before)
             before = 0

@@ -34,11 +34,12 @@ from hypothesis.stateful import (
 )
 
 from memorybase import errors
-from memorybase.ingestion import recovery, scheduler
+from memorybase.ingestion import recovery
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.operations import sweeper, vector_indexes
+from memorybase.queries.jobs import row_of
 from memorybase.retention import passes
 from memorybase.services import JobMessage
 from memorybase.sessions import edits, restoring
@@ -599,7 +600,7 @@ class Protocol(RuleBasedStateMachine):
         for _ in range(2):
             waiting = [job for base in self.bases for job in self.world.active_jobs(base) if job.state == "queued"]
             if waiting:
-                return [scheduler.job_message(one_of(waiting, which))]
+                return [row_of(one_of(waiting, which)).message()]
             self.capture(SESSIONS[which % 3], ["user", "assistant"], None, "error")
             self.flush(which, None)
         return []

@@ -25,7 +25,7 @@ from memorybase.read_models import memory_bases as views
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 from memorybase.services import JobMessage
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.stores import VectorStores
 
 pytestmark = pytest.mark.slow
@@ -267,4 +267,4 @@ class TestWhichStore:
         results = [each.run(context) for each in doctor.checks_of(both.services.settings) if each.name in STORES]
 
         assert [(each.name, each.ok) for each in results] == [("chroma", True), ("pgvector", False)]
-        assert "correct MEMORYBASE_PGVECTOR_URL" in results[1].fix
+        assert "start PostgreSQL (or set MEMORYBASE_PGVECTOR_URL)" in results[1].fix

@@ -19,7 +19,7 @@ from memorybase.operations import health, heartbeats, store_check
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 from memorybase.services import JobMessage
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.stores import VectorStores

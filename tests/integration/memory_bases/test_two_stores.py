@@ -22,7 +22,7 @@ from memorybase.queries import store_health
 from memorybase.read_models import memory_bases
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
-from memorybase.settings import VectorStoreName
+from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.stores import VectorStores
 
 TEXTS = ("wine and cheese", "a long walk", "the hills of Tuscany")

@@ -38,7 +38,7 @@ def test_the_folder_of_the_embedded_stack_is_measured(world: World) -> None:
 def test_the_folder_of_a_former_stack_is_not_measured(tmp_path: Path) -> None:
     (tmp_path / "chroma").mkdir()
     for url, folder in (("http://127.0.0.1:8001", tmp_path / "chroma"), ("http://chroma.internal:8000", None)):
-        assert exposition._local_folder(Settings(data_dir=tmp_path, chroma_url=url)) == folder
+        assert exposition._local_folder(Settings(data_dir=tmp_path, chroma_url=url), "chroma") == folder
 
 
 def test_pgvector_says_what_it_takes(pgvector_url: str) -> None:

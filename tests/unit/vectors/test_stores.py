@@ -2,18 +2,67 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, get_args
 from uuid import uuid4
 
 import numpy as np
 import pytest
 from harness.doubles import InMemoryVectors
+from harness.rows import each_row
 
+from memorybase import wiring
 from memorybase.errors import CollectionMissing, VectorStoreUnavailable
+from memorybase.settings import Settings
+from memorybase.vector_stores import VECTOR_STORES, VectorStoreFacts, VectorStoreName
 from memorybase.vectors import collection_names
 from memorybase.vectors.store import CollectionRef, VectorRecord
-from memorybase.vectors.stores import VectorStores, store_named
+from memorybase.vectors.stores import VectorStores, store_named, store_names
 
 VECTOR = np.ones(4, dtype=np.float32)
+POSTGRES = "postgresql://nobody@127.0.0.1:1/none"
+
+
+def test_each_vector_store_is_a_choice_with_an_address_and_an_adapter(tmp_path: Path) -> None:
+    stores = VECTOR_STORES.values()
+    urls = {store.url: POSTGRES if store.server == "PostgreSQL" else "http://127.0.0.1:1" for store in stores}
+    services = wiring.build(Settings.model_validate({"data_dir": tmp_path, **urls}))
+
+    assert services.settings.vector_stores_in_use == services.settings.known_vector_stores == get_args(VectorStoreName)
+    assert set(store_names(services.vectors)) == set(VECTOR_STORES) == set(get_args(VectorStoreName))
+    wiring.close(services)
+
+
+class WithQdrant(Settings):
+    vector_store: Any = "chroma"
+    qdrant_url: str = ""
+
+    @property
+    def resolved_qdrant_url(self) -> str:
+        return self.qdrant_url
+
+
+@each_row(
+    ("given", "stores"),
+    [
+        ({}, ("chroma",)),
+        ({"qdrant_url": "http://q"}, ("chroma", "qdrant")),
+        ({"vector_store": "qdrant", "qdrant_url": "http://q"}, ("qdrant",)),
+        (
+            {"vector_store": "qdrant", "qdrant_url": "http://q", "chroma_url": "http://c", "pgvector_url": POSTGRES},
+            ("qdrant", "chroma", "pgvector"),
+        ),
+    ],
+)
+def test_a_third_vector_store_is_known_by_its_entry(given: dict[str, Any], stores: tuple[str, ...]) -> None:
+    qdrant = VectorStoreFacts(label="Qdrant", url="qdrant_url", suffix=".qdrant", value_bytes=4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(VECTOR_STORES, "qdrant", qdrant)  # type: ignore[misc, arg-type]
+        settings = WithQdrant(**given)
+
+        assert settings.vector_stores_in_use == settings.known_vector_stores == stores
+        for store in settings.known_vector_stores:
+            assert collection_names.store_of(collection_names.of_knowledge_base(uuid4(), store)) == store
 
 
 @pytest.fixture
