@@ -2,6 +2,44 @@
 
 They run on the connection: through the session, hundreds of rows of columns cost several times as much. Those of every
 search are built once, because building them takes longer than running them.
+
+What the statements of a search look rows up by, so that none reads more as the store grows: a table with the columns of
+a condition that an index answers, or an index by name, if its order or its own condition is needed. A test of the plans
+(`test_plans_of_a_million.py`) compares.
+
+    serving_targets     memory_bases(id) or memory_bases(flow_id); generations(memory_base_id, generation); flows(id)
+    flows_of_bases      memory_bases(id) or memory_bases(user_id); flows(id)
+    session_ids_of      sessions(flow_id, end_user_id)
+    held_in_sessions    messages(flow_id, session_id); ledger(memory_base_id, generation, message_id)
+    pinned_positions    ix_messages_pinned or messages(flow_id, session_id);
+                        sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
+    fetch_features      messages(id); sessions(flow_id, session_id); ledger(memory_base_id, generation, message_id)
+    features_at         messages(position); sessions(flow_id, session_id);
+                        ledger(memory_base_id, generation, message_id);
+                        session_progress(memory_base_id, session_id, generation)
+    turns_at            messages(position)
+    fetch_contents      messages(id)
+    fetch_found         messages(id); ledger(memory_base_id, generation, message_id)
+    neighbours          messages(flow_id, session_id, seq)
+
+In search_pending:
+
+    pending_messages    ix_sessions_recent or sessions(flow_id, session_id) or sessions(flow_id, end_user_id);
+                        session_progress(memory_base_id, generation); messages(flow_id, session_id); messages(id);
+                        sessions(flow_id, session_id); ledger(memory_base_id, generation, message_id)
+    edited_messages     ix_session_progress_dirty; session_progress(id); messages(flow_id, session_id, seq);
+                        sessions(flow_id, session_id); ledger(memory_base_id, generation, message_id)
+
+In keyword_index and token_vectors:
+
+    speakers_among      speakers(flow_id, name)
+    languages_of        spoken_languages(flow_id)
+    ranges_of           sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
+    collected           sessions(flow_id)
+    counts              postings(term) or postings(position)
+    occurrences         postings(term) or postings(position)
+    occurrences_at      postings(term, position) or postings(position)
+    at_positions        token_vectors(memory_base_id, generation, position)
 """
 
 from __future__ import annotations
@@ -61,13 +99,18 @@ class Target(NamedTuple):
     def collection(self) -> CollectionRef:
         return CollectionRef(self.collection_name, self.collection_id)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Of the statements on a target."""
+        return {"base": self.memory_base_id, "generation": self.generation, "flow": self.flow_id}
+
 
 def serving_targets(
     db: OrmSession, user_id: UUID, *, memory_base_id: UUID | None, flow_id: UUID | None
 ) -> list[Target]:
     """The serving generation of one memory base or of all of a flow, except those being deleted."""
     statement = _targets(of_flow=memory_base_id is None)
-    rows = rows_of(db, statement, {"user": user_id, "wanted": memory_base_id or flow_id})
+    rows = _rows(db, statement, {"user": user_id, "wanted": memory_base_id or flow_id})
     return [Target(*row) for row in rows]
 
 
@@ -109,7 +152,7 @@ def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID] | N
     )
     if base_ids is not None:
         statement = statement.where(MemoryBase.id.in_(base_ids))
-    rows = rows_of(db, statement.order_by(MemoryBase.created_at, MemoryBase.id).limit(limit))
+    rows = _rows(db, statement.order_by(MemoryBase.created_at, MemoryBase.id).limit(limit))
     return {row.id: row.flow_id for row in rows}
 
 
@@ -152,7 +195,7 @@ def held_in_sessions(
 
 def _held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
     """The serving generation's entries for these messages; the latest version wins, as everywhere."""
-    rows = rows_of(db, _entries_of(), of_target(target) | {"ids": ids})
+    rows = _rows(db, _entries_of(), target.parameters | {"ids": ids})
     return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
 
 
@@ -175,7 +218,7 @@ def pinned_positions(
     """The positions of pinned messages, the last captured first; of a session or an end user if one is given."""
     statement = _pinned(of_session=session_id is not None, of_user=end_user_id is not None)
     parameters = {"flow": flow_id, "session": session_id, "end_user": end_user_id, "at_most": at_most}
-    return [position for (position,) in rows_of(db, statement, parameters)]
+    return [position for (position,) in _rows(db, statement, parameters)]
 
 
 @lru_cache
@@ -216,7 +259,7 @@ class Features(NamedTuple):
 
 def fetch_features(db: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Features]:
     """The features of the messages that exist. By primary key alone: the caller filters."""
-    rows = rows_of(db, _features_by_id(metadata=metadata), of_target(target) | {"ids": ids})
+    rows = _rows(db, _features_by_id(metadata=metadata), target.parameters | {"ids": ids})
     return {row[0]: Features(*row) for row in rows}
 
 
@@ -227,8 +270,8 @@ def _features_by_id(*, metadata: bool) -> sa.Select[Any]:
 
 def features_at(db: OrmSession, target: Target, positions: Collection[int], *, metadata: bool) -> dict[int, Features]:
     """By position, the features of the messages that the memory base holds or will hold."""
-    rows = rows_of(
-        db, _features_by_position(target.capture, metadata=metadata), of_target(target) | {"positions": list(positions)}
+    rows = _rows(
+        db, _features_by_position(target.capture, metadata=metadata), target.parameters | {"positions": list(positions)}
     )
     # With this condition in SQL, SQLite would read the whole flow instead of these positions.
     return {features.position: features for features in (Features(*row) for row in rows) if features.in_flow}
@@ -247,7 +290,7 @@ def _features_by_position(capture: Capture, *, metadata: bool) -> sa.Select[Any]
 
 
 def select_features(*, metadata: bool) -> sa.Select[Any]:
-    """Needs the parameters of `of_target(target)`."""
+    """Needs the parameters of `target.parameters`."""
     return sa.select(
         Message.id,
         (Message.flow_id == FLOW).label("in_flow"),
@@ -308,7 +351,7 @@ class Turn(NamedTuple):
 
 def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[int, Turn]:
     """The flow's messages at these positions."""
-    rows = rows_of(db, _turns_at(), {"flow": flow_id, "positions": list(positions)})
+    rows = _rows(db, _turns_at(), {"flow": flow_id, "positions": list(positions)})
     return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
 
 
@@ -329,7 +372,7 @@ def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
 
 def fetch_contents(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Any]:
     """What these messages of the flow say, without those that are muted; cheaper than whole messages."""
-    rows = rows_of(db, _contents(), {"ids": ids})
+    rows = _rows(db, _contents(), {"ids": ids})
     return {id_: content for id_, of_flow, content in rows if of_flow == flow_id}
 
 
@@ -359,7 +402,7 @@ class FoundMessage(NamedTuple):
 
 def fetch_found(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, FoundMessage]:
     """The messages that exist in the target's flow and are not muted."""
-    rows = rows_of(db, _found(), of_target(target) | {"ids": ids})
+    rows = _rows(db, _found(), target.parameters | {"ids": ids})
     return {row[1]: FoundMessage(*row[1:]) for row in rows if row[0]}
 
 
@@ -406,7 +449,7 @@ def neighbours(db: OrmSession, flow_id: UUID, positions: Collection[tuple[str, i
         parameters: dict[str, Any] = {"flow": flow_id, "at_most": count}
         for number, (session_id, seq) in enumerate(page):
             parameters |= {f"session_{number}": session_id, f"seq_{number}": seq}
-        found |= {row.id: Neighbour(*row) for row in rows_of(db, _neighbours(len(page)), parameters)}
+        found |= {row.id: Neighbour(*row) for row in _rows(db, _neighbours(len(page)), parameters)}
     return sorted(found.values(), key=lambda turn: (turn.session_id, turn.seq))
 
 
@@ -442,13 +485,9 @@ def _neighbours(hits: int) -> sa.CompoundSelect[Any]:
     return sa.union_all(*sides)
 
 
-def rows_of(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Any]:
+def _rows(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Any]:
     # All at once: row by row takes twice as long.
     return connection(db).execute(statement, parameters).all()
-
-
-def of_target(target: Target) -> dict[str, Any]:
-    return {"base": target.memory_base_id, "generation": target.generation, "flow": target.flow_id}
 
 
 def session_scope(session_id: _Text | None, end_user_id: _Text | None) -> list[sa.ColumnElement[bool]]:

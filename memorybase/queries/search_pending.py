@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.engine import connection
 from memorybase.models import Capture, LedgerEntry, Message, Session
 from memorybase.models import SessionProgress as Progress
 from memorybase.queries.pending import is_counted as counted
@@ -23,8 +24,6 @@ from memorybase.queries.search import (
     SESSION,
     Features,
     Target,
-    of_target,
-    rows_of,
     select_features,
     session_scope,
 )
@@ -62,7 +61,7 @@ def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> lis
         metadata=metadata,
     )
     parameters = {"session": session_id, "end_user": end_user_id, "at_most": limit, "sessions": session_limit}
-    rows = rows_of(db, statement, of_target(target) | parameters)
+    rows = connection(db).execute(statement, target.parameters | parameters).all()
     return [PendingMessage(Features(*row[:-1]), row[-1]) for row in rows]
 
 
@@ -145,8 +144,7 @@ def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list
     dirty = _dirty_sessions(db, target, scope.session_limit)
     if not dirty:
         return []
-    rows = rows_of(
-        db,
+    statement = (
         select_features(metadata=scope.metadata)
         .add_columns(Message.content)
         .join(Progress, sa.and_(Progress.flow_id == Message.flow_id, Progress.session_id == Message.session_id))
@@ -160,9 +158,9 @@ def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list
             *session_scope(scope.session_id, scope.end_user_id),
         )
         .order_by(Message.edited_at.desc().nulls_last(), Message.seq.desc(), Message.id)
-        .limit(scope.limit),
-        of_target(target),
+        .limit(scope.limit)
     )
+    rows = connection(db).execute(statement, target.parameters).all()
     return [PendingMessage(Features(*row[:-1]), row[-1]) for row in rows]
 
 
@@ -189,6 +187,6 @@ _DIRTY = (
 
 def _dirty_sessions(db: OrmSession, target: Target, limit: int) -> list[UUID]:
     # With the memory base in the condition, SQLite reads all its rows instead of the small index of dirty ones.
-    rows = rows_of(db, _DIRTY, {"at_most": limit})
+    rows = connection(db).execute(_DIRTY, {"at_most": limit}).all()
     target_key = (target.memory_base_id, target.generation)
     return [progress_id for progress_id, base_id, generation in rows if (base_id, generation) == target_key]

@@ -130,6 +130,15 @@ class Term:
         return np.where(self.positions[index] == positions, self.times[index], 0.0)
 
 
+class WordMeasures(NamedTuple):
+    """What the question's terms show at each of some positions."""
+
+    nearby: Floats  # BM25 of the turn together with its neighbors
+    before: Floats  # BM25 of the turn before
+    words: Floats  # how many words of the turn are the question's
+    covered: Floats  # the share of the question's terms that the turn has, weighted by rarity: 0 to 1
+
+
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
     """The question's terms in one flow."""
@@ -164,7 +173,29 @@ class QueryTerms:
             scores += _saturated(term, times, K1)
         return _best(positions, scores, limit)
 
-    def completed(self, db: OrmSession, positions: Positions) -> QueryTerms:
+    def measure(
+        self, db: OrmSession, positions: Positions, neighbor_weights: Mapping[int, Floats], lengths_before: Floats
+    ) -> WordMeasures:
+        """What the terms show at these positions. `neighbor_weights`: of the turns around, by step; `lengths_before`:
+        terms in the turns before."""
+        terms = self._completed(db, positions).terms
+        average = self.collected.terms / max(1, self.collected.documents) or 1.0
+        damping = K1 * (1 - B + B * lengths_before / average)
+        nearby, before, words, covered = (np.zeros(len(positions)) for _ in range(4))
+        for term in terms:
+            times = term.times_at(positions)
+            words += times
+            covered += term.rarity * (times > 0)
+            before += _saturated(term, term.times_at(positions - 1), damping)
+            for step, weight in neighbor_weights.items():
+                times = times + STEP_WEIGHTS[step] * weight * term.times_at(positions + step)
+            nearby += _saturated(term, times, K1)
+        total = sum(term.rarity for term in terms)
+        return WordMeasures(
+            nearby / self.best_possible, before / self.best_possible, words, covered / total if total else covered
+        )
+
+    def _completed(self, db: OrmSession, positions: Positions) -> QueryTerms:
         """The terms with all that is known of common ones around these positions."""
         common = [key for term in self.terms if term.common for key in term.keys]
         if not common:
@@ -178,39 +209,6 @@ class QueryTerms:
                 for term in self.terms
             ],
         )
-
-    def scores(self, positions: Positions, lengths: Floats) -> Floats:
-        """BM25 of the turns at these positions; `lengths` are their counts of terms."""
-        average = self.collected.terms / max(1, self.collected.documents) or 1.0
-        damping = K1 * (1 - B + B * lengths / average)
-        total = np.zeros(len(positions))
-        for term in self.terms:
-            total += _saturated(term, term.times_at(positions), damping)
-        return total / self.best_possible
-
-    def scores_with_neighbors(self, positions: Positions, neighbor_weights: Mapping[int, Floats]) -> Floats:
-        """BM25 of the turns at these positions together with their neighbors, weighted by step."""
-        total = np.zeros(len(positions))
-        for term in self.terms:
-            times = term.times_at(positions)
-            for step, weight in neighbor_weights.items():
-                times = times + STEP_WEIGHTS[step] * weight * term.times_at(positions + step)
-            total += _saturated(term, times, K1)
-        return total / self.best_possible
-
-    def occurrences(self, positions: Positions) -> Floats:
-        """How many words at each position are the question's."""
-        return sum((term.times_at(positions) for term in self.terms), np.zeros(len(positions)))
-
-    def coverage(self, positions: Positions) -> Floats:
-        """The share of the question's terms that occur at each position, weighted by rarity: 0 to 1."""
-        total = sum(term.rarity for term in self.terms)
-        if not total:
-            return np.zeros(len(positions))
-        covered = np.zeros(len(positions))
-        for term in self.terms:
-            covered += term.rarity * (term.times_at(positions) > 0)
-        return covered / total
 
 
 def _saturated(term: Term, times: Floats, damping: Floats | float) -> Floats:

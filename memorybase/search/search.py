@@ -131,27 +131,16 @@ def _by_keywords(db: OrmSession, prepared: _Prepared, select: Select) -> Chosen:
 
 def _by_vectors(services: Services, prepared: _Prepared, asked: Asked, select: Select) -> Chosen:
     request, question, _ = prepared
-    with vector_search.verified(services, asked) as (db, found):
+    with vector_search.verified(services, asked, {}) as (db, found):
         scored = [ranking.corrected_for_length(each.candidates, question, request) for each in found]
         return _selected(db, prepared, select, scored)
 
 
 def _by_both(services: Services, prepared: _Prepared, asked: Asked, matches: Matches, select: Select) -> Chosen:
-    """Both halves score the candidates of both."""
     request, question, _ = prepared
-    vectors = vector_search.fetch_compared(services, matches.candidates)
-    with vector_search.verified(services, asked) as (db, found):
-        scored = [
-            ranking.score(
-                db,
-                request,
-                question,
-                matches.terms,
-                vector_search.joined(each, matches.candidates[each.target], vectors[each.target]),
-                each.tokens,
-            )
-            for each in found
-        ]
+    terms, by_words = matches
+    with vector_search.verified(services, asked, by_words) as (db, found):
+        scored = [ranking.score(db, request, question, terms, each.candidates, each.tokens) for each in found]
         return _selected(db, prepared, select, scored)
 
 

@@ -29,7 +29,7 @@ from memorybase.queries import token_vectors as token_queries
 from memorybase.queries.search import Features, Turn
 from memorybase.queries.token_vectors import TokensAt
 from memorybase.search.candidates import Candidate
-from memorybase.search.keyword_search import STEP_WEIGHTS, Floats, Positions, QueryTerms
+from memorybase.search.keyword_search import STEP_WEIGHTS, Floats, Positions, QueryTerms, WordMeasures
 from memorybase.search.query_parser import Question
 from memorybase.search.scoring import DENSE_UNKNOWN
 
@@ -62,31 +62,29 @@ def read(
 ) -> Signals:
     """The signals of one target's candidates; those of tokens only with the query's tokens."""
     target, features = candidates[0].target, [candidate.features for candidate in candidates]
-    terms = terms.completed(db, np.array([message.position for message in features], dtype=np.int64))
     turns = search_queries.turns_at(db, target.flow_id, _positions_around(features))
     dense = np.array([DENSE_UNKNOWN if candidate.score < 0 else candidate.score for candidate in candidates])
-    matrix = CandidateMatrix(features, turns, dense, terms)
-    columns = _columns(question, terms, matrix)
+    matrix = CandidateMatrix(features, turns, dense)
+    neighbor_weights = {step: matrix.neighbor_weight(step) for step in STEP_WEIGHTS if step}
+    words = terms.measure(db, matrix.positions, neighbor_weights, _lengths(matrix.neighbors(-1)))
+    columns = _columns(question, words, matrix)
     if tokens is not None:
         stored = token_queries.at_positions(
             db, base_id=target.memory_base_id, generation=target.generation, positions=_positions_with_tokens(matrix)
         )
         columns |= _token_columns(matrix, stored, tokens, _token_weights(question, query, tokens, terms))
-    return Signals(columns, matrix.covered * (1 - columns["repeats"]))
+    return Signals(columns, words.covered * (1 - columns["repeats"]))
 
 
 class CandidateMatrix:
     """Candidates and the turns around them, as arrays in one order."""
 
-    def __init__(
-        self, features: Sequence[Features], turns: Mapping[int, Turn], dense: Floats, terms: QueryTerms
-    ) -> None:
+    def __init__(self, features: Sequence[Features], turns: Mapping[int, Turn], dense: Floats) -> None:
         self.features = features
         self.dense = dense  # cosines
         self.positions: Positions = np.array([message.position for message in features], dtype=np.int64)
         self.lengths: Floats = np.array([message.terms for message in features], dtype=np.float64)
         self.traits: NDArray[np.int64] = np.array([message.traits for message in features], dtype=np.int64)
-        self.covered = terms.coverage(self.positions)  # the share of the question's words in each
         self._turns = turns  # by position
         self._neighbors: dict[int, list[Turn | None]] = {}
         self._neighbor_weights: dict[int, Floats] = {}
@@ -121,9 +119,8 @@ class CandidateMatrix:
         """How much the turn this many positions away counts for each candidate; 0 where there is none."""
         if step not in self._neighbor_weights:
             turns = self.neighbors(step)
-            lengths = np.array([turn.terms if turn else 0 for turn in turns], dtype=np.float64)
             is_there = np.array([turn is not None for turn in turns])
-            self._neighbor_weights[step] = shortness(self.lengths) * shortness(lengths) * is_there
+            self._neighbor_weights[step] = shortness(self.lengths) * shortness(_lengths(turns)) * is_there
         return self._neighbor_weights[step]
 
 
@@ -132,20 +129,19 @@ def _positions_around(features: Sequence[Features]) -> set[int]:
     return {message.position + step for message in features for step in STEP_WEIGHTS if message.seq + step > 0}
 
 
-def _columns(question: Question, terms: QueryTerms, candidates: CandidateMatrix) -> dict[str, Floats]:
+def _columns(question: Question, words: WordMeasures, candidates: CandidateMatrix) -> dict[str, Floats]:
     """Every signal but those of tokens, with one value for each candidate."""
     features, lengths, traits, dense = candidates.features, candidates.lengths, candidates.traits, candidates.dense
-    neighbor_weights = {step: candidates.neighbor_weight(step) for step in STEP_WEIGHTS if step}
     excess = long(lengths)
-    coverage = candidates.covered**3
-    repeats = _repeats(question, terms, candidates)
+    coverage = words.covered**3
+    repeats = _repeats(question, words, candidates)
     unasked = np.zeros(len(features))
     lateness = _lateness(features) if question.asks_first or question.asks_latest else unasked
     return {
         "dense": dense,
-        "nearby": terms.scores_with_neighbors(candidates.positions, neighbor_weights),
+        "nearby": words.nearby,
         "topic": _best_in_session(dense * (1 - repeats), features),
-        "reply": _preceding(terms, candidates) * neighbor_weights[-1] * _ended_in_question(candidates.neighbors(-1)),
+        "reply": words.before * candidates.neighbor_weight(-1) * _ended_in_question(candidates.neighbors(-1)),
         "coverage": coverage * (1 - shortness(lengths)),
         "keywords": coverage * question.is_keywords,
         "long": excess,
@@ -176,22 +172,21 @@ def long(lengths: Floats) -> Floats:
     return values
 
 
-def _repeats(question: Question, terms: QueryTerms, candidates: CandidateMatrix) -> Floats:
+def _repeats(question: Question, words: WordMeasures, candidates: CandidateMatrix) -> Floats:
     """1 for a message that only asks the question again, perhaps in other words."""
-    own_terms = candidates.lengths - terms.occurrences(candidates.positions) - len(question.names)
+    own_terms = candidates.lengths - words.words - len(question.names)
     asks = _has_trait(candidates.traits, Traits.ENDS_IN_QUESTION)
     # What has a value of the kind that the question asks for is no repetition: "Does the plan allow 40 connections?"
     for wanted, trait in ((question.asks_number, Traits.TELLS_NUMBER), (question.asks_time, Traits.TELLS_TIME)):
         asks *= 1 - wanted * _has_trait(candidates.traits, trait)
-    is_question = (candidates.covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))
+    is_question = (words.covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))
     is_same = question.is_question & (candidates.dense >= SAME_TEXT) & (own_terms <= 0)
     values: Floats = np.maximum(asks * is_question, is_same)
     return values
 
 
-def _preceding(terms: QueryTerms, candidates: CandidateMatrix) -> Floats:
-    lengths = np.array([turn.terms if turn else 0 for turn in candidates.neighbors(-1)], dtype=np.float64)
-    return terms.scores(candidates.positions - 1, lengths)
+def _lengths(turns: Sequence[Turn | None]) -> Floats:
+    return np.array([turn.terms if turn else 0 for turn in turns], dtype=np.float64)
 
 
 def _speaker(turn: Turn | Features) -> str:

@@ -1,7 +1,7 @@
 """The half of a search by meaning: the store proposes the chunks nearest to the query, and SQL verifies them.
 
-In the order of the work: `ask` reads what the store is to be asked and asks it in another thread, `verified` waits for
-the answer, embeds pending messages and verifies all in SQL, and `joined` adds the keyword half's candidates.
+In the order of the work: `ask` reads what the store is to be asked and asks it in another thread. `verified` waits for
+the answer, embeds pending messages, verifies all in SQL, and adds the candidates that were found by words.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, tracing
@@ -92,17 +93,10 @@ class Asked(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """One target's verified candidates: stored ones, then pending ones."""
+    """One target's candidates, with their cosines as scores."""
 
-    target: Target
-    query: Embedded
     candidates: list[Candidate]
-
-    @property
-    def tokens(self) -> QueryTokens | None:
-        """The query's, if they compare with those of the target."""
-        comparable = self.target.token_encoding == self.query.embedder.token_encoding
-        return self.query.tokens if comparable else None
+    tokens: QueryTokens | None  # of the query, if they compare with the target's
 
 
 def ask(
@@ -222,11 +216,16 @@ def _marking_mismatch(services: Services, target: Target) -> Iterator[None]:
 
 
 @contextmanager
-def verified(services: Services, asked: Asked) -> Iterator[tuple[OrmSession, list[Verified]]]:
-    """Each target's candidates once the store has answered, and the transaction that has verified the last of them.
+def verified(
+    services: Services, asked: Asked, by_words: Mapping[Target, Sequence[Candidate]]
+) -> Iterator[tuple[OrmSession, list[Verified]]]:
+    """Each target's candidates once the store has answered, with those that were found by words; and the transaction
+    that has verified the last of them.
 
     Where too few chunks pass, the store is asked for more. No transaction is open meanwhile.
     """
+    # This takes as long as a query of the store, so it does not wait for the answer to one.
+    vectors = {target: _fetch_compared(services, target, found) for target, found in by_words.items()}
     nearest = asked.nearest.result()
     pending = [_pending_candidates(services, each, asked) for each in nearest]
     stored: dict[Target, list[Candidate]] = {}
@@ -239,8 +238,16 @@ def verified(services: Services, asked: Asked) -> Iterator[tuple[OrmSession, lis
                 yield (
                     db,
                     [
-                        Verified(each.target, each.query, stored[each.target] + of_pending)
-                        for each, of_pending in zip(nearest, pending, strict=True)
+                        Verified(
+                            _joined(
+                                stored[target] + of_pending,
+                                by_words.get(target, ()),
+                                vectors.get(target, {}),
+                                query.vector,
+                            ),
+                            query.tokens if target.token_encoding == query.embedder.token_encoding else None,
+                        )
+                        for (target, query, *_), of_pending in zip(nearest, pending, strict=True)
                     ],
                 )
                 return
@@ -331,17 +338,9 @@ def _verify_batch(
     return found
 
 
-def fetch_compared(
-    services: Services, keyword_candidates: Mapping[Target, Sequence[Candidate]]
-) -> dict[Target, dict[str, StoredVector]]:
-    """The stored vectors of each target's keyword candidates, by chunk id.
-
-    This takes as long as a query of the store, so it does not wait for the answer to one.
-    """
-    return {
-        target: _fetch(services, target, [id_ for each in found if each.source == "store" for id_ in _compared(each)])
-        for target, found in keyword_candidates.items()
-    }
+def _fetch_compared(services: Services, target: Target, by_words: Sequence[Candidate]) -> dict[str, StoredVector]:
+    """The stored vectors of candidates that were found by words, by chunk id."""
+    return _fetch(services, target, [id_ for each in by_words if each.source == "store" for id_ in _compared(each)])
 
 
 def _fetch(services: Services, target: Target, ids: Sequence[str]) -> dict[str, StoredVector]:
@@ -353,22 +352,25 @@ def _fetch(services: Services, target: Target, ids: Sequence[str]) -> dict[str, 
 
 
 def _compared(candidate: Candidate) -> list[str]:
-    """The ids of the stored chunks from which a keyword candidate gets its cosine."""
+    """The ids of the stored chunks from which a candidate that was found by words gets its cosine."""
     features = candidate.features
     count = min(features.chunks or 0, CHUNKS_COMPARED)
     return chunk_ids.chunk_ids(candidate.target.memory_base_id, features.id, features.version, count)
 
 
-def joined(
-    found: Verified, keyword_candidates: Sequence[Candidate], stored: Mapping[str, StoredVector]
+def _joined(
+    by_vectors: Sequence[Candidate],
+    by_words: Sequence[Candidate],
+    vectors: Mapping[str, StoredVector],
+    query: NDArray[np.float32],
 ) -> list[Candidate]:
-    """Both halves' candidates with their cosine as score, each message once; `stored`: keyword candidates' vectors."""
-    by_message = {candidate.message_id: candidate for candidate in reversed(found.candidates)}
-    for candidate in [each for each in keyword_candidates if each.message_id not in by_message]:
+    """Both with their cosine as score, each message once."""
+    by_message = {candidate.message_id: candidate for candidate in reversed(by_vectors)}
+    for candidate in [each for each in by_words if each.message_id not in by_message]:
         scores = [
-            (float(stored[id_].vector @ found.query.vector), index)
+            (float(vectors[id_].vector @ query), index)
             for index, id_ in enumerate(_compared(candidate))
-            if id_ in stored
+            if id_ in vectors
         ]
         score, chunk = max(scores, default=(UNKNOWN_COSINE, 0))
         by_message[candidate.message_id] = candidate._replace(score=score, chunk=chunk, text=None if scores else "")
