@@ -1,4 +1,4 @@
-"""Request bodies and answers of distillation, of facts, and of searches that may add facts."""
+"""Request bodies and answers of distillation and of facts."""
 
 from __future__ import annotations
 
@@ -9,27 +9,8 @@ from pydantic import BaseModel, Field
 from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Stored, Until
 from memorybase.caveats import Caveat
 from memorybase.facts.recall import FactHit
-from memorybase.search.hits import Hit
 
 MAX_FACTS_FOUND = 50
-
-
-class SearchAnswer(BaseModel):
-    """Hits, best first, each message once; ties: the later message first, then by id. `facts`: if the request asks for
-    them, what a model derived from messages, best first. Their scores do not compare with those of messages.
-    `warnings`: why nothing was found, if nothing can be."""
-
-    results: list[Hit] = Field(description="What was found, best first.")
-    took_ms: float = Field(description="Duration of the search in milliseconds.")
-    facts: list[FactHit] = Field(
-        default_factory=list,
-        description="What a model derived from messages, if the request asks for it, best first. The scores "
-        "do not compare with those of messages.",
-    )
-    warnings: list[Caveat] = Field(
-        default_factory=list,
-        description="Why nothing was found, if nothing can be; and if only the end of the query was searched for.",
-    )
 
 
 class DistillationBody(Body):

@@ -1,13 +1,16 @@
-"""Request bodies of searches, of search weights and of labels."""
+"""Request bodies and answers of searches, and bodies of search weights and of labels."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Role, SentUuid, Stored, Until, example
+from memorybase.caveats import Caveat
+from memorybase.facts.recall import FactHit
 from memorybase.search import request, scoring, weights
+from memorybase.search.hits import Hit
 from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 
 Factor = Annotated[float, Field(ge=0, le=scoring.MAX_FACTOR, allow_inf_nan=False)]
@@ -109,6 +112,24 @@ class FlowSearchBody(SearchBody):
         description="Memory bases of one flow or of several.",
     )
     all: bool = Field(default=False, description=f"Search every memory base, at most {request.MAX_MEMORY_BASES}.")
+
+
+class SearchAnswer(BaseModel):
+    """Hits, best first, each message once; ties: the later message first, then by id. `facts`: if the request asks for
+    them, what a model derived from messages, best first. Their scores do not compare with those of messages.
+    `warnings`: why nothing was found, if nothing can be."""
+
+    results: list[Hit] = Field(description="What was found, best first.")
+    took_ms: float = Field(description="Duration of the search in milliseconds.")
+    facts: list[FactHit] = Field(
+        default_factory=list,
+        description="What a model derived from messages, if the request asks for it, best first. The scores "
+        "do not compare with those of messages.",
+    )
+    warnings: list[Caveat] = Field(
+        default_factory=list,
+        description="Why nothing was found, if nothing can be; and if only the end of the query was searched for.",
+    )
 
 
 Weight = Annotated[float, Field(ge=-weights.MAX_WEIGHT, le=weights.MAX_WEIGHT, allow_inf_nan=False)]

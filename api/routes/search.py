@@ -6,8 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from api.deps import MemoryBaseId, Reader, ServicesDep, keyed_router
-from api.fact_schemas import SearchAnswer
-from api.search_schemas import FlowSearchBody, SearchBody
+from api.search_schemas import FlowSearchBody, SearchAnswer, SearchBody
 from memorybase import caveats, errors, ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.caveats import Caveat
@@ -52,7 +51,7 @@ def _search(services: Services, caller: Principal, body: SearchBody, request: Se
 
 
 def _answer(
-    request: SearchRequest, found: search.SearchAnswer, facts: list[FactHit], warnings: list[Caveat]
+    request: SearchRequest, found: search.SearchResults, facts: list[FactHit], warnings: list[Caveat]
 ) -> SearchAnswer:
     warnings = [*warnings, *caveats.query_cut(request.query)]
     return SearchAnswer(results=found.results, took_ms=found.took_ms, facts=facts, warnings=warnings)

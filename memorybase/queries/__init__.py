@@ -19,7 +19,7 @@ holds, retention                       what is kept from deletion; what has expi
 summaries, chats, memory_uses, node_executions   conversation memory
 distillations                          how far sessions are distilled, and the facts that changes outdate
 end_users, caller_ids, ownership       people; rows by the ids of callers; the row that a user owns, or NotFound
-search, keyword_index, keyword_partitions   what a search reads; postings, speakers, languages
+search, search_pending   what a search reads, and by which index; keyword_index, keyword_partitions: its words
 overview, problems, statistics         Home; what needs a person; figures of the whole database
 timestamps                             times that lie too far ahead
 knowledge_bases                        knowledge bases and their documents

@@ -1,7 +1,45 @@
-"""The statements of a search: its targets, pending messages, and facts that verify candidates.
+"""The statements of a search on messages: its targets, what verifies candidates, and what hits show.
 
 They run on the connection: through the session, hundreds of rows of columns cost several times as much. Those of every
 search are built once, because building them takes longer than running them.
+
+What the statements of a search look rows up by, so that none reads more as the store grows: a table with the columns of
+a condition that an index answers, or an index by name, if its order or its own condition is needed. A test of the plans
+(`test_plans_of_a_million.py`) compares.
+
+    serving_targets     memory_bases(id) or memory_bases(flow_id); generations(memory_base_id, generation); flows(id)
+    flows_of_bases      memory_bases(id) or memory_bases(user_id); flows(id)
+    session_ids_of      sessions(flow_id, end_user_id)
+    held_in_sessions    messages(flow_id, session_id); ledger(memory_base_id, generation, message_id)
+    pinned_positions    ix_messages_pinned or messages(flow_id, session_id);
+                        sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
+    fetch_features      messages(id); sessions(flow_id, session_id); ledger(memory_base_id, generation, message_id)
+    features_at         messages(position); sessions(flow_id, session_id);
+                        ledger(memory_base_id, generation, message_id);
+                        session_progress(memory_base_id, session_id, generation)
+    turns_at            messages(position)
+    fetch_contents      messages(id)
+    fetch_found         messages(id); ledger(memory_base_id, generation, message_id)
+    neighbours          messages(flow_id, session_id, seq)
+
+In search_pending:
+
+    pending_messages    ix_sessions_recent or sessions(flow_id, session_id) or sessions(flow_id, end_user_id);
+                        session_progress(memory_base_id, generation); messages(flow_id, session_id); messages(id);
+                        sessions(flow_id, session_id); ledger(memory_base_id, generation, message_id)
+    edited_messages     ix_session_progress_dirty; session_progress(id); messages(flow_id, session_id, seq);
+                        sessions(flow_id, session_id); ledger(memory_base_id, generation, message_id)
+
+In keyword_index and token_vectors:
+
+    speakers_among      speakers(flow_id, name)
+    languages_of        spoken_languages(flow_id)
+    ranges_of           sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
+    collected           sessions(flow_id)
+    counts              postings(term) or postings(position)
+    occurrences         postings(term) or postings(position)
+    occurrences_at      postings(term, position) or postings(position)
+    at_positions        token_vectors(memory_base_id, generation, position)
 """
 
 from __future__ import annotations
@@ -29,27 +67,18 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries.pending import is_counted as counted
-from memorybase.queries.pending import is_pending
+from memorybase.vectors.store import CollectionRef
 
 Progress = SessionProgress
 _Text = str | sa.BindParameter[Any]
 
-# Hits in one statement for neighbors: each is two terms, and SQLite allows 500 terms in one UNION.
-NEIGHBOUR_BATCH = 50
-
 # Parameters that a target fills in.
-_BASE = sa.bindparam("base", type_=MemoryBase.id.type)
-_GENERATION = sa.bindparam("generation", type_=sa.Integer())
-_FLOW = sa.bindparam("flow", type_=MemoryBase.id.type)
-_SESSION = sa.bindparam("session", type_=Session.session_id.type)
-_END_USER = sa.bindparam("end_user", type_=Session.end_user_id.type)
-_AT_MOST = sa.bindparam("at_most", type_=sa.Integer())
-
-_DIRTY = (
-    sa.select(Progress.id, Progress.memory_base_id, Progress.generation)
-    .where(Progress.dirty > Progress.repaired)
-    .limit(_AT_MOST)
-)
+BASE = sa.bindparam("base", type_=MemoryBase.id.type)
+GENERATION = sa.bindparam("generation", type_=sa.Integer())
+FLOW = sa.bindparam("flow", type_=MemoryBase.id.type)
+SESSION = sa.bindparam("session", type_=Session.session_id.type)
+END_USER = sa.bindparam("end_user", type_=Session.end_user_id.type)
+AT_MOST = sa.bindparam("at_most", type_=sa.Integer())
 
 
 class Target(NamedTuple):
@@ -66,101 +95,14 @@ class Target(NamedTuple):
     collection_id: UUID
     search_weights: str | None  # JSON, because a target must be hashable; None: the default weights
 
+    @property
+    def collection(self) -> CollectionRef:
+        return CollectionRef(self.collection_name, self.collection_id)
 
-class Facts(NamedTuple):
-    """What decides whether and how high a message is a hit.
-
-    `chunks`: how many the serving generation holds of this version, by its ledger; None: it does not hold this version.
-    """
-
-    id: UUID
-    in_flow: bool  # the target's flow: a chunk or a position may name another flow's message
-    session_id: str
-    end_user_id: str | None
-    role: str
-    version: int
-    timestamp: datetime
-    chunks: int | None
-    metadata: dict[str, Any] | None
-    seq: int
-    position: int
-    sender_name: str | None
-    terms: int
-    traits: int
-    first_person: int
-    capitals: int
-    first_position: int  # of its session
-    pinned: bool = False
-
-
-class Held(NamedTuple):
-    """A message's entry in the serving ledger."""
-
-    version: int
-    chunks: int
-
-
-class Turn(NamedTuple):
-    """A message as the keyword index describes it."""
-
-    session_id: str
-    role: str
-    sender_name: str | None
-    version: int
-    terms: int
-    traits: int
-
-
-class PendingMessage(NamedTuple):
-    """A counted message that the serving generation lacks, or holds in an older version."""
-
-    facts: Facts
-    content: Any
-
-
-class PendingScope(NamedTuple):
-    """Which pending messages to read, and from how many sessions at most."""
-
-    session_id: str | None
-    end_user_id: str | None
-    metadata: bool  # whether the facts need it
-    limit: int
-    session_limit: int
-
-
-class FoundMessage(NamedTuple):
-    """A message as a hit shows it. `chunks`: as in `Facts`."""
-
-    id: UUID
-    session_id: str
-    run_id: UUID
-    seq: int
-    role: str
-    sender_name: str | None
-    content: Any
-    timestamp: datetime
-    version: int
-    metadata: dict[str, Any]
-    pinned: bool
-    chunks: int | None
-
-
-class Neighbour(NamedTuple):
-    """A turn near a hit."""
-
-    id: UUID
-    run_id: UUID
-    session_id: str
-    seq: int
-    role: str
-    sender_name: str | None
-    content: Any
-    timestamp: datetime
-
-
-def _rows(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Any]:
-    # All at once: row by row takes twice as long.
-    return connection(db).execute(statement, parameters).all()
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Of the statements on a target."""
+        return {"base": self.memory_base_id, "generation": self.generation, "flow": self.flow_id}
 
 
 def serving_targets(
@@ -170,275 +112,6 @@ def serving_targets(
     statement = _targets(of_flow=memory_base_id is None)
     rows = _rows(db, statement, {"user": user_id, "wanted": memory_base_id or flow_id})
     return [Target(*row) for row in rows]
-
-
-def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID] | None, *, limit: int) -> dict[UUID, UUID]:
-    """The flow of each of these memory bases, or with None of all of the user's, except those being deleted."""
-    statement = sa.select(MemoryBase.id, MemoryBase.flow_id).join(Flow, Flow.id == MemoryBase.flow_id)
-    statement = statement.where(
-        MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None), Flow.deleting_at.is_(None)
-    )
-    if base_ids is not None:
-        statement = statement.where(MemoryBase.id.in_(base_ids))
-    rows = _rows(db, statement.order_by(MemoryBase.created_at, MemoryBase.id).limit(limit))
-    return {row.id: row.flow_id for row in rows}
-
-
-def fetch_facts(db: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Facts]:
-    """The facts of the messages that exist. By primary key alone: the caller filters."""
-    rows = _rows(db, _facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
-    return {row[0]: Facts(*row) for row in rows}
-
-
-def facts_at(db: OrmSession, target: Target, positions: Collection[int], *, metadata: bool) -> dict[int, Facts]:
-    """By position, the facts of the messages that the memory base holds or will hold."""
-    rows = _rows(
-        db, _facts_by_position(target.capture, metadata=metadata), _of(target) | {"positions": list(positions)}
-    )
-    # With this condition in SQL, SQLite would read the whole flow instead of these positions.
-    return {facts.position: facts for facts in (Facts(*row) for row in rows) if facts.in_flow}
-
-
-def _held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
-    """The serving generation's entries for these messages; the latest version wins, as everywhere."""
-    rows = _rows(db, _entries_of(), _of(target) | {"ids": ids})
-    return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
-
-
-def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[int, Turn]:
-    """The flow's messages at these positions."""
-    rows = _rows(db, _turns_at(), {"flow": flow_id, "positions": list(positions)})
-    return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
-
-
-def session_ids_of(
-    db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
-) -> Sequence[str | None] | None:
-    """This session, or an end user's; None if there are more than `at_most`."""
-    if end_user_id is None:
-        return [session_id]
-    of_user = sa.select(Session.session_id).where(Session.flow_id == flow_id, *_session_scope(session_id, end_user_id))
-    found = connection(db).scalars(of_user.limit(at_most + 1)).all()
-    return found if len(found) <= at_most else None
-
-
-def held_in_sessions(
-    db: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
-) -> dict[UUID, Held] | None:
-    """What the serving generation holds of a session or an end user; None if more than `at_most` messages, or sessions.
-
-    A renamed session's by its new name.
-    """
-    # The sessions first: in one statement SQLite might read every message of the flow.
-    session_ids = session_ids_of(db, target.flow_id, session_id=session_id, end_user_id=end_user_id, at_most=at_most)
-    if session_ids is None:
-        return None
-    # Their entries afterwards: in one statement PostgreSQL might read the whole ledger for the few of a session.
-    of_sessions = sa.select(Message.id).where(
-        Message.flow_id == target.flow_id, Message.session_id.in_(session_ids), counted(target.capture)
-    )
-    ids = list(connection(db).scalars(of_sessions.limit(at_most + 1)))
-    return _held_of(db, target, ids) if len(ids) <= at_most else None
-
-
-def pinned_positions(
-    db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
-) -> list[int]:
-    """The positions of pinned messages, the last captured first; of a session or an end user if one is given."""
-    statement = _pinned(of_session=session_id is not None, of_user=end_user_id is not None)
-    parameters = {"flow": flow_id, "session": session_id, "end_user": end_user_id, "at_most": at_most}
-    return [position for (position,) in _rows(db, statement, parameters)]
-
-
-@lru_cache
-def _pinned(*, of_session: bool, of_user: bool) -> sa.Select[int]:
-    pinned = sa.select(Message.position).where(Message.flow_id == _FLOW, IS_PINNED)
-    if of_session or of_user:
-        pinned = pinned.join(
-            Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
-        ).where(*_session_scope(_SESSION if of_session else None, _END_USER if of_user else None))
-    return pinned.order_by(Message.captured_at.desc()).limit(_AT_MOST)
-
-
-def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> list[PendingMessage]:
-    """The newest counted messages beyond their session's cursor.
-
-    Reads at most `limit` messages of each of the `session_limit` sessions captured last, along indexes. The cost
-    depends on these limits and not on the flow's history or backlog.
-    """
-    session_id, end_user_id, metadata, limit, session_limit = scope
-    statement = _pending(
-        db.get_bind().dialect.name,
-        target.capture,
-        of_session=session_id is not None,
-        of_user=end_user_id is not None,
-        metadata=metadata,
-    )
-    parameters = {"session": session_id, "end_user": end_user_id, "at_most": limit, "sessions": session_limit}
-    rows = _rows(db, statement, _of(target) | parameters)
-    return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
-
-
-@lru_cache
-def _pending(dialect: str, capture: Capture, *, of_session: bool, of_user: bool, metadata: bool) -> sa.Select[Any]:
-    scope = _session_scope(_SESSION if of_session else None, _END_USER if of_user else None)
-    beyond = _beyond(dialect, capture, _sessions_behind(capture, scope))
-    order = (beyond.c.captured_at.desc(), beyond.c.seq.desc(), beyond.c.id)
-    newest = sa.select(beyond).order_by(*order).limit(_AT_MOST).subquery("newest")
-    return (
-        _facts(metadata=metadata)
-        .add_columns(Message.content)
-        .join(newest, newest.c.id == Message.id)
-        .order_by(newest.c.captured_at.desc(), newest.c.seq.desc(), newest.c.id)
-    )
-
-
-def _beyond(dialect: str, capture: Capture, behind: sa.Subquery) -> sa.Subquery:
-    """The newest counted messages of each session that is behind."""
-    # One bound instead of two, so that the index scan starts at the right entry.
-    edge = sa.case((behind.c.newest > behind.c.cursor, behind.c.newest), else_=behind.c.cursor)
-    messages = sa.select(Message.id, Message.captured_at, Message.seq).where(
-        Message.flow_id == _FLOW,
-        Message.session_id == behind.c.session_id,
-        is_pending(capture, edge),
-        Message.muted == sa.false(),
-    )
-    if dialect == "sqlite":
-        return messages.subquery("beyond")
-    # Expecting many, PostgreSQL would read the flow by time until it had found enough, and so all of it. This way it
-    # can only read session by session.
-    of_each = messages.correlate(behind).order_by(Message.seq.desc()).limit(_AT_MOST).lateral("of_each")
-    return sa.select(of_each).select_from(behind).join(of_each, sa.true()).subquery("beyond")
-
-
-def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) -> sa.Subquery:
-    """Sessions with counted messages beyond the cursor, and the seq below their newest `at_most` counted messages."""
-    recent = (
-        sa.select(Session.session_id, Session.last_seq, Session.last_captured_at)
-        .where(Session.flow_id == _FLOW, Session.deleted_at.is_(None), *scope)
-        .order_by(Session.last_captured_at.desc())
-        .limit(sa.bindparam("sessions", type_=sa.Integer()))
-        .subquery("recent")
-    )
-    newest_first = (
-        sa.select(Message.seq)
-        .where(Message.flow_id == _FLOW, Message.session_id == recent.c.session_id, counted(capture))
-        .order_by(Message.seq.desc())
-        .correlate(recent)
-        .limit(1)
-    )
-    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
-    return (
-        sa.select(
-            recent.c.session_id,
-            cursor.label("cursor"),
-            sa.func.coalesce(newest_first.offset(_AT_MOST).scalar_subquery(), 0).label("newest"),
-        )
-        .select_from(recent)
-        .outerjoin(
-            Progress,
-            sa.and_(
-                Progress.memory_base_id == _BASE,
-                Progress.session_id == recent.c.session_id,
-                Progress.generation == _GENERATION,
-            ),
-        )
-        .where(recent.c.last_seq > cursor, newest_first.scalar_subquery() > cursor)
-        .order_by(recent.c.last_captured_at.desc())
-        .limit(_AT_MOST)
-        .subquery("behind")
-    )
-
-
-def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list[PendingMessage]:
-    """Ingested messages with an edit that the serving generation does not hold yet, newest edits first.
-
-    Reads only sessions with a pending repair: few at any time, and at most `session_limit` over all memory bases.
-    """
-    dirty = _dirty_sessions(db, target, scope.session_limit)
-    if not dirty:
-        return []
-    rows = _rows(
-        db,
-        _facts(metadata=scope.metadata)
-        .add_columns(Message.content)
-        .join(Progress, sa.and_(Progress.flow_id == Message.flow_id, Progress.session_id == Message.session_id))
-        .where(
-            Progress.id.in_(dirty),
-            counted(target.capture),
-            Message.seq > Progress.start_seq,
-            Message.seq <= Progress.cursor_seq,
-            # A message without an entry is a dead letter, which an edit may have fixed.
-            sa.or_(_held() != Message.version, sa.and_(_held().is_(None), Message.version > 1)),
-            *_session_scope(scope.session_id, scope.end_user_id),
-        )
-        .order_by(Message.edited_at.desc().nulls_last(), Message.seq.desc(), Message.id)
-        .limit(scope.limit),
-        _of(target),
-    )
-    return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
-
-
-def _dirty_sessions(db: OrmSession, target: Target, limit: int) -> list[UUID]:
-    # With the memory base in the condition, SQLite reads all its rows instead of the small index of dirty ones.
-    rows = _rows(db, _DIRTY, {"at_most": limit})
-    target_key = (target.memory_base_id, target.generation)
-    return [progress_id for progress_id, base_id, generation in rows if (base_id, generation) == target_key]
-
-
-def fetch_found(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, FoundMessage]:
-    """The messages that exist in the target's flow and are not muted."""
-    rows = _rows(db, _found(), _of(target) | {"ids": ids})
-    return {row[1]: FoundMessage(*row[1:]) for row in rows if row[0]}
-
-
-def fetch_contents(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Any]:
-    """What these messages of the flow say, without those that are muted; cheaper than whole messages."""
-    rows = _rows(db, _contents(), {"ids": ids})
-    return {id_: content for id_, of_flow, content in rows if of_flow == flow_id}
-
-
-def neighbours(db: OrmSession, flow_id: UUID, positions: Collection[tuple[str, int]], *, count: int) -> list[Neighbour]:
-    """The `count` turns with text before and after each (session id, seq), in seq order, each once."""
-    found: dict[UUID, Neighbour] = {}
-    for page in pages(positions, NEIGHBOUR_BATCH):
-        parameters: dict[str, Any] = {"flow": flow_id, "at_most": count}
-        for number, (session_id, seq) in enumerate(page):
-            parameters |= {f"session_{number}": session_id, f"seq_{number}": seq}
-        found |= {row.id: Neighbour(*row) for row in _rows(db, _neighbours(len(page)), parameters)}
-    return sorted(found.values(), key=lambda turn: (turn.session_id, turn.seq))
-
-
-@lru_cache(maxsize=NEIGHBOUR_BATCH)
-def _neighbours(hits: int) -> sa.CompoundSelect[Any]:
-    sides = []
-    for number in range(hits):
-        seq = sa.bindparam(f"seq_{number}", type_=Message.seq.type)
-        for beyond, order in ((Message.seq < seq, Message.seq.desc()), (Message.seq > seq, Message.seq.asc())):
-            turns = (
-                sa.select(
-                    Message.id,
-                    Message.run_id,
-                    Message.session_id,
-                    Message.seq,
-                    Message.role,
-                    Message.sender_name,
-                    Message.content,
-                    Message.timestamp,
-                )
-                .where(
-                    Message.flow_id == _FLOW,
-                    Message.session_id == sa.bindparam(f"session_{number}", type_=Message.session_id.type),
-                    Message.is_dialogue == sa.true(),
-                    Message.text_bytes > 0,  # an assistant's bare tool call has no text
-                    Message.muted == sa.false(),
-                    beyond,
-                )
-                .order_by(order)
-                .limit(_AT_MOST)
-            )
-            sides.append(sa.select(turns.subquery()))
-    return sa.union_all(*sides)
 
 
 @lru_cache
@@ -471,82 +144,156 @@ def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, 
     )
 
 
+def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID] | None, *, limit: int) -> dict[UUID, UUID]:
+    """The flow of each of these memory bases, or with None of all of the user's, except those being deleted."""
+    statement = sa.select(MemoryBase.id, MemoryBase.flow_id).join(Flow, Flow.id == MemoryBase.flow_id)
+    statement = statement.where(
+        MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None), Flow.deleting_at.is_(None)
+    )
+    if base_ids is not None:
+        statement = statement.where(MemoryBase.id.in_(base_ids))
+    rows = _rows(db, statement.order_by(MemoryBase.created_at, MemoryBase.id).limit(limit))
+    return {row.id: row.flow_id for row in rows}
+
+
+def session_ids_of(
+    db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
+) -> Sequence[str | None] | None:
+    """This session, or an end user's; None if there are more than `at_most`."""
+    if end_user_id is None:
+        return [session_id]
+    of_user = sa.select(Session.session_id).where(Session.flow_id == flow_id, *session_scope(session_id, end_user_id))
+    found = connection(db).scalars(of_user.limit(at_most + 1)).all()
+    return found if len(found) <= at_most else None
+
+
+class Held(NamedTuple):
+    """A message's entry in the serving ledger."""
+
+    version: int
+    chunks: int
+
+
+def held_in_sessions(
+    db: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
+) -> dict[UUID, Held] | None:
+    """What the serving generation holds of a session or an end user; None if more than `at_most` messages, or sessions.
+
+    A renamed session's by its new name.
+    """
+    # The sessions first: in one statement SQLite might read every message of the flow.
+    session_ids = session_ids_of(db, target.flow_id, session_id=session_id, end_user_id=end_user_id, at_most=at_most)
+    if session_ids is None:
+        return None
+    # Their entries afterwards: in one statement PostgreSQL might read the whole ledger for the few of a session.
+    of_sessions = sa.select(Message.id).where(
+        Message.flow_id == target.flow_id, Message.session_id.in_(session_ids), counted(target.capture)
+    )
+    ids = list(connection(db).scalars(of_sessions.limit(at_most + 1)))
+    return _held_of(db, target, ids) if len(ids) <= at_most else None
+
+
+def _held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
+    """The serving generation's entries for these messages; the latest version wins, as everywhere."""
+    rows = _rows(db, _entries_of(), target.parameters | {"ids": ids})
+    return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
+
+
 @lru_cache
 def _entries_of() -> sa.Select[UUID, int, int]:
     return (
         sa.select(LedgerEntry.message_id, LedgerEntry.version, LedgerEntry.chunks)
         .where(
-            LedgerEntry.memory_base_id == _BASE,
-            LedgerEntry.generation == _GENERATION,
+            LedgerEntry.memory_base_id == BASE,
+            LedgerEntry.generation == GENERATION,
             LedgerEntry.message_id.in_(sa.bindparam("ids", expanding=True)),
         )
         .order_by(LedgerEntry.version)
     )
 
 
-@lru_cache
-def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
-    ours = Message.flow_id == _FLOW
-    return sa.select(
-        ours,
-        Message.position,
-        Message.session_id,
-        Message.role,
-        Message.sender_name,
-        Message.version,
-        Message.terms,
-        Message.traits,
-    ).where(is_among(Message.position, "positions"))
+def pinned_positions(
+    db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
+) -> list[int]:
+    """The positions of pinned messages, the last captured first; of a session or an end user if one is given."""
+    statement = _pinned(of_session=session_id is not None, of_user=end_user_id is not None)
+    parameters = {"flow": flow_id, "session": session_id, "end_user": end_user_id, "at_most": at_most}
+    return [position for (position,) in _rows(db, statement, parameters)]
 
 
 @lru_cache
-def _found() -> sa.Select[Any]:
-    return sa.select(
-        Message.flow_id == _FLOW,
-        Message.id,
-        Message.session_id,
-        Message.run_id,
-        Message.seq,
-        Message.role,
-        Message.sender_name,
-        Message.content,
-        Message.timestamp,
-        Message.version,
-        Message.meta,
-        Message.pinned,
-        _chunks_held(),
-    ).where(Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false())
+def _pinned(*, of_session: bool, of_user: bool) -> sa.Select[int]:
+    pinned = sa.select(Message.position).where(Message.flow_id == FLOW, IS_PINNED)
+    if of_session or of_user:
+        pinned = pinned.join(
+            Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
+        ).where(*session_scope(SESSION if of_session else None, END_USER if of_user else None))
+    return pinned.order_by(Message.captured_at.desc()).limit(AT_MOST)
+
+
+class Features(NamedTuple):
+    """What decides whether and how high a message is a hit.
+
+    `chunks`: how many the serving generation holds of this version, by its ledger; None: it does not hold this version.
+    """
+
+    id: UUID
+    in_flow: bool  # the target's flow: a chunk or a position may name another flow's message
+    session_id: str
+    end_user_id: str | None
+    role: str
+    version: int
+    timestamp: datetime
+    chunks: int | None
+    metadata: dict[str, Any] | None
+    seq: int
+    position: int
+    sender_name: str | None
+    terms: int
+    traits: int
+    first_person: int
+    capitals: int
+    first_position: int  # of its session
+    pinned: bool = False
+
+
+def fetch_features(db: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Features]:
+    """The features of the messages that exist. By primary key alone: the caller filters."""
+    rows = _rows(db, _features_by_id(metadata=metadata), target.parameters | {"ids": ids})
+    return {row[0]: Features(*row) for row in rows}
 
 
 @lru_cache
-def _contents() -> sa.Select[Any]:
-    return sa.select(Message.id, Message.flow_id, Message.content).where(
-        Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false()
+def _features_by_id(*, metadata: bool) -> sa.Select[Any]:
+    return select_features(metadata=metadata).where(Message.id.in_(sa.bindparam("ids", expanding=True)))
+
+
+def features_at(db: OrmSession, target: Target, positions: Collection[int], *, metadata: bool) -> dict[int, Features]:
+    """By position, the features of the messages that the memory base holds or will hold."""
+    rows = _rows(
+        db, _features_by_position(target.capture, metadata=metadata), target.parameters | {"positions": list(positions)}
     )
+    # With this condition in SQL, SQLite would read the whole flow instead of these positions.
+    return {features.position: features for features in (Features(*row) for row in rows) if features.in_flow}
 
 
 @lru_cache
-def _facts_by_id(*, metadata: bool) -> sa.Select[Any]:
-    return _facts(metadata=metadata).where(Message.id.in_(sa.bindparam("ids", expanding=True)))
-
-
-@lru_cache
-def _facts_by_position(capture: Capture, *, metadata: bool) -> sa.Select[Any]:
+def _features_by_position(capture: Capture, *, metadata: bool) -> sa.Select[Any]:
     started = sa.select(Progress.start_seq).where(
-        Progress.memory_base_id == _BASE, Progress.generation == _GENERATION, Progress.session_id == Message.session_id
+        Progress.memory_base_id == BASE, Progress.generation == GENERATION, Progress.session_id == Message.session_id
     )
-    return _facts(metadata=metadata).where(
+    return select_features(metadata=metadata).where(
         is_among(Message.position, "positions"),
         counted(capture),
         Message.seq > sa.func.coalesce(started.correlate(Message).scalar_subquery(), 0),
     )
 
 
-def _facts(*, metadata: bool) -> sa.Select[Any]:
-    """Needs the parameters of `_of(target)`."""
+def select_features(*, metadata: bool) -> sa.Select[Any]:
+    """Needs the parameters of `target.parameters`."""
     return sa.select(
         Message.id,
-        (Message.flow_id == _FLOW).label("in_flow"),
+        (Message.flow_id == FLOW).label("in_flow"),
         Message.session_id,
         Session.end_user_id,
         Message.role,
@@ -576,27 +323,13 @@ def _facts(*, metadata: bool) -> sa.Select[Any]:
     )
 
 
-def _held() -> sa.ScalarSelect[int]:
-    """The latest version that the generation holds: a reused id may still have an entry of an earlier one."""
-    return (
-        sa.select(sa.func.max(LedgerEntry.version))
-        .where(
-            LedgerEntry.memory_base_id == _BASE,
-            LedgerEntry.generation == _GENERATION,
-            LedgerEntry.message_id == Message.id,
-        )
-        .correlate(Message)
-        .scalar_subquery()
-    )
-
-
 def _chunks_held() -> sa.ScalarSelect[int]:
     """The chunks of the message's current version in the ledger; null if the generation does not hold that."""
     return (
         sa.select(sa.func.max(LedgerEntry.chunks))
         .where(
-            LedgerEntry.memory_base_id == _BASE,
-            LedgerEntry.generation == _GENERATION,
+            LedgerEntry.memory_base_id == BASE,
+            LedgerEntry.generation == GENERATION,
             LedgerEntry.message_id == Message.id,
             LedgerEntry.version == Message.version,
         )
@@ -605,11 +338,159 @@ def _chunks_held() -> sa.ScalarSelect[int]:
     )
 
 
-def _of(target: Target) -> dict[str, Any]:
-    return {"base": target.memory_base_id, "generation": target.generation, "flow": target.flow_id}
+class Turn(NamedTuple):
+    """A message as the keyword index describes it."""
+
+    session_id: str
+    role: str
+    sender_name: str | None
+    version: int
+    terms: int
+    traits: int
 
 
-def _session_scope(session_id: _Text | None, end_user_id: _Text | None) -> list[sa.ColumnElement[bool]]:
+def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[int, Turn]:
+    """The flow's messages at these positions."""
+    rows = _rows(db, _turns_at(), {"flow": flow_id, "positions": list(positions)})
+    return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
+
+
+@lru_cache
+def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
+    ours = Message.flow_id == FLOW
+    return sa.select(
+        ours,
+        Message.position,
+        Message.session_id,
+        Message.role,
+        Message.sender_name,
+        Message.version,
+        Message.terms,
+        Message.traits,
+    ).where(is_among(Message.position, "positions"))
+
+
+def fetch_contents(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Any]:
+    """What these messages of the flow say, without those that are muted; cheaper than whole messages."""
+    rows = _rows(db, _contents(), {"ids": ids})
+    return {id_: content for id_, of_flow, content in rows if of_flow == flow_id}
+
+
+@lru_cache
+def _contents() -> sa.Select[Any]:
+    return sa.select(Message.id, Message.flow_id, Message.content).where(
+        Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false()
+    )
+
+
+class FoundMessage(NamedTuple):
+    """A message as a hit shows it. `chunks`: as in `Features`."""
+
+    id: UUID
+    session_id: str
+    run_id: UUID
+    seq: int
+    role: str
+    sender_name: str | None
+    content: Any
+    timestamp: datetime
+    version: int
+    metadata: dict[str, Any]
+    pinned: bool
+    chunks: int | None
+
+
+def fetch_found(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, FoundMessage]:
+    """The messages that exist in the target's flow and are not muted."""
+    rows = _rows(db, _found(), target.parameters | {"ids": ids})
+    return {row[1]: FoundMessage(*row[1:]) for row in rows if row[0]}
+
+
+@lru_cache
+def _found() -> sa.Select[Any]:
+    return sa.select(
+        Message.flow_id == FLOW,
+        Message.id,
+        Message.session_id,
+        Message.run_id,
+        Message.seq,
+        Message.role,
+        Message.sender_name,
+        Message.content,
+        Message.timestamp,
+        Message.version,
+        Message.meta,
+        Message.pinned,
+        _chunks_held(),
+    ).where(Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false())
+
+
+class Neighbour(NamedTuple):
+    """A turn near a hit."""
+
+    id: UUID
+    run_id: UUID
+    session_id: str
+    seq: int
+    role: str
+    sender_name: str | None
+    content: Any
+    timestamp: datetime
+
+
+# Hits in one statement for neighbors: each is two terms, and SQLite allows 500 terms in one UNION.
+NEIGHBOUR_BATCH = 50
+
+
+def neighbours(db: OrmSession, flow_id: UUID, positions: Collection[tuple[str, int]], *, count: int) -> list[Neighbour]:
+    """The `count` turns with text before and after each (session id, seq), in seq order, each once."""
+    found: dict[UUID, Neighbour] = {}
+    for page in pages(positions, NEIGHBOUR_BATCH):
+        parameters: dict[str, Any] = {"flow": flow_id, "at_most": count}
+        for number, (session_id, seq) in enumerate(page):
+            parameters |= {f"session_{number}": session_id, f"seq_{number}": seq}
+        found |= {row.id: Neighbour(*row) for row in _rows(db, _neighbours(len(page)), parameters)}
+    return sorted(found.values(), key=lambda turn: (turn.session_id, turn.seq))
+
+
+@lru_cache(maxsize=NEIGHBOUR_BATCH)
+def _neighbours(hits: int) -> sa.CompoundSelect[Any]:
+    sides = []
+    for number in range(hits):
+        seq = sa.bindparam(f"seq_{number}", type_=Message.seq.type)
+        for beyond, order in ((Message.seq < seq, Message.seq.desc()), (Message.seq > seq, Message.seq.asc())):
+            turns = (
+                sa.select(
+                    Message.id,
+                    Message.run_id,
+                    Message.session_id,
+                    Message.seq,
+                    Message.role,
+                    Message.sender_name,
+                    Message.content,
+                    Message.timestamp,
+                )
+                .where(
+                    Message.flow_id == FLOW,
+                    Message.session_id == sa.bindparam(f"session_{number}", type_=Message.session_id.type),
+                    Message.is_dialogue == sa.true(),
+                    Message.text_bytes > 0,  # an assistant's bare tool call has no text
+                    Message.muted == sa.false(),
+                    beyond,
+                )
+                .order_by(order)
+                .limit(AT_MOST)
+            )
+            sides.append(sa.select(turns.subquery()))
+    return sa.union_all(*sides)
+
+
+def _rows(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Any]:
+    # All at once: row by row takes twice as long.
+    return connection(db).execute(statement, parameters).all()
+
+
+def session_scope(session_id: _Text | None, end_user_id: _Text | None) -> list[sa.ColumnElement[bool]]:
     scope: list[sa.ColumnElement[bool]] = []
     if session_id is not None:
         scope.append(Session.session_id == session_id)

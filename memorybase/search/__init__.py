@@ -5,9 +5,10 @@ In the order of the work:
     search           the search, top to bottom, in one flow or several: read it first
     request          a request, its bounds and its filters
     query_parser     a query's terms, names and dates, and what it asks for
-    keyword_search   BM25 over the terms' postings
-    vector_search    the query's vector, the store's nearest chunks, and pending messages, embedded during the search
-    candidates       what both find, verified in SQL: the message exists in this version and passes
+    keyword_search   candidates by words: BM25 over the terms' postings
+    vector_search    candidates by meaning: the store's nearest chunks, verified in SQL, and pending messages
+    embedded         the vectors of the query and of pending messages, cached
+    candidates       what both find: a message in the version that the memory base holds, which passes the filters
     signals          one number each for what a message and the turns around it show
     scoring          all signals in one score, its parts in a user's words, and which scores are good
     ranking          scores candidates and orders them: pins, repetitions, alike texts, an optional reranker
@@ -20,7 +21,8 @@ Beside them:
     token_budget     passages of hits that fit a token budget
     weights          a memory base's own weights
 
-Callers use `search.search`, `request.SearchRequest` and `hits.Hit`. The statements are in `queries/search.py`.
+Callers use `search.search`, `request.SearchRequest` and `hits.Hit`. The statements are in `queries/search.py`, which
+says where those on pending messages, postings and token vectors are, and which index each needs.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from memorybase.search.candidates import Candidate
 from memorybase.search.corrections.marking import CorrectionOf
 from memorybase.search.passages import Reader, Span, rarities
 from memorybase.search.request import SearchRequest
-from memorybase.search.vector_search import collection_of
 from memorybase.services import Services
 from memorybase.vectors.search import SCORE_DIGITS
 
@@ -125,7 +124,8 @@ def hits_of(services: Services, request: SearchRequest, chosen: Sequence[Candida
     current = [
         candidate
         for candidate in chosen
-        if (message := rows.messages.get(candidate.message_id)) is not None and message.version == candidate.version
+        if (message := rows.messages.get(candidate.message_id)) is not None
+        and message.version == candidate.features.version
     ]
     snippets = _snippets(services, request, current, rows.messages)
     around = _turns_by_message(rows.turns, request)
@@ -294,7 +294,7 @@ def _chunks(
     stored = {
         id_: record.text
         for target, ids in chunk_ids.items()
-        for id_, record in services.vectors.fetch(collection_of(target), ids).items()
+        for id_, record in services.vectors.fetch(target.collection, ids).items()
     }
     return [candidate.text or stored.get(candidate.chunk_id) for candidate in chosen]
 

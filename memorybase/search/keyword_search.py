@@ -10,19 +10,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import tracing
 from memorybase.keyword_index import analyzer
 from memorybase.keyword_index.analyzer import Asked
 from memorybase.queries import keyword_index as postings
+from memorybase.queries import search as search_queries
 from memorybase.queries.keyword_index import Collected, Occurrences
+from memorybase.queries.search import Features, Target
+from memorybase.search.candidates import UNKNOWN_COSINE, Candidate
+from memorybase.search.query_parser import Question
+from memorybase.search.request import SearchRequest, passes
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -41,8 +47,70 @@ CACHE_ABOVE = 1_000  # sessions of a flow, or messages of a term: larger counts 
 CACHE_SECONDS = 10.0
 MOST_CACHE_SECONDS = 300.0
 
+# This many keyword candidates (more without vectors) and the 96 messages nearest to the question lose next to nothing
+# against scoring every message (conversations of 190 to 690 messages).
+KEYWORD_CANDIDATES: Mapping[str, int] = {"hybrid": 32, "keyword": 64}
+POSITIONS_PER_CANDIDATE = 4  # some have no message, are not counted, or are filtered out
+CONDITION_POSITIONS = 2_000  # tried with conditions, of which no index knows; as many as nearest chunks
+POSITIONS_READ = 64  # in one statement, until there are enough candidates
+MAX_SESSION_RANGES = 50  # an end user with more sessions is filtered afterwards
+PINNED_CANDIDATES = 64  # pinned messages, the last captured first, that a search scores whatever else it finds
 
-@dataclass(slots=True)
+
+class Matches(NamedTuple):
+    """The question's terms in a flow, and each target's candidates by them."""
+
+    terms: QueryTerms
+    candidates: Mapping[Target, list[Candidate]]
+
+
+def find(db: OrmSession, request: SearchRequest, question: Question, targets: Sequence[Target]) -> Matches:
+    """Each target's candidates by BM25, best first, without a cosine; then pinned messages, which may be relevant
+    without the question's words."""
+    flow_id = targets[0].flow_id  # one search stays in one flow
+    scope = {"session_id": request.session_id, "end_user_id": request.end_user_id}
+    with tracing.span("keyword_search"):
+        within = None
+        if request.session_id is not None or request.end_user_id is not None:
+            within = postings.ranges_of(db, flow_id, **scope, at_most=MAX_SESSION_RANGES)
+        terms = find_terms(db, flow_id, question.asked, within)
+        limit = max(KEYWORD_CANDIDATES[request.mode], request.top_k)
+        tried = POSITIONS_PER_CANDIDATE * limit if request.conditions is None else CONDITION_POSITIONS
+        positions = terms.best_positions(tried).tolist()
+        pinned = search_queries.pinned_positions(db, flow_id, **scope, at_most=PINNED_CANDIDATES)
+        found: dict[Target, list[Candidate]] = {}
+        for target in targets:
+            by_words = _eligible_at(db, target, positions, request, limit)
+            known = {candidate.message_id for candidate in by_words}
+            further = _eligible_at(db, target, pinned, request, limit)
+            found[target] = by_words + [each for each in further if each.message_id not in known]
+        return Matches(terms, found)
+
+
+def _eligible_at(
+    db: OrmSession, target: Target, positions: Sequence[int], request: SearchRequest, limit: int
+) -> list[Candidate]:
+    """The first eligible candidates, in the order of the positions."""
+    eligible: list[Features] = []
+    for start in range(0, len(positions), POSITIONS_READ):
+        page = positions[start : start + POSITIONS_READ]
+        found = search_queries.features_at(db, target, page, metadata=request.filters_metadata)
+        eligible += [
+            found[position] for position in page if position in found and _is_eligible(found[position], request)
+        ]
+        if len(eligible) >= limit:
+            break
+    return [
+        Candidate(target, each, UNKNOWN_COSINE, "", 0, "pending" if each.chunks is None else "store")
+        for each in eligible[:limit]
+    ]
+
+
+def _is_eligible(features: Features, request: SearchRequest) -> bool:
+    return (request.include_pending or features.chunks is not None) and passes(features, request)
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """A term of the question and its positions. `common`: not all of its positions are known. `keys`: of its stems, one
     in each language that it is looked up in."""
@@ -62,7 +130,16 @@ class Term:
         return np.where(self.positions[index] == positions, self.times[index], 0.0)
 
 
-@dataclass(slots=True)
+class WordMeasures(NamedTuple):
+    """What the question's terms show at each of some positions."""
+
+    nearby: Floats  # BM25 of the turn together with its neighbors
+    before: Floats  # BM25 of the turn before
+    words: Floats  # how many words of the turn are the question's
+    covered: Floats  # the share of the question's terms that the turn has, weighted by rarity: 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
 class QueryTerms:
     """The question's terms in one flow."""
 
@@ -96,46 +173,42 @@ class QueryTerms:
             scores += _saturated(term, times, K1)
         return _best(positions, scores, limit)
 
-    def complete(self, db: OrmSession, positions: Positions) -> None:
-        """Look up common terms around these positions."""
-        common = [term for term in self.terms if term.common]
-        around = np.unique(np.concatenate([positions + step for step in STEP_WEIGHTS])).tolist() if common else []
-        occurrences = postings.occurrences_at(db, [key for term in common for key in term.keys], around)
-        for term in common:
-            term.positions, term.times = _merged([occurrences[key] for key in term.keys])
-
-    def scores(self, positions: Positions, lengths: Floats) -> Floats:
-        """BM25 of the turns at these positions; `lengths` are their counts of terms."""
+    def measure(
+        self, db: OrmSession, positions: Positions, neighbor_weights: Mapping[int, Floats], lengths_before: Floats
+    ) -> WordMeasures:
+        """What the terms show at these positions. `neighbor_weights`: of the turns around, by step; `lengths_before`:
+        terms in the turns before."""
+        terms = self._completed(db, positions).terms
         average = self.collected.terms / max(1, self.collected.documents) or 1.0
-        damping = K1 * (1 - B + B * lengths / average)
-        total = np.zeros(len(positions))
-        for term in self.terms:
-            total += _saturated(term, term.times_at(positions), damping)
-        return total / self.best_possible
-
-    def scores_with_neighbors(self, positions: Positions, neighbor_weights: Mapping[int, Floats]) -> Floats:
-        """BM25 of the turns at these positions together with their neighbors, weighted by step."""
-        total = np.zeros(len(positions))
-        for term in self.terms:
+        damping = K1 * (1 - B + B * lengths_before / average)
+        nearby, before, words, covered = (np.zeros(len(positions)) for _ in range(4))
+        for term in terms:
             times = term.times_at(positions)
+            words += times
+            covered += term.rarity * (times > 0)
+            before += _saturated(term, term.times_at(positions - 1), damping)
             for step, weight in neighbor_weights.items():
                 times = times + STEP_WEIGHTS[step] * weight * term.times_at(positions + step)
-            total += _saturated(term, times, K1)
-        return total / self.best_possible
+            nearby += _saturated(term, times, K1)
+        total = sum(term.rarity for term in terms)
+        return WordMeasures(
+            nearby / self.best_possible, before / self.best_possible, words, covered / total if total else covered
+        )
 
-    def occurrences(self, positions: Positions) -> Floats:
-        """How many words at each position are the question's."""
-        return sum((term.times_at(positions) for term in self.terms), np.zeros(len(positions)))
-
-    def coverage(self, positions: Positions) -> Floats:
-        """The share of the question's terms that occur at each position, weighted by rarity: 0 to 1."""
-        total = sum(term.rarity for term in self.terms)
-        if not total:
-            return np.zeros(len(positions))
-        covered = np.zeros(len(positions))
-        for term in self.terms:
-            covered += term.rarity * (term.times_at(positions) > 0)
-        return covered / total
+    def _completed(self, db: OrmSession, positions: Positions) -> QueryTerms:
+        """The terms with all that is known of common ones around these positions."""
+        common = [key for term in self.terms if term.common for key in term.keys]
+        if not common:
+            return self
+        around = np.unique(np.concatenate([positions + step for step in STEP_WEIGHTS])).tolist()
+        found = postings.occurrences_at(db, common, around)
+        return replace(
+            self,
+            terms=[
+                replace(term, **_merged([found[key] for key in term.keys])._asdict()) if term.common else term
+                for term in self.terms
+            ],
+        )
 
 
 def _saturated(term: Term, times: Floats, damping: Floats | float) -> Floats:

@@ -168,6 +168,7 @@ class Question:
     is_small_talk: bool  # "hi", "thanks a lot": nothing is asked
     is_question: bool  # by its first word in English, or its mark
     periods: tuple[Period, ...]
+    asked_at: datetime
     asks_first: bool = False  # of several events
     asks_latest: bool = False
     asks_order: bool = False  # of what was talked about
@@ -212,6 +213,7 @@ def parse(query: str, *, language: str, speakers: Collection[str], now: datetime
         is_small_talk=_is_small_talk(query, own),
         is_question=bool(_IS_QUESTION.search(query.casefold())),
         periods=periods,
+        asked_at=now,
         asks_first=not periods and bool(_ASKS_FIRST.search(folded)),
         asks_latest=not periods and bool(_ASKS_LATEST.search(folded)),
         asks_order=bool(_ASKS_ORDER.search(folded)),
@@ -252,6 +254,7 @@ def _foreign(
         is_small_talk=_is_small_talk(query, own),
         is_question=bool(_IS_QUESTION.search(query.casefold())),
         periods=periods,
+        asked_at=now,
         asks_first=not periods and "asks_first" in asks,
         asks_latest=not periods and "asks_latest" in asks,
         asks_order="asks_order" in asks,

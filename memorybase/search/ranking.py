@@ -1,5 +1,5 @@
-"""Ranks candidates: one score from all signals, then an order with pinned messages first, repetitions below what they
-repeat, and alike ones folded."""
+"""Ranks candidates: one score from all their signals, then an order with pinned messages first, repetitions below what
+they repeat, and alike ones folded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
-from memorybase.queries import search as search_queries
-from memorybase.queries import token_vectors
 from memorybase.search import query_parser, scoring, signals
 from memorybase.search.candidates import Candidate
 from memorybase.search.keyword_search import Floats, QueryTerms
@@ -34,6 +32,8 @@ RERANKED_CHARS = 2_000  # of a message; more than these models read
 ECHOES_COMPARED = 16  # of the best candidates
 ECHO_CHARS = 8_000  # of a message that is compared
 FOLDED = 128  # of the best candidates; others are not counted
+# In mode dense the cosine loses this much each time the length grows e-fold above 40 terms; .08 to .10 do equally well.
+LENGTH_COST = 0.08
 SAME_SESSION_COST = 0.5  # log-odds that a candidate loses for each one of its session that is chosen already
 ASSISTANT = "assistant"
 _SMALLEST = 1e-7
@@ -49,23 +49,20 @@ def score(
     terms: QueryTerms,
     candidates: Sequence[Candidate],
     tokens: QueryTokens | None,
-    now: datetime,
 ) -> list[Candidate]:
     """The candidates of one target with their fused scores, and the signals' values if the request explains.
 
     Without the query's tokens (in mode keyword, or where the target has none) other weights apply.
     """
-    candidates = [candidate for candidate in candidates if candidate.facts is not None]
     if not candidates:
         return []
-    target = candidates[0].target
-    described, columns = _signals(db, request, question, terms, candidates, tokens)
-    weights, half_life = _weights(request, target.search_weights, with_tokens=tokens is not None)
+    columns, covered = signals.read(db, request.query, question, terms, candidates, tokens)
+    weights, half_life = _weights(request, candidates[0].target.search_weights, with_tokens=tokens is not None)
     scores, bias = weights.scores(columns)
     relevance = _relevance(request, question, terms, weights.name, columns, scores)
     fused: list[Candidate] = []
-    for index, (candidate, message) in enumerate(zip(candidates, described.facts, strict=True)):
-        recency = _recency(half_life, message.timestamp, now)
+    for index, candidate in enumerate(candidates):
+        recency = _recency(half_life, candidate.features.timestamp, question.asked_at)
         total = round(float(scores[index]) * relevance * recency, SCORE_DIGITS)
         if total >= (request.min_score or 0):
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
@@ -77,38 +74,10 @@ def score(
                     weights=weights,
                     recency=recency,
                     relevance=relevance,
-                    coverage=float(described.covered[index] * (1 - columns["repeats"][index])),
+                    coverage=float(covered[index]),
                 )
             )
     return fused
-
-
-def _signals(
-    db: OrmSession,
-    request: SearchRequest,
-    question: Question,
-    terms: QueryTerms,
-    candidates: Sequence[Candidate],
-    tokens: QueryTokens | None,
-) -> tuple[signals.Candidates, dict[str, Floats]]:
-    """The candidates as arrays, and every signal of them."""
-    target = candidates[0].target
-    facts = [candidate.facts for candidate in candidates if candidate.facts is not None]
-    terms.complete(db, np.array([message.position for message in facts], dtype=np.int64))
-    turns = search_queries.turns_at(db, target.flow_id, signals.positions_around(facts))
-    dense = np.array([scoring.DENSE_UNKNOWN if each.score < 0 else each.score for each in candidates])
-    described = signals.Candidates(facts, turns, dense, terms)
-    columns = signals.columns(question, terms, described)
-    if tokens is not None:
-        stored = token_vectors.at_positions(
-            db,
-            base_id=target.memory_base_id,
-            generation=target.generation,
-            positions=signals.positions_needed(described),
-        )
-        rarity = signals.token_weights(question, request.query, tokens, terms)
-        columns |= signals.token_columns(described, stored, tokens, rarity)
-    return described, columns
 
 
 def _weights(request: SearchRequest, stored: str | None, *, with_tokens: bool) -> tuple[scoring.Weights, float | None]:
@@ -146,6 +115,23 @@ def _recency(half_life_days: float | None, timestamp: datetime, now: datetime) -
     return 0.5 + 0.5 * float(0.5 ** min(age / half_life_days, 1_000))
 
 
+def corrected_for_length(
+    candidates: Sequence[Candidate], question: Question, request: SearchRequest
+) -> list[Candidate]:
+    """In mode dense, lower the cosines of long messages, since the best of many chunks is near by chance.
+
+    If the question asks what the other side said, the length costs nothing: answers are long.
+    """
+    lengths = np.array([candidate.features.terms for candidate in candidates], dtype=np.float64)
+    penalties = LENGTH_COST * signals.long(lengths) * (not question.asks_other_side)
+    corrected = []
+    for candidate, penalty in zip(candidates, penalties, strict=True):
+        score = round(max(0.0, candidate.score - float(penalty)), SCORE_DIGITS)
+        if score >= (request.min_score or 0):
+            corrected.append(candidate._replace(score=score, cosine=candidate.score))
+    return corrected
+
+
 def leads(request: SearchRequest, score: float, *, pinned: bool) -> bool:
     """Whether a message comes before all that are not pinned: a pin lifts no message that a search would call weak."""
     return pinned and score >= max(scoring.min_score_of(request.mode), request.min_score or 0)
@@ -155,8 +141,7 @@ def _distinct(request: SearchRequest, candidates: Iterable[Candidate], enough: i
     """The best candidate of each message: relevant pinned messages first, then the others."""
 
     def key(candidate: Candidate) -> tuple[bool, tuple[float, float, int, bool, int]]:
-        pinned = candidate.facts is not None and candidate.facts.pinned
-        return not leads(request, candidate.score, pinned=pinned), candidate.order
+        return not leads(request, candidate.score, pinned=candidate.features.pinned), candidate.order
 
     best: dict[UUID, Candidate] = {}
     for candidate in sorted(candidates, key=key):
@@ -235,11 +220,10 @@ def _originals_first(candidates: Sequence[Candidate], contents: Contents, query:
 
 def _may_repeat(answer: Candidate, original: Candidate) -> bool:
     """What can be known without the texts: an assistant's message, and an earlier one with as much of the question."""
-    later, earlier = answer.facts, original.facts
-    if later is None or earlier is None or later.pinned:
-        return False
+    later, earlier = answer.features, original.features
     return (
-        later.role == ASSISTANT != earlier.role
+        not later.pinned
+        and later.role == ASSISTANT != earlier.role
         and (earlier.timestamp, earlier.position) < (later.timestamp, later.position)
         and 1 < earlier.terms <= later.terms
         and 0 < answer.coverage <= original.coverage
@@ -282,21 +266,17 @@ def over_sessions(candidates: Sequence[Candidate], count: int) -> list[Candidate
     """So many of the candidates, best first, for a question about an order: further ones of a session count less."""
     left = list(candidates)
     chosen: list[Candidate] = []
-    of_session: Counter[str | None] = Counter()
+    of_session: Counter[str] = Counter()
     while left and len(chosen) < count:
         best = max(range(len(left)), key=lambda number: _worth(left[number], of_session))
         chosen.append(left.pop(best))
-        of_session[_session(chosen[-1])] += 1
+        of_session[chosen[-1].features.session_id] += 1
     return chosen
 
 
-def _worth(candidate: Candidate, of_session: Counter[str | None]) -> float:
+def _worth(candidate: Candidate, of_session: Counter[str]) -> float:
     score = min(max(candidate.score, _SMALLEST), 1 - _SMALLEST)
-    return math.log(score / (1 - score)) - SAME_SESSION_COST * of_session[_session(candidate)]
-
-
-def _session(candidate: Candidate) -> str | None:
-    return candidate.facts.session_id if candidate.facts else None
+    return math.log(score / (1 - score)) - SAME_SESSION_COST * of_session[candidate.features.session_id]
 
 
 def normalized(text: str) -> str:
@@ -320,7 +300,7 @@ def _folded(candidates: Sequence[Candidate], contents: Contents, top_k: int) -> 
     return list(best.values())[:top_k]
 
 
-def _shape(candidate: Candidate) -> tuple[int, int, float] | None:
+def _shape(candidate: Candidate) -> tuple[int, int, float]:
     """What messages with the same text have in common, as far as it is known without the text."""
-    facts = candidate.facts
-    return None if facts is None else (facts.terms, facts.first_person, round(candidate.coverage, 6))
+    features = candidate.features
+    return features.terms, features.first_person, round(candidate.coverage, 6)

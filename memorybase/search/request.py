@@ -28,7 +28,7 @@ from memorybase.messages import MAX_EPOCH_SECONDS, ROLES, read_time
 from memorybase.models import ID_LENGTH, NAME_LENGTH
 from memorybase.queries import flows, memory_bases
 from memorybase.queries.ownership import not_found, require
-from memorybase.queries.search import Facts
+from memorybase.queries.search import Features
 from memorybase.search.scoring import PartWeights, check_part_weights
 from memorybase.services import Services
 from memorybase.validation import check_text
@@ -165,16 +165,16 @@ def _narrowed_to(request: SearchRequest, operator: str, at: datetime) -> SearchR
     return request
 
 
-def passes(facts: Facts, request: SearchRequest) -> bool:
+def passes(features: Features, request: SearchRequest) -> bool:
     return (
-        (request.session_id is None or facts.session_id == request.session_id)
-        and (request.end_user_id is None or facts.end_user_id == request.end_user_id)
-        and (request.roles is None or facts.role in request.roles)
-        and (request.since is None or facts.timestamp >= request.since)
-        and (request.until is None or facts.timestamp <= request.until)
-        and facts.id not in request.exclude_message_ids
-        and has_metadata(facts.metadata or {}, request.metadata or {})
-        and (request.conditions is None or request.conditions.hold(facts))
+        (request.session_id is None or features.session_id == request.session_id)
+        and (request.end_user_id is None or features.end_user_id == request.end_user_id)
+        and (request.roles is None or features.role in request.roles)
+        and (request.since is None or features.timestamp >= request.since)
+        and (request.until is None or features.timestamp <= request.until)
+        and features.id not in request.exclude_message_ids
+        and has_metadata(features.metadata or {}, request.metadata or {})
+        and (request.conditions is None or request.conditions.hold(features))
     )
 
 
@@ -183,14 +183,14 @@ SHOWN_CHARS = 100  # of a value in an error
 MAX_VALUES = 100  # of an "in", and names of one condition
 
 # Names of what memorybase knows; metadata of the same name is reached as "metadata.NAME".
-BUILT_IN: Mapping[str, Callable[[Facts], Any]] = {
-    "message_id": lambda facts: str(facts.id),
-    "session_id": lambda facts: facts.session_id,
-    "end_user_id": lambda facts: facts.end_user_id,
-    "role": lambda facts: facts.role,
-    "sender_name": lambda facts: facts.sender_name,
-    "timestamp": lambda facts: facts.timestamp,
-    "seq": lambda facts: facts.seq,
+BUILT_IN: Mapping[str, Callable[[Features], Any]] = {
+    "message_id": lambda features: str(features.id),
+    "session_id": lambda features: features.session_id,
+    "end_user_id": lambda features: features.end_user_id,
+    "role": lambda features: features.role,
+    "sender_name": lambda features: features.sender_name,
+    "timestamp": lambda features: features.timestamp,
+    "seq": lambda features: features.seq,
 }
 _PREFIX = "metadata."
 
@@ -247,8 +247,8 @@ class Condition:
     operator: str
     value: Any = None
 
-    def holds(self, facts: Facts) -> bool:
-        held = [each for name in self.names for each in _values(facts, name)]
+    def holds(self, features: Features) -> bool:
+        held = [each for name in self.names for each in _values(features, name)]
         positive = NEGATIONS.get(self.operator)
         if positive is not None:
             return not _compare(held, positive, self.value)
@@ -262,8 +262,8 @@ class Conditions:
     conditions: tuple[Condition, ...]
     logical: Literal["and", "or"] = "and"
 
-    def hold(self, facts: Facts) -> bool:
-        found = (condition.holds(facts) for condition in self.conditions)
+    def hold(self, features: Features) -> bool:
+        found = (condition.holds(features) for condition in self.conditions)
         return all(found) if self.logical == "and" else any(found)
 
 
@@ -318,12 +318,12 @@ def _invalid(field: str, rule: str, value: Any = None) -> errors.InvalidRequest:
     return errors.InvalidRequest(f"{field} {rule}{got}", field=field, value=value)
 
 
-def _values(facts: Facts, name: str) -> list[Any]:
+def _values(features: Features, name: str) -> list[Any]:
     """What the message has in this field, without empty values."""
     if name in BUILT_IN:
-        found = BUILT_IN[name](facts)
+        found = BUILT_IN[name](features)
     else:
-        metadata = facts.metadata or {}
+        metadata = features.metadata or {}
         found = metadata.get(name, metadata.get(name.removeprefix(_PREFIX)))
     values = found if isinstance(found, list) else [found]
     return [each for each in values if each is not None and each not in ("", [], {})]

@@ -1,4 +1,4 @@
-"""The search itself, top to bottom.
+"""The search itself, top to bottom; `_find` has a branch for each mode.
 
 Keyword search is one read transaction. The others are two: what the vector store is asked is read in the first, and
 nothing is held open while the model and the store answer. The second verifies the answer and reads all the rest.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextvars
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -28,36 +27,33 @@ from memorybase.queries import caller_ids, memory_bases, sessions
 from memorybase.queries import keyword_index as postings
 from memorybase.queries import search as search_queries
 from memorybase.queries.ownership import check_flow, not_found
-from memorybase.queries.search import PendingMessage, Target
+from memorybase.queries.search import Target
 from memorybase.quotas.charges import charge_search
-from memorybase.search import candidates, query_parser, ranking, vector_search
+from memorybase.search import keyword_search, query_parser, ranking, vector_search
 from memorybase.search.candidates import Candidate
 from memorybase.search.corrections import marking as corrections
 from memorybase.search.hits import NO_ROWS, Hit, Rows, hits_of, read_rows
-from memorybase.search.keyword_search import QueryTerms
+from memorybase.search.keyword_search import Matches
 from memorybase.search.query_parser import Question, possible_names
+from memorybase.search.ranking import Contents
 from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest, check, narrowed
-from memorybase.search.vector_search import NearestChunks
+from memorybase.search.vector_search import Asked
 from memorybase.services import Services
 from memorybase.vectors.search import cut_query
-from memorybase.vectors.store import StoredVector
-
-if TYPE_CHECKING:
-    from memorybase.embedding import QueryTokens, Reranker
 
 # Flows that are searched beside each other, over all searches of this process. The caller's thread only waits.
 _flows = ThreadPoolExecutor(max_workers=8, thread_name_prefix="flow-search")
 
 
 @dataclass(frozen=True, slots=True)
-class SearchAnswer:
+class SearchResults:
     """Hits, best first, each message once; ties: the later message first, then by id."""
 
     results: list[Hit]
     took_ms: float
 
 
-def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchAnswer:
+def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchResults:
     """The best messages for the query: from the serving generation, and pending ones.
 
     Pending are the 64 newest counted messages of the 1,000 sessions captured last, and the 64 newest edits; their first
@@ -68,7 +64,7 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
     return search_uncharged(services, user_id, request)
 
 
-def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) -> SearchAnswer:
+def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) -> SearchResults:
     """`search` as a part of a call that was charged."""
     started = time.perf_counter()
     request = narrowed(replace(request, query=cut_query(request.query)))
@@ -80,75 +76,88 @@ def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) 
         results = hits_of(services, wanted, chosen, rows)
         if sought and results:
             results = corrections.corrected(services, request, sought, chosen, results)
-    return SearchAnswer(results=results, took_ms=_milliseconds_since(started))
+    return SearchResults(results=results, took_ms=_milliseconds_since(started))
 
 
 def _milliseconds_since(started: float) -> float:
     return round((time.perf_counter() - started) * 1_000, 3)
 
 
-@dataclass(slots=True)
-class _FirstRead:
-    """What the first transaction reads."""
+Chosen = tuple[list[Candidate], Rows]  # best first; the rows of their messages and neighbors
+Select = Callable[[list[Candidate], Contents], list[Candidate]]
 
-    request: SearchRequest
-    targets: Sequence[Target]
+
+def _choose(services: Services, user_id: UUID, request: SearchRequest) -> Chosen:
+    """The candidates to show."""
+    reranker, language = services.reranker, services.settings.keyword_language
+    if reranker is None or request.mode == "dense":
+        return _find(services, user_id, request, partial(ranking.top, request, language=language))
+    # The reranker's scores replace the fused ones, so `min_score` is of those.
+    unbounded = replace(request, min_score=None)
+    read, rows = _find(services, user_id, unbounded, lambda found, _: ranking.to_rerank(request, found))
+    reranked = ranking.rerank(reranker, request, read, rows.contents)
+    return ranking.top(request, reranked, rows.contents, language), rows
+
+
+class _Prepared(NamedTuple):
+    """A search whose names and words are known."""
+
+    request: SearchRequest  # its messages to exclude by their rows' ids
     question: Question
-    now: datetime
-    asked: Future[list[NearestChunks]] | None = None  # the vector store's answer to come; None in mode keyword
-    pending: Mapping[Target, list[PendingMessage]] = field(default_factory=dict)
-    terms: QueryTerms | None = None  # None in mode dense
-    by_keywords: Mapping[Target, list[Candidate]] = field(default_factory=dict)
-
-    @property
-    def of_vectors(self) -> SearchRequest:
-        """The request for chunks: in hybrid search more than the caller wants, because both halves score all."""
-        if self.request.mode == "dense":
-            return self.request
-        top_k = max(vector_search.MIN_CANDIDATES, self.request.top_k)
-        return replace(self.request, top_k=top_k, min_score=None)
+    targets: Sequence[Target]  # all of one flow
 
 
-def _choose(services: Services, user_id: UUID, request: SearchRequest) -> tuple[list[Candidate], Rows]:
-    """The best candidates, best first, and their rows."""
+def _find(services: Services, user_id: UUID, request: SearchRequest, select: Select) -> Chosen:
+    """The candidates that `select` takes from all that the search finds."""
     with services.database.reading(on_replica=True) as db:
-        first = _read_first(db, services, user_id, request)
-        if first is None:
+        prepared = _prepare(db, services, user_id, request)
+        if prepared is None:
             return [], NO_ROWS
-        if first.asked is None:
-            chosen, rows = _ranked(db, services, first)
-    if first.asked is not None:
-        chosen, rows = _with_vectors(services, first, first.asked)
-    reranker = _reranker(services, request)
-    if reranker is None:
-        return chosen, rows
-    chosen = ranking.rerank(reranker, request, chosen, rows.contents)
-    return ranking.top(request, chosen, rows.contents, services.settings.keyword_language), rows
+        if request.mode == "keyword":
+            return _by_keywords(db, prepared, select)
+        asked = vector_search.ask(db, services, *prepared)
+        matches = keyword_search.find(db, *prepared) if request.mode == "hybrid" else None
+    if matches is None:  # mode dense
+        return _by_vectors(services, prepared, asked, select)
+    return _by_both(services, prepared, asked, matches, select)
 
 
-def _reranker(services: Services, request: SearchRequest) -> Reranker | None:
-    return None if request.mode == "dense" else services.reranker
+def _by_keywords(db: OrmSession, prepared: _Prepared, select: Select) -> Chosen:
+    request, question, _ = prepared
+    terms, candidates = keyword_search.find(db, *prepared)
+    scored = [ranking.score(db, request, question, terms, found, None) for found in candidates.values()]
+    return _selected(db, prepared, select, scored)
 
 
-def _read_first(db: OrmSession, services: Services, user_id: UUID, request: SearchRequest) -> _FirstRead | None:
-    """Read what needs no vector store, which is asked meanwhile; None if there is no memory base to search."""
+def _by_vectors(services: Services, prepared: _Prepared, asked: Asked, select: Select) -> Chosen:
+    request, question, _ = prepared
+    with vector_search.verified(services, asked, {}) as (db, found):
+        scored = [ranking.corrected_for_length(each.candidates, question, request) for each in found]
+        return _selected(db, prepared, select, scored)
+
+
+def _by_both(services: Services, prepared: _Prepared, asked: Asked, matches: Matches, select: Select) -> Chosen:
+    request, question, _ = prepared
+    terms, by_words = matches
+    with vector_search.verified(services, asked, by_words) as (db, found):
+        scored = [ranking.score(db, request, question, terms, each.candidates, each.tokens) for each in found]
+        return _selected(db, prepared, select, scored)
+
+
+def _selected(db: OrmSession, prepared: _Prepared, select: Select, scored: Iterable[Sequence[Candidate]]) -> Chosen:
+    contents = partial(search_queries.fetch_contents, db, prepared.targets[0].flow_id)
+    chosen = select([candidate for of_target in scored for candidate in of_target], contents)
+    return chosen, read_rows(db, prepared.request, chosen)
+
+
+def _prepare(db: OrmSession, services: Services, user_id: UUID, request: SearchRequest) -> _Prepared | None:
+    """None if there is no memory base to search."""
     targets = _targets(db, user_id, request)
     if not targets:
         return None
-    flow_id = targets[0].flow_id  # one search stays in one flow
+    flow_id = targets[0].flow_id
     request = replace(request, exclude_message_ids=_row_ids(db, flow_id, request.exclude_message_ids))
-    now = datetime.now(UTC)
-    question = _parse(db, services, request, flow_id, now)
-    first = _FirstRead(request, targets, question, now)
-    if request.mode != "keyword":
-        asking = vector_search.read_before(db, services, targets, first.of_vectors)
-        full_query = request.query if request.mode == "hybrid" else None
-        first.asked = vector_search.nearest_in_thread(services, asking, question.text, full_query)
-        first.pending = vector_search.read_pending(db, targets, request)
-    if request.mode != "dense":
-        with tracing.span("keyword_search"):
-            first.terms, first.by_keywords = candidates.find_by_keywords(db, request, question, targets)
-    return first
+    return _Prepared(request, _parse(db, services, request, flow_id), targets)
 
 
 def _row_ids(db: OrmSession, flow_id: UUID, given: Collection[UUID | CallerId]) -> frozenset[UUID]:
@@ -158,8 +167,8 @@ def _row_ids(db: OrmSession, flow_id: UUID, given: Collection[UUID | CallerId]) 
     return frozenset((*(each for each in given if isinstance(each, UUID)), *rows.values()))
 
 
-def _parse(db: OrmSession, services: Services, request: SearchRequest, flow_id: UUID, now: datetime) -> Question:
-    language = services.settings.keyword_language
+def _parse(db: OrmSession, services: Services, request: SearchRequest, flow_id: UUID) -> Question:
+    language, now = services.settings.keyword_language, datetime.now(UTC)
     speakers = postings.speakers_among(db, flow_id, possible_names(request.query, language))
     spoken = partial(postings.languages_of, db, [flow_id])
     return query_parser.parse(request.query, language=language, speakers=speakers, now=now, spoken=spoken)
@@ -182,76 +191,9 @@ def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Targ
     return [by_id[base_id] for base_id in request.memory_base_ids]
 
 
-def _with_vectors(
-    services: Services, first: _FirstRead, asked: Future[list[NearestChunks]]
-) -> tuple[list[Candidate], Rows]:
-    """What is chosen once the store has answered. It is asked for more where too few of its chunks pass."""
-    request = first.of_vectors
-    # Fetching vectors takes as long as a query, so it does not wait for the answer.
-    stored = {
-        target: vector_search.fetch_compared(services, target, found) for target, found in first.by_keywords.items()
-    }
-    nearest = asked.result()
-    for each in nearest:
-        each.pending = vector_search.nearest_pending(services, each, first.pending.get(each.target, ()), request)
-    lacking = nearest
-    while True:
-        with services.database.reading(on_replica=True) as db:
-            lacking = [each for each in lacking if not each.verify(db, request)]
-            if not lacking:
-                return _ranked(db, services, first, nearest, stored)
-        for each in lacking:
-            each.ask(services)
-
-
-def _ranked(
-    db: OrmSession,
-    services: Services,
-    first: _FirstRead,
-    nearest: Sequence[NearestChunks] = (),
-    stored: Mapping[Target, Mapping[str, StoredVector]] = MappingProxyType({}),
-) -> tuple[list[Candidate], Rows]:
-    """The top candidates, or those for the reranker, and their rows. `stored`: vectors of keyword candidates."""
-    request, reranker = first.request, _reranker(services, first.request)
-    if reranker is None:
-        contents = partial(search_queries.fetch_contents, db, first.targets[0].flow_id)
-        found = _scored(db, request, first, nearest, stored)
-        chosen = ranking.top(request, found, contents, services.settings.keyword_language)
-    else:
-        found = _scored(db, replace(request, min_score=None), first, nearest, stored)
-        chosen = ranking.to_rerank(request, found)
-    return chosen, read_rows(db, request, chosen)
-
-
-def _scored(
-    db: OrmSession,
-    request: SearchRequest,
-    first: _FirstRead,
-    nearest: Sequence[NearestChunks],
-    stored: Mapping[Target, Mapping[str, StoredVector]],
-) -> list[Candidate]:
-    """The candidates of all targets with their scores; both halves of a hybrid search score every candidate."""
-    if first.terms is None:
-        found = [candidate for each in nearest for candidate in each.candidates]
-        return candidates.corrected_for_length(found, first.question, request)
-    of_targets: list[tuple[list[Candidate], QueryTokens | None]]
-    if first.asked is None:
-        of_targets = [(found, None) for found in first.by_keywords.values()]
-    else:
-        of_targets = [
-            (candidates.joined(each, first.by_keywords[each.target], stored[each.target]), each.tokens)
-            for each in nearest
-        ]
-    return [
-        candidate
-        for found, tokens in of_targets
-        for candidate in ranking.score(db, request, first.question, first.terms, found, tokens, first.now)
-    ]
-
-
 def search_several(
     services: Services, user_id: UUID, request: SearchRequest, memory_base_ids: Sequence[UUID] | None
-) -> SearchAnswer:
+) -> SearchResults:
     """The best messages over these memory bases, or with None over all of the user's, each message once.
 
     The request names neither a memory base nor a flow. Raises what `search` raises, and InvalidRequest for too many.
@@ -263,7 +205,7 @@ def search_several(
         for flow_id, of_flow in _by_flow(services, user_id, memory_base_ids).items()
     ]
     hits = _hits_of_flows(services, user_id, requests)
-    return SearchAnswer(results=merged(hits, request), took_ms=_milliseconds_since(started))
+    return SearchResults(results=merged(hits, request), took_ms=_milliseconds_since(started))
 
 
 def _hits_of_flows(services: Services, user_id: UUID, requests: Sequence[SearchRequest]) -> list[Hit]:

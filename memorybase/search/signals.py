@@ -6,25 +6,32 @@ question, and would raise every turn next to it.
 
 Two signals compare single tokens: MaxSim (ColBERT: Khattab and Zaharia, 2020), each token of the question weighted by
 the rarity of its word, because a rare word without a match costs more than a common one.
+
+`read` reads what the signals need and computes all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.embedding import token_vectors
 from memorybase.keyword_index import analyzer as keywords
 from memorybase.keyword_index.analyzer import Traits, name_words
 from memorybase.keyword_index.scripts import WORD
-from memorybase.queries.search import Facts, Turn
+from memorybase.queries import search as search_queries
+from memorybase.queries import token_vectors as token_queries
+from memorybase.queries.search import Features, Turn
 from memorybase.queries.token_vectors import TokensAt
-from memorybase.search.keyword_search import STEP_WEIGHTS, Floats, Positions, QueryTerms
+from memorybase.search.candidates import Candidate
+from memorybase.search.keyword_search import STEP_WEIGHTS, Floats, Positions, QueryTerms, WordMeasures
 from memorybase.search.query_parser import Question
+from memorybase.search.scoring import DENSE_UNKNOWN
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
@@ -38,16 +45,46 @@ SAME_TEXT = 0.97  # cosine
 PRECEDING_STEPS = (-2, -1)  # the question that a candidate answers is often among these turns
 
 
-class Candidates:
-    """The candidates of a search and the turns around them, as arrays in one order."""
+class Signals(NamedTuple):
+    """Every signal of some candidates: a column for each, by its name, with a value for each candidate."""
 
-    def __init__(self, facts: Sequence[Facts], turns: Mapping[int, Turn], dense: Floats, terms: QueryTerms) -> None:
-        self.facts = facts
-        self.dense = dense
-        self.positions: Positions = np.array([message.position for message in facts], dtype=np.int64)
-        self.lengths: Floats = np.array([message.terms for message in facts], dtype=np.float64)
-        self.traits: NDArray[np.int64] = np.array([message.traits for message in facts], dtype=np.int64)
-        self.covered = terms.coverage(self.positions)  # the share of the question's words in each
+    columns: dict[str, Floats]
+    covered: Floats  # the share of the question's words that each candidate has; 0 if it repeats the question
+
+
+def read(
+    db: OrmSession,
+    query: str,
+    question: Question,
+    terms: QueryTerms,
+    candidates: Sequence[Candidate],
+    tokens: QueryTokens | None,
+) -> Signals:
+    """The signals of one target's candidates; those of tokens only with the query's tokens."""
+    target, features = candidates[0].target, [candidate.features for candidate in candidates]
+    turns = search_queries.turns_at(db, target.flow_id, _positions_around(features))
+    dense = np.array([DENSE_UNKNOWN if candidate.score < 0 else candidate.score for candidate in candidates])
+    matrix = CandidateMatrix(features, turns, dense)
+    neighbor_weights = {step: matrix.neighbor_weight(step) for step in STEP_WEIGHTS if step}
+    words = terms.measure(db, matrix.positions, neighbor_weights, _lengths(matrix.neighbors(-1)))
+    columns = _columns(question, words, matrix)
+    if tokens is not None:
+        stored = token_queries.at_positions(
+            db, base_id=target.memory_base_id, generation=target.generation, positions=_positions_with_tokens(matrix)
+        )
+        columns |= _token_columns(matrix, stored, tokens, _token_weights(question, query, tokens, terms))
+    return Signals(columns, words.covered * (1 - columns["repeats"]))
+
+
+class CandidateMatrix:
+    """Candidates and the turns around them, as arrays in one order."""
+
+    def __init__(self, features: Sequence[Features], turns: Mapping[int, Turn], dense: Floats) -> None:
+        self.features = features
+        self.dense = dense  # cosines
+        self.positions: Positions = np.array([message.position for message in features], dtype=np.int64)
+        self.lengths: Floats = np.array([message.terms for message in features], dtype=np.float64)
+        self.traits: NDArray[np.int64] = np.array([message.traits for message in features], dtype=np.int64)
         self._turns = turns  # by position
         self._neighbors: dict[int, list[Turn | None]] = {}
         self._neighbor_weights: dict[int, Floats] = {}
@@ -55,10 +92,10 @@ class Candidates:
     def neighbors(self, step: int) -> list[Turn | None]:
         """For each candidate the turn this many positions away, if it is in the same session."""
         if step not in self._neighbors:
-            turns = (self._turns.get(message.position + step) for message in self.facts)
+            turns = (self._turns.get(message.position + step) for message in self.features)
             self._neighbors[step] = [
                 turn if turn is not None and turn.session_id == message.session_id else None
-                for turn, message in zip(turns, self.facts, strict=True)
+                for turn, message in zip(turns, self.features, strict=True)
             ]
         return self._neighbors[step]
 
@@ -66,9 +103,9 @@ class Candidates:
     def question_steps(self) -> NDArray[np.int64]:
         """The step (-1 or -2) to the last question of another speaker before each candidate; 0: there is none."""
         asks = Traits.ASKS.value  # as a number: an operation on flags takes ten times as long
-        steps = np.zeros(len(self.facts), dtype=np.int64)
+        steps = np.zeros(len(self.features), dtype=np.int64)
         for step in PRECEDING_STEPS:
-            for number, (message, turn) in enumerate(zip(self.facts, self.neighbors(step), strict=True)):
+            for number, (message, turn) in enumerate(zip(self.features, self.neighbors(step), strict=True)):
                 if turn and turn.traits & asks and _speaker(turn) != _speaker(message):
                     steps[number] = step
         return steps
@@ -82,45 +119,43 @@ class Candidates:
         """How much the turn this many positions away counts for each candidate; 0 where there is none."""
         if step not in self._neighbor_weights:
             turns = self.neighbors(step)
-            lengths = np.array([turn.terms if turn else 0 for turn in turns], dtype=np.float64)
             is_there = np.array([turn is not None for turn in turns])
-            self._neighbor_weights[step] = shortness(self.lengths) * shortness(lengths) * is_there
+            self._neighbor_weights[step] = shortness(self.lengths) * shortness(_lengths(turns)) * is_there
         return self._neighbor_weights[step]
 
 
-def positions_around(facts: Sequence[Facts]) -> set[int]:
+def _positions_around(features: Sequence[Features]) -> set[int]:
     """The positions of these candidates and of the neighboring turns that the signals read."""
-    return {message.position + step for message in facts for step in STEP_WEIGHTS if message.seq + step > 0}
+    return {message.position + step for message in features for step in STEP_WEIGHTS if message.seq + step > 0}
 
 
-def columns(question: Question, terms: QueryTerms, candidates: Candidates) -> dict[str, Floats]:
+def _columns(question: Question, words: WordMeasures, candidates: CandidateMatrix) -> dict[str, Floats]:
     """Every signal but those of tokens, with one value for each candidate."""
-    facts, lengths, traits, dense = candidates.facts, candidates.lengths, candidates.traits, candidates.dense
-    neighbor_weights = {step: candidates.neighbor_weight(step) for step in STEP_WEIGHTS if step}
+    features, lengths, traits, dense = candidates.features, candidates.lengths, candidates.traits, candidates.dense
     excess = long(lengths)
-    coverage = candidates.covered**3
-    repeats = _repeats(question, terms, candidates)
-    unasked = np.zeros(len(facts))
-    lateness = _lateness(facts) if question.asks_first or question.asks_latest else unasked
+    coverage = words.covered**3
+    repeats = _repeats(question, words, candidates)
+    unasked = np.zeros(len(features))
+    lateness = _lateness(features) if question.asks_first or question.asks_latest else unasked
     return {
         "dense": dense,
-        "nearby": terms.scores_with_neighbors(candidates.positions, neighbor_weights),
-        "topic": _best_in_session(dense * (1 - repeats), facts),
-        "reply": _preceding(terms, candidates) * neighbor_weights[-1] * _ended_in_question(candidates.neighbors(-1)),
+        "nearby": words.nearby,
+        "topic": _best_in_session(dense * (1 - repeats), features),
+        "reply": words.before * candidates.neighbor_weight(-1) * _ended_in_question(candidates.neighbors(-1)),
         "coverage": coverage * (1 - shortness(lengths)),
         "keywords": coverage * question.is_keywords,
         "long": excess,
         "long_you": excess * question.asks_other_side,
-        "speaker": _is_named_speaker(question, facts),
+        "speaker": _is_named_speaker(question, features),
         "time": _has_trait(traits, Traits.TELLS_TIME) * question.asks_time,
         "number": _has_trait(traits, Traits.TELLS_NUMBER) * question.asks_number,
-        "date": np.array([_nearness(question, message) for message in facts]),
+        "date": np.array([_nearness(question, message) for message in features]),
         "wish": dense * shortness(lengths) * _has_trait(traits, Traits.STATES_WISH) * question.asks_help,
-        "first_person": _first_person(facts) * (not question.in_first_person),
+        "first_person": _first_person(features) * (not question.in_first_person),
         "first": (1.0 - lateness) * question.asks_first,
         "latest": lateness * question.asks_latest,
-        "opening": _opening(facts) if question.asks_order else unasked,
-        "capitals": np.minimum([message.capitals for message in facts], MOST_CAPITALS) / MOST_CAPITALS,
+        "opening": _opening(features) if question.asks_order else unasked,
+        "capitals": np.minimum([message.capitals for message in features], MOST_CAPITALS) / MOST_CAPITALS,
         "repeats": repeats,
     }
 
@@ -137,25 +172,24 @@ def long(lengths: Floats) -> Floats:
     return values
 
 
-def _repeats(question: Question, terms: QueryTerms, candidates: Candidates) -> Floats:
+def _repeats(question: Question, words: WordMeasures, candidates: CandidateMatrix) -> Floats:
     """1 for a message that only asks the question again, perhaps in other words."""
-    own_terms = candidates.lengths - terms.occurrences(candidates.positions) - len(question.names)
+    own_terms = candidates.lengths - words.words - len(question.names)
     asks = _has_trait(candidates.traits, Traits.ENDS_IN_QUESTION)
     # What has a value of the kind that the question asks for is no repetition: "Does the plan allow 40 connections?"
     for wanted, trait in ((question.asks_number, Traits.TELLS_NUMBER), (question.asks_time, Traits.TELLS_TIME)):
         asks *= 1 - wanted * _has_trait(candidates.traits, trait)
-    is_question = (candidates.covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))
+    is_question = (words.covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))
     is_same = question.is_question & (candidates.dense >= SAME_TEXT) & (own_terms <= 0)
     values: Floats = np.maximum(asks * is_question, is_same)
     return values
 
 
-def _preceding(terms: QueryTerms, candidates: Candidates) -> Floats:
-    lengths = np.array([turn.terms if turn else 0 for turn in candidates.neighbors(-1)], dtype=np.float64)
-    return terms.scores(candidates.positions - 1, lengths)
+def _lengths(turns: Sequence[Turn | None]) -> Floats:
+    return np.array([turn.terms if turn else 0 for turn in turns], dtype=np.float64)
 
 
-def _speaker(turn: Turn | Facts) -> str:
+def _speaker(turn: Turn | Features) -> str:
     return turn.sender_name or turn.role
 
 
@@ -164,41 +198,41 @@ def _ended_in_question(turns: Sequence[Turn | None]) -> NDArray[np.bool_]:
     return np.array([bool(turn and turn.traits & ends) for turn in turns])
 
 
-def _best_in_session(dense: Floats, facts: Sequence[Facts]) -> Floats:
+def _best_in_session(dense: Floats, features: Sequence[Features]) -> Floats:
     best: dict[int, float] = {}
-    for value, message in zip(dense, facts, strict=True):
+    for value, message in zip(dense, features, strict=True):
         best[message.first_position] = max(best.get(message.first_position, 0.0), float(value))
-    return np.array([best[message.first_position] for message in facts])
+    return np.array([best[message.first_position] for message in features])
 
 
-def _is_named_speaker(question: Question, facts: Sequence[Facts]) -> Floats:
+def _is_named_speaker(question: Question, features: Sequence[Features]) -> Floats:
     if len(question.names) != 1:  # no name, or several: then either speaker may be meant
-        return np.zeros(len(facts))
-    return np.array([float(bool(question.names & name_words(message.sender_name))) for message in facts])
+        return np.zeros(len(features))
+    return np.array([float(bool(question.names & name_words(message.sender_name))) for message in features])
 
 
-def _nearness(question: Question, message: Facts) -> float:
+def _nearness(question: Question, message: Features) -> float:
     return max((period.nearness(message.timestamp) for period in question.periods), default=0.0)
 
 
-def _lateness(facts: Sequence[Facts]) -> Floats:
+def _lateness(features: Sequence[Features]) -> Floats:
     """0 for the earliest of the candidates, 1 for the latest."""
-    order = sorted(range(len(facts)), key=lambda number: (facts[number].timestamp, facts[number].position))
-    values = np.zeros(len(facts))
-    values[order] = np.linspace(0.0, 1.0, len(facts))
+    order = sorted(range(len(features)), key=lambda number: (features[number].timestamp, features[number].position))
+    values = np.zeros(len(features))
+    values[order] = np.linspace(0.0, 1.0, len(features))
     return values
 
 
-def _opening(facts: Sequence[Facts]) -> Floats:
+def _opening(features: Sequence[Features]) -> Floats:
     """Near 1 for a user's messages at the beginning of their session, less for later ones."""
-    turns = np.array([message.seq - 1 for message in facts], dtype=np.float64)
-    is_user = np.array([message.role == "user" for message in facts])
+    turns = np.array([message.seq - 1 for message in features], dtype=np.float64)
+    is_user = np.array([message.role == "user" for message in features])
     values: Floats = np.exp(-turns / OPENING) * is_user
     return values
 
 
-def _first_person(facts: Sequence[Facts]) -> Floats:
-    values: Floats = np.log1p(np.array([message.first_person for message in facts], dtype=np.float64))
+def _first_person(features: Sequence[Features]) -> Floats:
+    values: Floats = np.log1p(np.array([message.first_person for message in features], dtype=np.float64))
     return values
 
 
@@ -213,7 +247,7 @@ STOP_WORD = 0.15  # the weight of a stop word; a name has none, because the sign
 UNKNOWN_MATCH: Mapping[str, float] = {"two_before": 0.44, "after_question": 0.39}
 
 
-def token_weights(question: Question, query: str, tokens: QueryTokens, terms: QueryTerms) -> Floats:
+def _token_weights(question: Question, query: str, tokens: QueryTokens, terms: QueryTerms) -> Floats:
     """The weight of each token of the query; they sum to 1, or to 0 if no token carries meaning."""
     analyzer = keywords.analyzer(question.asked.language)
     rarities = terms.rarities
@@ -236,7 +270,7 @@ def _token_weight(word: str, analyzer: keywords.Analyzer, question: Question, ra
     return max(rarities.get(term, 1.0) for term in terms)
 
 
-def positions_needed(candidates: Candidates) -> set[int]:
+def _positions_with_tokens(candidates: CandidateMatrix) -> set[int]:
     """The positions whose token vectors the signals read: the candidates and the two turns before each."""
     positions = set(candidates.positions.tolist())
     for step in PRECEDING_STEPS:
@@ -245,8 +279,8 @@ def positions_needed(candidates: Candidates) -> set[int]:
     return positions
 
 
-def token_columns(
-    candidates: Candidates, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
+def _token_columns(
+    candidates: CandidateMatrix, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
 ) -> dict[str, Floats]:
     """The two signals, with one value for each candidate; `stored` holds the positions needed."""
     positions = [
@@ -257,7 +291,7 @@ def token_columns(
     column = {position: number for number, position in enumerate(positions)}
 
     def at(step: int) -> NDArray[np.int64]:
-        return np.array([column.get(message.position + step, -1) for message in candidates.facts])
+        return np.array([column.get(message.position + step, -1) for message in candidates.features])
 
     own = matches[:, at(0)]
     gains = {

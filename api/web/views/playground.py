@@ -29,7 +29,7 @@ from memorybase.read_models import memory_bases, sessions, titles
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.search import search, weights
 from memorybase.search.scoring import PartWeights
-from memorybase.search.search import SearchAnswer
+from memorybase.search.search import SearchResults
 from memorybase.services import Services
 
 SAME, NEW, GONE = "", "new", "gone"
@@ -312,7 +312,7 @@ async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
     }
 
 
-def _find(services: Services, user_id: UUID, ask: Asked, setting: Setting) -> SearchAnswer:
+def _find(services: Services, user_id: UUID, ask: Asked, setting: Setting) -> SearchResults:
     request = ask.search(setting)
     flow = ask.flow_uuid(user_id)
     if ask.memories or flow is None:

@@ -22,8 +22,8 @@ from memorybase.search.candidates import Candidate
 from memorybase.search.corrections import pairs
 from memorybase.search.corrections.pairs import COMPARED, Correction, Said, Sought
 from memorybase.search.corrections.values import Kind
+from memorybase.search.embedded import LatestByOwner
 from memorybase.search.request import SearchRequest
-from memorybase.search.vector_search import LatestByOwner
 from memorybase.services import Services
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def corrected(
 
     If the model fails only now, the hits are returned without corrections.
     """
-    end_users = {each.message_id: each.facts.end_user_id for each in chosen if each.facts is not None}
+    end_users = {each.message_id: each.features.end_user_id for each in chosen}
     messages = [_said(hit, number, end_users.get(hit.message_id)) for number, hit in enumerate(hits[:COMPARED])]
     found = _corrections(services, request, chosen[0].target, sought, messages)
     marked = _marked(hits, found)

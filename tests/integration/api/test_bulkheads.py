@@ -21,7 +21,7 @@ from memorybase.import_export import importer
 from memorybase.import_export.importer import ImportAnswer
 from memorybase.read_models import jobs
 from memorybase.search import search
-from memorybase.search.search import SearchAnswer
+from memorybase.search.search import SearchResults
 from memorybase.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -93,7 +93,7 @@ class Held:
 @pytest.fixture
 def searches(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     """Searches that do not end."""
-    held = Held(SearchAnswer(results=[], took_ms=0.0))
+    held = Held(SearchResults(results=[], took_ms=0.0))
     monkeypatch.setattr(search, "search", held)
     yield held
     held.release.set()

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Iterator
+import re
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 from harness import million
 from harness.statements import Statement, recorded
 from harness.world import World
 
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.database.paging import PageRequest
+from memorybase.models import Base
+from memorybase.queries import keyword_index, search_pending, token_vectors
+from memorybase.queries import search as search_queries
 from memorybase.queries.coverage import SearchState
 from memorybase.queries.messages import MessageQuery
 from memorybase.queries.runs import RunFilter
 from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, memory_bases, overview, runs, sessions
-from memorybase.search import search
-from memorybase.search.request import SearchRequest
+from memorybase.search import keyword_search, search
+from memorybase.search.request import MODES, SearchRequest
+from memorybase.sessions import edits
 
 pytestmark = pytest.mark.slow
 LARGE = {"messages", "sessions", "runs", "postings", "ledger", "session_progress", "token_vectors", "ingestion_jobs"}
@@ -189,3 +199,110 @@ def test_pending_messages_are_read_session_by_session(large: tuple[World, UUID])
             reads = [node.get("Index Cond", "") for node in nodes if node.get("Relation Name") == "messages"]
     assert reads
     assert all("session_id" in read or "id = " in read or "(id=?)" in read for read in reads), reads
+
+
+class Step(NamedTuple):
+    """A step of a plan that reads a table."""
+
+    table: str
+    index: str | None
+    condition: str  # that the index answers
+
+    def is_as_written(self, lookup: str) -> bool:
+        """A lookup is an index, or a table with the columns of a condition."""
+        table, _, columns = lookup.rstrip(")").partition("(")
+        if not columns:
+            return self.index == lookup
+        return table == self.table and all(re.search(rf"\b{name}\b", self.condition) for name in columns.split(", "))
+
+
+def reads(world: World, statement: str, parameters: Any) -> set[Step]:
+    with world.services.database.engine.connect() as connection:
+        if world.services.database.is_sqlite:
+            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+            pattern = r"(?:SEARCH|SCAN) (\w+)(?: USING (?:COVERING )?(?:INDEX )?(\w+)(?: KEY)?(?: \((.*)\))?)?"
+            found = [Step(each[1], each[2], each[3] or "") for step in plan if (each := re.match(pattern, step))]
+        else:
+            connection.exec_driver_sql("SET LOCAL cpu_tuple_cost = 0.09")
+            explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
+            connection.rollback()
+            found = list(_steps(explained[0]["Plan"], ""))
+    return {step for step in found if step.table in Base.metadata.tables}
+
+
+def _steps(node: dict[str, Any], table: str) -> Iterator[Step]:
+    table = node.get("Relation Name", table)  # of a bitmap's indexes only the node above has it
+    if "Index Name" in node or node["Node Type"] == "Seq Scan":
+        yield Step(table, node.get("Index Name"), node.get("Index Cond", ""))
+    for child in node.get("Plans", []):
+        yield from _steps(child, table)
+
+
+def table_of(lookup: str) -> str:
+    of_indexes = {index.name: table.name for table in Base.metadata.tables.values() for index in table.indexes}
+    return of_indexes.get(lookup) or lookup.partition("(")[0]
+
+
+def written_lookups() -> dict[str, list[list[str]]]:
+    """By function: what it looks rows up by, of each list at least one."""
+    rows = re.findall(r"^    (\w+) +(\S.*(?:\n {24}.*)*)", search_queries.__doc__ or "", re.MULTILINE)
+    return {name: [each.split(" or ") for each in " ".join(lookups.split()).split("; ")] for name, lookups in rows}
+
+
+def search_with_all_options(world: World, base: UUID) -> None:
+    everywhere: list[dict[str, Any]] = [{"memory_base_id": base}, {"flow_id": world.flow_id}]
+    scopes: list[dict[str, Any]] = [{}, {"session_id": "session 3"}, {"end_user_id": "person 1"}]
+    for mode, where, scope in itertools.product(MODES, everywhere, scopes):
+        asked = SearchRequest(query="What did Anna say about the harbour crane?", mode=mode, **where, **scope)
+        shown = replace(asked, neighbors=1, fold_alike=True)
+        assert search.search(world.services, world.user_id, shown).results
+    for bases in (None, [base]):
+        search.search_several(world.services, world.user_id, SearchRequest(query="crane"), bases)
+
+
+def sent_by_function(
+    world: World, base: UUID, functions: Collection[str], modules: Collection[str]
+) -> dict[str, list[Statement]]:
+    engine, sent = world.services.database.engine, defaultdict(list)
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        frames = [frame for frame, _ in traceback.walk_stack(None) if frame.f_globals.get("__name__") in modules]
+        names = [frame.f_code.co_name for frame in frames]
+        if names:
+            sent[next((name for name in names if name in functions), names[-1])].append((statement, parameters))
+
+    sa.event.listen(engine, "before_cursor_execute", note)
+    try:
+        search_with_all_options(world, base)
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", note)
+    return sent
+
+
+# A flow with few sessions is read by any of their indexes.
+@pytest.mark.parametrize("large", [(100, 1), None], ids=["million", "unknown"], indirect=True)
+def test_each_statement_of_a_search_looks_rows_up_as_is_written(
+    large: tuple[World, UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, base = large
+    monkeypatch.setattr(keyword_search, "POSTINGS_READ", 3)  # further positions are looked up for candidates
+    pinned, edited, *_ = world.messages("session 2")
+    edits.edit_message(world.services, world.user_id, pinned.id, {"pinned": True})
+    edits.edit_message(world.services, world.user_id, edited.id, {"content": "the harbour crane moved"})
+    written = written_lookups()
+    modules = [each.__name__ for each in (search_queries, search_pending, keyword_index, token_vectors)]
+    sent = sent_by_function(world, base, written, modules)
+    wrong = [f"{name} is not sent, or not written" for name in written.keys() ^ sent.keys()]
+    # PostgreSQL reads the few rows of other tables without an index.
+    tables = set(Base.metadata.tables) if world.services.database.is_sqlite else LARGE
+    for name in written.keys() & sent.keys():
+        steps = {step for each in sent[name] for step in reads(world, *each) if step.table in tables}
+        lookups = [each for each in itertools.chain(*written[name]) if table_of(each) in tables]
+        used = {each for each in lookups if any(step.is_as_written(each) for step in steps)}
+        wrong += [f"{name}: {step}" for step in steps if not any(map(step.is_as_written, lookups))]
+        wrong += [
+            f"{name} does not use {' or '.join(group)}"
+            for group in written[name]
+            if table_of(group[0]) in tables and not used & set(group)
+        ]
+    assert not wrong, "\n".join(wrong)

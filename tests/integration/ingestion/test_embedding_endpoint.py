@@ -19,7 +19,7 @@ from memorybase.memory_bases import regenerate
 from memorybase.operations import embedding_usage, exposition
 from memorybase.queries import token_vectors
 from memorybase.search.request import SearchRequest
-from memorybase.search.search import SearchAnswer, search
+from memorybase.search.search import SearchResults, search
 
 MODEL = "openai:some-model"
 
@@ -52,7 +52,7 @@ def restarted(world: World) -> World:
     return replace(world, services=replace(world.services, embedders=Embedders(world.services.settings)))  # type: ignore[arg-type]
 
 
-def find(world: World, base_id: object, query: str) -> SearchAnswer:
+def find(world: World, base_id: object, query: str) -> SearchResults:
     return search(world.services, world.user_id, SearchRequest(query=query, memory_base_id=base_id))  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ from api import admission
 from memorybase import errors
 from memorybase.auth import api_keys
 from memorybase.search import search
-from memorybase.search.search import SearchAnswer
+from memorybase.search.search import SearchResults
 from memorybase.settings import Settings
 
 CALL = {
@@ -372,7 +372,7 @@ def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, mon
     entered, may_end = threading.Event(), threading.Event()
     search_for_real = search.search
 
-    def slow(*arguments: Any) -> SearchAnswer:
+    def slow(*arguments: Any) -> SearchResults:
         entered.set()
         assert may_end.wait(60)
         return search_for_real(*arguments)

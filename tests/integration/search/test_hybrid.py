@@ -21,7 +21,7 @@ from memorybase.keyword_index import analyzer as keywords
 from memorybase.keyword_index import index
 from memorybase.memory_bases import regenerate
 from memorybase.models import Posting, Speaker
-from memorybase.search import candidates, keyword_search
+from memorybase.search import keyword_search
 from memorybase.search import search as answer
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
@@ -314,7 +314,7 @@ class TestSignals:
         assert other.score < best.score
 
     def test_keyword_candidates_get_a_cosine_too(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(candidates, "KEYWORD_CANDIDATES", {"hybrid": 5})
+        monkeypatch.setattr(keyword_search, "KEYWORD_CANDIDATES", {"hybrid": 5})
         monkeypatch.setattr("memorybase.search.vector_search.FIRST_FETCH", 5)
         base = world.new_base(threshold=1)
         world.say("s", *(f"the weather is grey {n}" for n in range(200)), "zebra")

@@ -22,7 +22,7 @@ from memorybase.models import Base, MessageChange, Posting, RestorableMessage
 from memorybase.queries.message_changes import Attribution
 from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions
-from memorybase.search import candidates
+from memorybase.search import keyword_search
 from memorybase.search import search as message_search
 from memorybase.search.request import SearchRequest
 from memorybase.sessions import curation, edits, restoring
@@ -208,7 +208,7 @@ class TestPin:
     def test_a_pinned_message_is_scored_however_many_others_fit(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(candidates, "KEYWORD_CANDIDATES", {"keyword": 2})
+        monkeypatch.setattr(keyword_search, "KEYWORD_CANDIDATES", {"keyword": 2})
         base = world.new_base(threshold=1)
         pinned = said(world, *["berth twelve has shore power"] * 8, *[f"zebra {n}" for n in range(40)])[0]
         world.settle()

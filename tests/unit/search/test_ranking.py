@@ -13,12 +13,12 @@ from memorybase.search.ranking import normalized
 
 
 def candidate(session: str, score: float) -> Candidate:
-    facts: Any = SimpleNamespace(session_id=session)
-    return Candidate(cast("Any", None), cast("Any", session), 1, score, None, 0, "store", facts)
+    features: Any = SimpleNamespace(session_id=session)
+    return Candidate(cast("Any", None), features, score, None, 0, "store")
 
 
-def sessions(*candidates: Candidate, count: int) -> list[str | None]:
-    return [each.facts.session_id if each.facts else None for each in ranking.over_sessions(candidates, count)]
+def sessions(*candidates: Candidate, count: int) -> list[str]:
+    return [each.features.session_id for each in ranking.over_sessions(candidates, count)]
 
 
 def test_further_candidates_of_a_session_count_less() -> None:

@@ -10,7 +10,7 @@ import pytest
 from harness.rows import each_row
 
 from memorybase.errors import InvalidRequest
-from memorybase.queries.search import Facts
+from memorybase.queries.search import Features
 from memorybase.search.request import (
     NEGATIONS,
     OPERATORS,
@@ -45,7 +45,7 @@ METADATA = {
 }
 
 
-def facts(**changes: Any) -> Facts:
+def features(**changes: Any) -> Features:
     known: dict[str, Any] = {
         "id": UUID("0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11"),
         "in_flow": True,
@@ -65,11 +65,11 @@ def facts(**changes: Any) -> Facts:
         "capitals": 0,
         "first_position": 0,
     }
-    return Facts(**known | changes)
+    return Features(**known | changes)
 
 
 def holds(name: Any, operator: str, value: Any = None) -> bool:
-    return checked_condition(name, operator, value).holds(facts())
+    return checked_condition(name, operator, value).holds(features())
 
 
 # Of each operator, with each type of stored value: what fits, and what does not.
@@ -270,9 +270,9 @@ def test_several_names_are_the_values_of_all_these_fields() -> None:
 
 def test_and_needs_all_conditions_and_or_one() -> None:
     both = (checked_condition("number", "=", 12), checked_condition("role", "is", "assistant"))
-    assert not Conditions(both, "and").hold(facts())
-    assert Conditions(both, "or").hold(facts())
-    assert not Conditions(both[1:], "or").hold(facts())
+    assert not Conditions(both, "and").hold(features())
+    assert Conditions(both, "or").hold(features())
+    assert not Conditions(both[1:], "or").hold(features())
 
 
 @each_row(
@@ -347,7 +347,7 @@ def test_other_conditions_narrow_nothing(asked: SearchRequest) -> None:
 @each_row("step", [-1e-6, 0, 1e-6])
 def test_a_narrowed_search_lets_through_all_that_its_condition_does(operator: str, step: float) -> None:
     asked = request(("timestamp", operator, SENT.timestamp() + step))
-    message = facts()
+    message = features()
     wanted = checked_condition("timestamp", operator, SENT.timestamp() + step).holds(message)
     assert passes(message, narrowed(asked)) is wanted
 
@@ -355,4 +355,4 @@ def test_a_narrowed_search_lets_through_all_that_its_condition_does(operator: st
 def test_a_filter_of_the_caller_is_not_replaced() -> None:
     asked = request(("end_user_id", "is", "bob"), end_user_id="anna")
     assert narrowed(asked).end_user_id == "anna"
-    assert not passes(facts(), narrowed(asked))
+    assert not passes(features(), narrowed(asked))

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memorybase.search.vector_search import LatestByOwner
+from memorybase.search.embedded import LatestByOwner
 
 
 class Owner:

@@ -1,0 +1,179 @@
+"""What the model embeds during a search: the query, and pending messages. Both are cached."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase import errors
+from memorybase.embedding import QueryTokens
+from memorybase.embedding.chunking import chunker_for
+from memorybase.embedding.compatibility import check_searchable
+from memorybase.queries.search import Target
+from memorybase.services import Services
+
+if TYPE_CHECKING:
+    from memorybase.embedding import Embedder
+
+CACHED_QUERIES = 256  # the latest of each model
+PENDING_CHUNKS = 128  # of one memory base, embedded in a search
+PENDING_CHUNKS_PER_MESSAGE = 4
+CACHED_PENDING_TEXTS = 2_048
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Embedded(NamedTuple):
+    """The query, embedded by one model."""
+
+    embedder: Embedder
+    vector: NDArray[np.float32]
+    tokens: QueryTokens | None  # of the full query, names included
+
+
+class LatestByOwner(Generic[Key, Value]):
+    """The latest values of each owner, each made once however many threads ask for it. An owner's least recently used
+    values are dropped beyond the capacity; all of them with the owner."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._guard = threading.Lock()
+        self._values: WeakKeyDictionary[object, OrderedDict[Key, Future[Value]]] = WeakKeyDictionary()
+
+    def get(self, owner: object, key: Key, make: Callable[[], Value]) -> Value:
+        """The value of this key, made if it is not known. What `make` raises is not kept."""
+        with self._guard:
+            values = self._values.setdefault(owner, OrderedDict())
+            known = values.get(key)
+            made: Future[Value] = Future() if known is None else known
+            values[key] = made
+            values.move_to_end(key)
+            while len(values) > self._capacity:
+                values.popitem(last=False)
+        if known is not None:
+            # Whoever made it may have failed for a reason of its own.
+            return known.result() if known.exception() is None else make()
+        try:
+            made.set_result(make())
+        except BaseException as error:
+            with self._guard:
+                if values.get(key) is made:
+                    del values[key]
+            made.set_exception(error)
+            raise
+        return made.result()
+
+
+# A question asked again with other settings, or of several flows at once, is embedded once.
+_latest: LatestByOwner[tuple[str, str | None], tuple[NDArray[np.float32], QueryTokens | None]] = LatestByOwner(
+    CACHED_QUERIES
+)
+
+
+def embed_query(services: Services, query: str, full_query: str | None, targets: Sequence[Target]) -> list[Embedded]:
+    """The query for each target, embedded by the target's model; tokens are of the full query, if there is one."""
+    by_model: dict[str, Embedded] = {}
+    embedded: list[Embedded] = []
+    for target in targets:
+        embedder = services.embedders.get(target.embedding_model)
+        check_searchable(embedder, target.embedder, remedy="regenerate")
+        if embedder.model not in by_model:
+            tokens_of = full_query if target.token_encoding is not None else None
+            make = partial(_embed_vectors, embedder, query, tokens_of)
+            by_model[embedder.model] = Embedded(embedder, *_latest.get(embedder, (query, tokens_of), make))
+        embedded.append(by_model[embedder.model])
+    return embedded
+
+
+def _embed_vectors(
+    embedder: Embedder, query: str, full_query: str | None
+) -> tuple[NDArray[np.float32], QueryTokens | None]:
+    try:
+        if full_query is None:
+            return embedder.embed_query(query), None
+        return embedder.embed_query_with_tokens(query, full_query)
+    except errors.TextRejected as exc:
+        raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc
+
+
+@dataclass(frozen=True, slots=True)
+class _EmbeddedText:
+    """A text's chunks and their vectors, row by row."""
+
+    texts: tuple[str, ...]
+    vectors: NDArray[np.float32]
+
+    def __bool__(self) -> bool:
+        return bool(self.texts)
+
+
+class _PendingVectors:
+    """A cache of pending texts and their vectors; it drops the least recently used."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._guard = threading.Lock()
+        self._cached: OrderedDict[tuple[str, str, bytes], _EmbeddedText] = OrderedDict()
+
+    def embed(self, services: Services, embedder: Embedder, texts: Sequence[str]) -> dict[str, _EmbeddedText]:
+        """By text, up to the bound on chunks; a text that the model rejects has no chunks."""
+        chunker = chunker_for(services.settings, embedder)
+        keys = {text: (embedder.identity, chunker.identity, hashlib.sha256(text.encode()).digest()) for text in texts}
+        with self._guard:
+            cached = {text: self._cached[key] for text, key in keys.items() if key in self._cached}
+        split: dict[str, Sequence[str]] = {}
+        chunks_left = PENDING_CHUNKS
+        for text in keys:
+            if chunks_left <= 0:  # skip cached texts too, so that the result does not depend on the cache
+                break
+            if text in cached:
+                split[text] = cached[text].texts
+            else:
+                split[text] = [chunk.text for chunk in chunker.split(text)[:PENDING_CHUNKS_PER_MESSAGE]]
+            chunks_left -= len(split[text])
+        fresh = _embed_each(embedder, {text: pieces for text, pieces in split.items() if text not in cached})
+        selected = {text: cached[text] if text in cached else fresh[text] for text in split}
+        with self._guard:
+            for text, embedded in selected.items():
+                self._cached[keys[text]] = embedded
+                self._cached.move_to_end(keys[text])
+            while len(self._cached) > self._capacity:
+                self._cached.popitem(last=False)
+        return selected
+
+
+pending_vectors = _PendingVectors(CACHED_PENDING_TEXTS)
+
+
+def _embed_each(embedder: Embedder, split: Mapping[str, Sequence[str]]) -> dict[str, _EmbeddedText]:
+    """One batch for all; if the model rejects it, text by text, so that one bad message hides no other."""
+    chunks = [chunk for pieces in split.values() for chunk in pieces]
+    if not chunks:
+        return {text: _EmbeddedText((), _no_vectors(embedder)) for text in split}
+    try:
+        vectors = embedder.embed(chunks)
+    except (errors.MessageFailure, errors.EmbeddingFailed):  # it has just embedded the query, so a message is at fault
+        if len(split) == 1:
+            return {text: _EmbeddedText((), _no_vectors(embedder)) for text in split}
+        return {k: v for text, pieces in split.items() for k, v in _embed_each(embedder, {text: pieces}).items()}
+    embedded: dict[str, _EmbeddedText] = {}
+    start = 0
+    for text, pieces in split.items():
+        embedded[text] = _EmbeddedText(tuple(pieces), vectors[start : start + len(pieces)].copy())
+        start += len(pieces)
+    return embedded
+
+
+def _no_vectors(embedder: Embedder) -> NDArray[np.float32]:
+    return np.empty((0, embedder.dimension), dtype=np.float32)
