@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from uuid import UUID
 
 from pydantic import Field
@@ -17,13 +17,43 @@ from memorybase.messages import message_text
 from memorybase.queries import search as search_queries
 from memorybase.queries.search import FoundMessage, Neighbour, Target
 from memorybase.search.candidates import Candidate
-from memorybase.search.corrections.marking import CorrectionOf
+from memorybase.search.corrections.values import Kind
 from memorybase.search.passages import Reader, Span, rarities
 from memorybase.search.request import SearchRequest
 from memorybase.services import Services
 from memorybase.vectors.search import SCORE_DIGITS
 
 SNIPPET_CHARS = 600  # at most
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionOf:
+    """The other message of a correction, with both values as they were written; a denial has none. Of kind "statement"
+    the values are both sentences."""
+
+    message_id: MessageId
+    kind: Annotated[
+        Kind | Literal["statement", "denial"],
+        Field(
+            description="What the two messages differ in: a `date`, `time`, `percent`, `number` or `name`; "
+            "`statement`, if the later one says in other words that something changed; or `denial`, "
+            "if one denies what the other claims."
+        ),
+    ]
+    was: Annotated[
+        str | None,
+        Field(
+            description="The value of the earlier message, as it was written, or its sentence for a `statement`; "
+            "null for a denial."
+        ),
+    ]
+    now: Annotated[
+        str | None,
+        Field(
+            description="The value of the later message, as it was written, or its sentence for a `statement`; "
+            "null for a denial."
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, tracing
@@ -232,24 +231,11 @@ def verified(
     lacking = nearest
     while True:
         with services.database.reading(on_replica=True) as db:
-            stored |= {each.target: _verified(db, each, asked.request) for each in lacking}
+            stored |= {each.target: _verify(db, each, asked.request) for each in lacking}
             lacking = [each for each in lacking if _may_lack(each, stored[each.target], asked.request)]
             if not lacking:
-                yield (
-                    db,
-                    [
-                        Verified(
-                            _joined(
-                                stored[target] + of_pending,
-                                by_words.get(target, ()),
-                                vectors.get(target, {}),
-                                query.vector,
-                            ),
-                            query.tokens if target.token_encoding == query.embedder.token_encoding else None,
-                        )
-                        for (target, query, *_), of_pending in zip(nearest, pending, strict=True)
-                    ],
-                )
+                found = zip(nearest, pending, strict=True)
+                yield db, [_joined(each, stored[each.target] + further, by_words, vectors) for each, further in found]
                 return
         lacking = [_next_answer(services, each) for each in lacking]
 
@@ -288,7 +274,7 @@ _Version = tuple[UUID, int]  # of a message
 _Chunks = list[tuple[float, int]]  # score and index of each, best first
 
 
-def _verified(db: OrmSession, nearest: Nearest, request: SearchRequest) -> list[Candidate]:
+def _verify(db: OrmSession, nearest: Nearest, request: SearchRequest) -> list[Candidate]:
     """One candidate for each message of the store's hits, with its best chunk in the ledger; top_k or a few more.
 
     Messages that are deleted, filtered out, or of another version or flow are left out.
@@ -359,19 +345,22 @@ def _compared(candidate: Candidate) -> list[str]:
 
 
 def _joined(
+    nearest: Nearest,
     by_vectors: Sequence[Candidate],
-    by_words: Sequence[Candidate],
-    vectors: Mapping[str, StoredVector],
-    query: NDArray[np.float32],
-) -> list[Candidate]:
-    """Both with their cosine as score, each message once."""
+    by_words: Mapping[Target, Sequence[Candidate]],
+    vectors: Mapping[Target, Mapping[str, StoredVector]],
+) -> Verified:
+    """Both halves' candidates with their cosines as scores, each message once."""
+    target, query = nearest.target, nearest.query
     by_message = {candidate.message_id: candidate for candidate in reversed(by_vectors)}
-    for candidate in [each for each in by_words if each.message_id not in by_message]:
+    for candidate in [each for each in by_words.get(target, ()) if each.message_id not in by_message]:
+        stored = vectors[target]
         scores = [
-            (float(vectors[id_].vector @ query), index)
+            (float(stored[id_].vector @ query.vector), index)
             for index, id_ in enumerate(_compared(candidate))
-            if id_ in vectors
+            if id_ in stored
         ]
         score, chunk = max(scores, default=(UNKNOWN_COSINE, 0))
         by_message[candidate.message_id] = candidate._replace(score=score, chunk=chunk, text=None if scores else "")
-    return list(by_message.values())
+    comparable = target.token_encoding == query.embedder.token_encoding
+    return Verified(list(by_message.values()), query.tokens if comparable else None)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 import numpy as np
 import structlog
-from pydantic import Field
 
 from memorybase import errors, tracing
-from memorybase.described import MessageId
 from memorybase.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
 from memorybase.embedding.probe import PAIRS
 from memorybase.keyword_index.analyzer import analyzer
@@ -21,14 +19,13 @@ from memorybase.queries.search import Target
 from memorybase.search.candidates import Candidate
 from memorybase.search.corrections import pairs
 from memorybase.search.corrections.pairs import COMPARED, Correction, Said, Sought
-from memorybase.search.corrections.values import Kind
 from memorybase.search.embedded import LatestByOwner
+from memorybase.search.hits import CorrectionOf, Hit
 from memorybase.search.request import SearchRequest
 from memorybase.services import Services
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder
-    from memorybase.search.hits import Hit
 
 log = structlog.get_logger()
 
@@ -37,36 +34,6 @@ PEOPLE = "user"  # whose messages are compared: an assistant repeats what it is 
 PLACES = 5
 
 NOTHING = Sought(frozenset())
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectionOf:
-    """The other message of a correction, with both values as they were written; a denial has none. Of kind "statement"
-    the values are both sentences."""
-
-    message_id: MessageId
-    kind: Annotated[
-        Kind | Literal["statement", "denial"],
-        Field(
-            description="What the two messages differ in: a `date`, `time`, `percent`, `number` or `name`; "
-            "`statement`, if the later one says in other words that something changed; or `denial`, "
-            "if one denies what the other claims."
-        ),
-    ]
-    was: Annotated[
-        str | None,
-        Field(
-            description="The value of the earlier message, as it was written, or its sentence for a `statement`; "
-            "null for a denial."
-        ),
-    ]
-    now: Annotated[
-        str | None,
-        Field(
-            description="The value of the later message, as it was written, or its sentence for a `statement`; "
-            "null for a denial."
-        ),
-    ]
 
 
 def sought_by(services: Services, request: SearchRequest) -> Sought:

@@ -22,8 +22,7 @@ from api.web.rendering import address, render
 from api.web.views import playground
 from memorybase import errors
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.search.corrections.marking import CorrectionOf
-from memorybase.search.hits import Hit
+from memorybase.search.hits import CorrectionOf, Hit
 from memorybase.search.scoring import GOOD, WEAK, PartWeights
 
 ENGLISH = analyzer("english")
