@@ -136,10 +136,8 @@ def identify(
     flow_id = session.flow_id
     generated = [uuid5(run_id, f"message:{n}") for n in range(sum(message.id is None for message in messages))]
     sent = dict.fromkeys(message.id for message in messages if message.id is not None)
-    replied_to = dict.fromkeys(
-        message.parent_message_id for message in messages if message.parent_message_id is not None
-    )
-    candidates = {given: given.in_flow(flow_id) for given in sent | replied_to}
+    replied_to = {message.parent_message_id for message in messages if message.parent_message_id is not None}
+    candidates = {given: given.in_flow(flow_id) for given in [*sent, *(replied_to - sent.keys())]}
     wanted = {row_id for pair in candidates.values() for row_id in pair}
     stored = message_queries.known_messages(db, wanted.union(generated if generated_may_be_stored else ()))
     here = {row_id for row_id, message in stored.items() if message.flow_id == flow_id}
@@ -149,7 +147,9 @@ def identify(
     rows = {given: row_id for given, pair in candidates.items() if (row_id := _named(pair, here) or _named(pair, gone))}
     renamed: dict[UUID, UUID] = {}
     restored: set[UUID] = set()
-    for given in [given for given in sent if given not in rows]:
+    for given in sent:
+        if given in rows:
+            continue
         rows[given] = caller_ids.free(db, flow_id, given, stored)
         other = next(row_id for row_id in candidates[given] if row_id != rows[given])
         if other in past:

@@ -182,12 +182,7 @@ _IN_SESSIONS: sa.BindParameter[str] = sa.bindparam("sessions", expanding=True)
 _NEW: dict[str, Any] = {
     "memory_base_id": sa.bindparam("base", type_=_COLUMNS.memory_base_id.type),
     "generation": sa.bindparam("written", type_=_COLUMNS.generation.type),
-    "build_seq": sa.literal(0),
-    "total_processed": sa.literal(0),
-    "total_chunks": sa.literal(0),
-    "epoch": sa.literal(0),
-    "dirty": sa.literal(0),
-    "repaired": sa.literal(0),
+    **dict.fromkeys(("build_seq", "total_processed", "total_chunks", "epoch", "dirty", "repaired"), sa.literal(0)),
 }
 
 
@@ -203,7 +198,7 @@ def _new_rows(dialect: str, *, is_due: bool, skips: bool = False) -> sa.Executab
     ]
     if skips:
         starts.append(sa.select(sa.func.max(Message.seq)).where(Message.captured_at <= sa.bindparam("skipped_before")))
-    start: sa.SQLColumnExpression[int] = sa.bindparam("start", type_=sa.Integer)
+    start: sa.SQLColumnExpression[int] = sa.bindparam("start", type_=_COLUMNS.start_seq.type)
     for each in starts:
         last = sa.func.coalesce(each.where(MESSAGE_OF_SESSION).correlate(Session).scalar_subquery(), 0)
         start = sa.case((last > start, last), else_=start)

@@ -113,15 +113,9 @@ _FIRST_QUEUED = sa.select(_VIRTUAL).where(IS_IN_ORDER, _IS_FROM).order_by(_VIRTU
 
 _NEW: Mapping[str, Any] = {
     "state": JobState.QUEUED,
-    "processed": 0,
-    "epoch": 0,
-    "attempts": 0,
-    "outages": 0,
-    "lost_workers": 0,
-    "embedding_started": False,
-    "batched": False,
-    "run_alone": False,
     "notify_count": 1,
+    **dict.fromkeys(("processed", "epoch", "attempts", "outages", "lost_workers"), 0),
+    **dict.fromkeys(("embedding_started", "batched", "run_alone"), False),
 }
 
 
