@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import ids
 from memorybase.conversation.history.node_context import merged, restore
-from memorybase.conversation.history.session_reader import Walk
+from memorybase.conversation.history.session_reader import ThreadWalk
 from memorybase.conversation.history.token_buffer import (
     DEFAULT_MAX_TOKENS,
     BufferMemory,
@@ -91,7 +91,7 @@ def _latest(db: OrmSession, conversation: Conversation, node_id: str, request: H
     """The latest execution, with those that ran in parallel to it. The current run first: the next round of a loop
     needs the one before. Then the thread's runs, newest first."""
     of_node = (db, conversation.flow_id, conversation.session_id, node_id)
-    walk = Walk(db, conversation.flow_id, conversation.session_id)
+    walk = ThreadWalk(db, conversation.flow_id, conversation.session_id)
     runs = _runs(walk.from_leaf(request.leaf_id, run_id=request.run_id))
     first = next(runs, None)  # first, as the leaf may be unknown
     ran = [] if request.run_id is None else _before(request, queries.succeeded_in(*of_node, [request.run_id]))

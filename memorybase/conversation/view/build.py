@@ -30,8 +30,9 @@ from memorybase.conversation.view.turns import drop_unpaired_tool_messages
 from memorybase.described import CounterName
 from memorybase.messages import canonical
 
-# none: the whole log; parents: by parent_id; inferred: by inferred_parents; dify: by dify_thread.
-ThreadRule = Literal["none", "parents", "inferred", "dify"]
+# none: the whole log; given: the records are a thread, in its order; parents: by parent_id; inferred: by
+# inferred_parents; dify: by dify_thread.
+ThreadRule = Literal["none", "given", "parents", "inferred", "dify"]
 
 SUMMARY_PREFIX = "[Previous Conversation Summary]\n"
 FILE_DEGRADED = "files"
@@ -287,10 +288,6 @@ class PreparedLog:
         )
         return Draft(options, tuple(aligned.records), sources, report, self._as_stored(fitted.overflow))
 
-    def removed_for(self, reason: str) -> set[str]:
-        """The ids of the messages that were removed for this reason so far."""
-        return {record.id for record, why in self.notes.removed if why == reason}
-
     def _as_stored(self, shaped: Iterable[Record]) -> tuple[Record, ...]:
         """The messages of these records as they were before clearing; one with tool results is several records."""
         ids = {record.id for record in shaped}
@@ -354,6 +351,8 @@ def _with_accepted_parts(records: Iterable[Record], notes: _Notes) -> Iterator[R
 
 
 def _on_thread(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
+    if options.thread == "given":
+        return list(records)
     ordered = sorted(records, key=lambda record: (record.seq, record.id))
     if options.thread == "none":
         return ordered

@@ -32,9 +32,9 @@ def history_text(records: Sequence[Record], prefixes: Prefixes | None = None, *,
     for record in records:
         text = _text(record)
         if record.kind in {"summary", "recall", "standing", "fact"}:
-            lines.append(_indented(text, faithful=faithful))
+            lines.append(indented(text, faithful=faithful))
         elif record.role in by_role and (text or not record.tool_calls):
-            lines.append(f"{by_role[record.role]}: {_indented(text, faithful=faithful)}")
+            lines.append(f"{by_role[record.role]}: {indented(text, faithful=faithful)}")
     return "\n".join(lines)
 
 
@@ -51,5 +51,5 @@ def _part_text(part: Mapping[str, Any]) -> str:
     return "[image]\n" if part.get("type") in IMAGE_TYPES else ""
 
 
-def _indented(text: str, *, faithful: bool) -> str:
+def indented(text: str, *, faithful: bool) -> str:
     return text if faithful else f"\n{INDENT}".join(text.splitlines())

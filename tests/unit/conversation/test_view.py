@@ -24,7 +24,7 @@ from memorybase.conversation import (
     ViewOptions,
     build_view,
 )
-from memorybase.conversation.session_memory.presets import pairs_of
+from memorybase.conversation.session_memory.pairs import pairs_of
 from memorybase.conversation.view.build import SummaryUse
 from memorybase.conversation.view.truncate import MARK
 from memorybase.conversation.view.turns import open_question
