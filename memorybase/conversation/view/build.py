@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
+from pydantic_core import to_jsonable_python
 
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Rules, Summary, fit
 from memorybase.conversation.view.content_parts import accepted
@@ -157,7 +158,7 @@ class View:
             "messages": self.messages,
             "sources": [asdict(source) for source in self.sources],
             "text": self.text,
-            "report": asdict(self.report),
+            "report": to_jsonable_python(self.report),
         }
 
 
