@@ -117,7 +117,7 @@ def _latest(db: OrmSession, conversation: Conversation, node_id: str, request: H
     return sorted(by_branch.values(), key=lambda row: _branch_order(row.outputs["branch"]))
 
 
-def _order(ran: queries.Ran) -> tuple[int, datetime, UUID]:
+def _order(ran: queries.FinishedExecution) -> tuple[int, datetime, UUID]:
     """The position of an execution in its run."""
     return ran.index, ran.created_at, ran.id
 
@@ -127,7 +127,7 @@ def _branch_order(branch: int | str) -> int:
     return branch if isinstance(branch, int) else NAMED_BRANCH
 
 
-def _before(request: HistoryRequest, ran: Sequence[queries.Ran]) -> list[queries.Ran]:
+def _before(request: HistoryRequest, ran: Sequence[queries.FinishedExecution]) -> list[queries.FinishedExecution]:
     """The executions before the current one, which an earlier try may have reported already."""
     current = next((_order(each) for each in ran if each.id == request.execution_id), None)
     return [

@@ -1,16 +1,33 @@
 """Turns records into messages for a model: in the order that all providers demand, aligned as some do, in OpenAI's or
-LangChain's shape."""
+LangChain's shape.
+
+Right after an assistant message with tool calls stands exactly one result for each call. Logs hold them otherwise:
+each call as a message of its own (Responses API), results in any order or behind the next question, calls with equal
+ids or none.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from memorybase.conversation.view.arrangement import arrange
-from memorybase.conversation.view.records import Kind, Record, call_parts, message_ids, parts_of
-from memorybase.conversation.view.turns import exchanges_of
+from memorybase.conversation.view.content_parts import stub_of
+from memorybase.conversation.view.records import (
+    Kind,
+    Record,
+    call_parts,
+    content_says,
+    message_ids,
+    parts_of,
+    plain,
+    text_part,
+)
+from memorybase.conversation.view.turns import Exchange, Paired, drop_unpaired_tool_messages, exchanges_of
+
+MOVED = "in the next message"
 
 Align = Literal["none", "user_first", "strict"]
 Format = Literal["openai", "langchain", "text"]
@@ -42,53 +59,6 @@ def align(records: Sequence[Record], how: Align) -> Aligned:
     arranged = arrange(left)
     removed += arranged.removed
     return Aligned(_merged(arranged.records) if how == "strict" else arranged.records, removed)
-
-
-def to_openai(record: Record) -> dict[str, Any]:
-    """A chat completion message."""
-    message: dict[str, Any] = {"role": record.role, "content": record.content}
-    if record.tool_calls:
-        message["tool_calls"] = [_openai_call(call) for call in record.tool_calls]
-        message["content"] = record.content or None
-    return message | _references(record)
-
-
-def to_langchain(record: Record) -> dict[str, Any]:
-    """A message that LangChain's convert_to_messages reads, with the stored message's id."""
-    message: dict[str, Any] = {"type": _LANGCHAIN_TYPES[record.role], "content": record.content or ""}
-    if record.kind == "history":
-        message["id"] = record.id
-    if record.tool_calls:
-        message["tool_calls"] = [_langchain_call(call) for call in record.tool_calls]
-    return message | _references(record)
-
-
-def _references(record: Record) -> dict[str, str]:
-    references = {"tool_call_id": record.tool_call_id, "name": record.name or None}
-    return {key: value for key, value in references.items() if value is not None}
-
-
-def _openai_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """With arguments even if the model wrote none: they are required."""
-    name, arguments = call_parts(call)
-    given = call["function"] if isinstance(call.get("function"), Mapping) else {}
-    other = {key: value for key, value in call.items() if key not in {"name", "args"}} if not given else dict(call)
-    return {"type": "function", **other, "function": {**given, "name": name, "arguments": arguments}}
-
-
-def _langchain_call(call: Any) -> dict[str, Any]:
-    name, arguments = call_parts(call)
-    try:
-        args = json.loads(arguments)
-    except ValueError:
-        args = None
-    # LangChain accepts only an object; keep anything else that a model wrote under _raw.
-    return {
-        "name": name,
-        "args": args if isinstance(args, dict) else {"_raw": arguments},
-        "id": call.get("id"),
-        "type": "tool_call",
-    }
 
 
 def _without(records: Sequence[Record], removed: Sequence[Record]) -> list[Record]:
@@ -137,3 +107,137 @@ def _joined(first: Record, second: Record) -> Record:
         score=None if first.score is None and second.score is None else max(first.score or 0, second.score or 0),
         name=first.name if first.name == second.name else None,
     )
+
+
+def arrange(records: Sequence[Record]) -> Paired:
+    """Each message with its calls, then their results, then what came between. Calls of the log's end may still get
+    results: then they stand at its end."""
+    paired = drop_unpaired_tool_messages(records)
+    exchanges = {exchange.members[0]: exchange for exchange in exchanges_of(paired.records)}
+    inside = {index for exchange in exchanges.values() for index in exchange.members}
+    arranged: list[Record] = []
+    open_end: list[Record] = []
+    for index, record in enumerate(paired.records):
+        exchange = exchanges.get(index)
+        if exchange is not None:
+            (arranged if exchange.is_answered else open_end).extend(_in_order(paired.records, exchange))
+        elif index not in inside:
+            arranged.append(record)
+    return replace(paired, records=[*arranged, *open_end])
+
+
+def _in_order(records: Sequence[Record], exchange: Exchange) -> list[Record]:
+    """One message with all calls, their results, and what these cannot hold as a user's message."""
+    calling = [records[index] for index in exchange.calling]
+    ids = _distinct_ids(calling)
+    place = {index: number for number, index in enumerate(exchange.calling)}
+    results: list[Record] = []
+    moved: list[Record] = []
+    for index, (caller, position) in exchange.answers.items():
+        result = _whole(records[index], [records[each] for each in exchange.continued.get(index, ())])
+        identity = ids[place[caller]][position]
+        if result.tool_call_id != identity:
+            result = replace(result, tool_call_id=identity)
+        text, parts = _text_and_rest(result)
+        results.append(result if not parts else result.with_content(text))
+        if parts:
+            moved.append(replace(result, role="user", content=parts, tool_call_id=None, name=None))
+    return [_one_call(calling, ids), *results, *moved]
+
+
+def _whole(result: Record, more: Sequence[Record]) -> Record:
+    """A call has one result: what its tool said in several messages."""
+    if not more:
+        return result
+    content = plain([part for each in (result, *more) for part in parts_of(each.content)])
+    return replace(result, content=content, message_ids=_ids_of([result, *more]))
+
+
+def _ids_of(records: Sequence[Record]) -> tuple[str, ...]:
+    return tuple(each for record in records for each in message_ids(record))
+
+
+def _distinct_ids(calling: Sequence[Record]) -> list[list[str]]:
+    """The ids of the calls of each message; a call whose id is empty or taken gets one of its own."""
+    given = [[str(call.get("id") or "") for call in record.tool_calls] for record in calling]
+    counts = Counter(identity for ids in given for identity in ids)
+    if "" not in counts and len(counts) == counts.total():
+        return given
+    seen: set[str] = set()
+    distinct: list[list[str]] = []
+    for record, ids in zip(calling, given, strict=True):
+        own = [f"{record.id}-{position}" for position in range(len(ids))]
+        distinct.append([])
+        for identity, other in zip(ids, own, strict=True):
+            distinct[-1].append(other if not identity or identity in seen else identity)
+            seen.add(identity)
+    return distinct
+
+
+def _one_call(calling: Sequence[Record], ids: Sequence[Sequence[str]]) -> Record:
+    calls: list[Any] = [
+        call if call.get("id") == identity else {**call, "id": identity}
+        for record, own in zip(calling, ids, strict=True)
+        for call, identity in zip(record.tool_calls, own, strict=True)
+    ]
+    first = calling[0]
+    if len(calling) == 1:
+        return first if calls == list(first.tool_calls) else replace(first, tool_calls=calls)
+    contents = [record.content for record in calling if content_says(record.content)]
+    content = plain([part for each in contents for part in parts_of(each)]) if contents else None
+    return replace(first, content=content, tool_calls=calls, message_ids=_ids_of(calling))
+
+
+def _text_and_rest(result: Record) -> tuple[Any, list[dict[str, Any]]]:
+    """A result may hold text only: a line for each other part, and these parts."""
+    parts = parts_of(result.content)
+    rest = [part for part in parts if part.get("type") != "text"]
+    texts = [part if part.get("type") == "text" else text_part(f"{stub_of(part)} {MOVED}") for part in parts]
+    return plain(texts), rest
+
+
+def to_openai(record: Record) -> dict[str, Any]:
+    """A chat completion message."""
+    message: dict[str, Any] = {"role": record.role, "content": record.content}
+    if record.tool_calls:
+        message["tool_calls"] = [_openai_call(call) for call in record.tool_calls]
+        message["content"] = record.content or None
+    return message | _references(record)
+
+
+def to_langchain(record: Record) -> dict[str, Any]:
+    """A message that LangChain's convert_to_messages reads, with the stored message's id."""
+    message: dict[str, Any] = {"type": _LANGCHAIN_TYPES[record.role], "content": record.content or ""}
+    if record.kind == "history":
+        message["id"] = record.id
+    if record.tool_calls:
+        message["tool_calls"] = [_langchain_call(call) for call in record.tool_calls]
+    return message | _references(record)
+
+
+def _references(record: Record) -> dict[str, str]:
+    references = {"tool_call_id": record.tool_call_id, "name": record.name or None}
+    return {key: value for key, value in references.items() if value is not None}
+
+
+def _openai_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """With arguments even if the model wrote none: they are required."""
+    name, arguments = call_parts(call)
+    given = call["function"] if isinstance(call.get("function"), Mapping) else {}
+    other = {key: value for key, value in call.items() if key not in {"name", "args"}} if not given else dict(call)
+    return {"type": "function", **other, "function": {**given, "name": name, "arguments": arguments}}
+
+
+def _langchain_call(call: Any) -> dict[str, Any]:
+    name, arguments = call_parts(call)
+    try:
+        args = json.loads(arguments)
+    except ValueError:
+        args = None
+    # LangChain accepts only an object; keep anything else that a model wrote under _raw.
+    return {
+        "name": name,
+        "args": args if isinstance(args, dict) else {"_raw": arguments},
+        "id": call.get("id"),
+        "type": "tool_call",
+    }
