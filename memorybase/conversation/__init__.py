@@ -32,8 +32,8 @@ from memorybase.conversation.view.clearing import ToolResultClearing
 from memorybase.conversation.view.files import FileRef, FileResolver
 from memorybase.conversation.view.limits import Cut, Limits, TrimThreshold
 from memorybase.conversation.view.records import UUID_NIL, Record
+from memorybase.conversation.view.rendering import Prefixes
 from memorybase.conversation.view.tokens import ESTIMATE, TextCounter, TokenCounter
-from memorybase.conversation.view.transcript import Prefixes
 
 __all__ = [
     "ESTIMATE",

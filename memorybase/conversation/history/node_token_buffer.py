@@ -25,8 +25,8 @@ from memorybase.conversation.history.token_buffer import (
 )
 from memorybase.conversation.view.build import FILE_DEGRADED, View, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
+from memorybase.conversation.view.rendering import Prefixes
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
-from memorybase.conversation.view.transcript import Prefixes
 from memorybase.errors import InvalidRequest, NotFound
 from memorybase.models import NodeExecution
 from memorybase.queries import node_executions as queries

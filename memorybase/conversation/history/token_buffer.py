@@ -14,10 +14,9 @@ from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Limits, Prune
 from memorybase.conversation.view.records import Role
-from memorybase.conversation.view.rendering import Align, Format
+from memorybase.conversation.view.rendering import Align, Format, Prefixes
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
-from memorybase.conversation.view.transcript import Prefixes
 from memorybase.queries import sessions, threads
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services

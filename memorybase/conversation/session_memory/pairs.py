@@ -12,9 +12,9 @@ from typing import Any
 
 from memorybase.conversation.session_memory.presets import SessionPreset, SummaryStyle
 from memorybase.conversation.view.records import Record
+from memorybase.conversation.view.rendering import INDENT, indented
 from memorybase.conversation.view.tokens import TokenCounter
-from memorybase.conversation.view.transcript import INDENT, indented
-from memorybase.conversation.view.turns import groups_of, turns_of
+from memorybase.conversation.view.turns import turns_of
 
 SUMMARY_LINE = "Summary of previous replies: "
 SUMMARY_HEADING = "## Previous conversation summary:\n"
@@ -32,7 +32,7 @@ class Pair:
 def pairs_of(records: Sequence[Record]) -> list[Pair]:
     """The turns with a user message and a reply, oldest first; several replies are joined by line breaks."""
     pairs: list[Pair] = []
-    for turn in turns_of(records, groups_of(records)):
+    for turn in turns_of(records):
         members = tuple(records[index] for index in sorted(index for group in turn for index in group))
         replies = [record.text for record in members if record.role == "assistant"]
         reply = "\n".join(text for text in replies if text.strip())

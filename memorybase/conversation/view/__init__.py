@@ -9,8 +9,8 @@ turns           groups (a tool call and its results), turns, and messages that n
 clearing        replaces the content of old tool results, and old images
 limits          which whole units fit
 budget          limits and a summary together, and messages truncated to fit
-rendering       tool calls and results in the order that models take, alignment, OpenAI's or LangChain's shape
-transcript      the view as text with role prefixes
+rendering       tool calls and results in the order that models take, alignment, OpenAI's or LangChain's shape,
+                or text with role prefixes
 tokens          TokenCounter, and what counts beside text
 token_counters  counters by name: the estimate, a Hugging Face tokenizer, tiktoken
 """

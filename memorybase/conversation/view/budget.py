@@ -228,8 +228,7 @@ def _unit_at_edge(selection: Selection) -> list[int]:
     if not history or not rules.clip_edge or limits.strategy != "drop_oldest" or limits.prune == "message":
         return []
     before = selection.body[leading : min(history)]
-    groups = groups_of(before)
-    turns = turns_of(before, groups) if limits.prune == "turn" else [[group] for group in groups]
+    turns = turns_of(before) if limits.prune == "turn" else [[group] for group in groups_of(before)]
     unit = [leading + index for group in turns[-1] for index in group] if turns else []
     messages = rules.used.messages + len(selection.kept) + len(unit)
     turns_sent = sum(selection.body[index].role == "user" for index in history)

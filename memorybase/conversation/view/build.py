@@ -22,10 +22,9 @@ from memorybase.conversation.view.content_parts import accepted
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Limits, Size
 from memorybase.conversation.view.records import Kind, Record, Role, message_ids, with_files
-from memorybase.conversation.view.rendering import Align, Format, align, to_langchain, to_openai
+from memorybase.conversation.view.rendering import Align, Format, Prefixes, align, history_text, to_langchain, to_openai
 from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
-from memorybase.conversation.view.transcript import Prefixes, history_text
 from memorybase.conversation.view.turns import drop_unpaired_tool_messages
 from memorybase.described import CounterName
 from memorybase.messages import canonical

@@ -249,8 +249,7 @@ class _Log:
     def _units_of(self, part: Sequence[int], prune: Prune, question: int | None) -> Iterator[Unit]:
         """Turns or groups. The turn with the open question counts as none, and each of its groups is a unit."""
         in_part = [self.records[index] for index in part]
-        groups = groups_of(in_part)
-        for turn in turns_of(in_part, groups) if prune == "turn" else [[group] for group in groups]:
+        for turn in turns_of(in_part) if prune == "turn" else [[group] for group in groups_of(in_part)]:
             is_open = question is not None and turn[0][0] >= question
             for members in turn if is_open else [tuple(chain.from_iterable(turn))]:
                 yield Unit(

@@ -1,9 +1,12 @@
 """Turns records into messages for a model: in the order that all providers demand, aligned as some do, in OpenAI's or
-LangChain's shape.
+LangChain's shape, or as text.
 
 Right after an assistant message with tool calls stands exactly one result for each call. Logs hold them otherwise:
 each call as a message of its own (Responses API), results in any order or behind the next question, calls with equal
 ids or none.
+
+In text, the second and later lines of a message are indented, so that its author cannot forge lines of the transcript.
+`faithful` leaves lines as they are, as Dify and FlowX do.
 """
 
 from __future__ import annotations
@@ -25,9 +28,11 @@ from memorybase.conversation.view.records import (
     plain,
     text_part,
 )
+from memorybase.conversation.view.tokens import IMAGE_TYPES
 from memorybase.conversation.view.turns import Exchange, Paired, drop_unpaired_tool_messages, exchanges_of
 
 MOVED = "in the next message"
+INDENT = "  "
 
 Align = Literal["none", "user_first", "strict"]
 Format = Literal["openai", "langchain", "text"]
@@ -241,3 +246,42 @@ def _langchain_call(call: Any) -> dict[str, Any]:
         "id": call.get("id"),
         "type": "tool_call",
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """The prefix of each role's lines."""
+
+    user: str = "Human"
+    assistant: str = "Assistant"
+
+
+def history_text(records: Sequence[Record], prefixes: Prefixes | None = None, *, faithful: bool = False) -> str:
+    """Lines "prefix: content" of users and assistants; summaries and memories without a prefix; nothing else."""
+    names = prefixes or Prefixes()
+    by_role = {"user": names.user, "assistant": names.assistant}
+    lines: list[str] = []
+    for record in records:
+        text = _shown_text(record)
+        if record.kind in {"summary", "recall", "standing", "fact"}:
+            lines.append(indented(text, faithful=faithful))
+        elif record.role in by_role and (text or not record.tool_calls):
+            lines.append(f"{by_role[record.role]}: {indented(text, faithful=faithful)}")
+    return "\n".join(lines)
+
+
+def _shown_text(record: Record) -> str:
+    """Text parts, and [image] for each image, a line each; other parts are dropped."""
+    if isinstance(record.content, list):
+        return "".join(map(_part_text, record.content)).strip()
+    return record.content or ""
+
+
+def _part_text(part: Mapping[str, Any]) -> str:
+    if isinstance(part.get("text"), str):
+        return f"{part['text']}\n"
+    return "[image]\n" if part.get("type") in IMAGE_TYPES else ""
+
+
+def indented(text: str, *, faithful: bool) -> str:
+    return text if faithful else f"\n{INDENT}".join(text.splitlines())
