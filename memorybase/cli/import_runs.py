@@ -22,7 +22,7 @@ from memorybase.importers.files import read_member
 from memorybase.importers.recognise import LINES, LOCOMO, recognise
 from memorybase.importers.records import Problem, ProblemKind, Report
 from memorybase.importers.runs import Part
-from memorybase.importers.systems import SYSTEMS, Source
+from memorybase.importers.systems import SYSTEMS, ImportSource
 
 if TYPE_CHECKING:
     from memorybase_client import Client
@@ -94,7 +94,7 @@ def _parts(name: str, source: str, options: Options, report: Report) -> Iterable
         text, shown = read_member(path)
         return conversation_files.read_runs(text, namespace=options.flow or path.stem, source=shown)
     headers = dict(line for given in options.headers for line in header_lines(given))
-    return systems.read_runs(name, Source(source, options.table, headers), report, flow=options.flow)
+    return systems.read_runs(name, ImportSource(source, options.table, headers), report, flow=options.flow)
 
 
 def _counted(parts: Iterable[Part], totals: Totals) -> Iterator[Part]:

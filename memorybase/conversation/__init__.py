@@ -28,17 +28,16 @@ from __future__ import annotations
 
 from memorybase.conversation.view.budget import Summary
 from memorybase.conversation.view.build import Report, Source, View, ViewOptions, build_view
+from memorybase.conversation.view.clearing import ToolResultClearing
 from memorybase.conversation.view.files import FileRef, FileResolver
 from memorybase.conversation.view.limits import Cut, Limits, TrimThreshold
 from memorybase.conversation.view.records import UUID_NIL, Record
+from memorybase.conversation.view.rendering import Prefixes
 from memorybase.conversation.view.tokens import ESTIMATE, TextCounter, TokenCounter
-from memorybase.conversation.view.tool_results import Clearing
-from memorybase.conversation.view.transcript import Prefixes
 
 __all__ = [
     "ESTIMATE",
     "UUID_NIL",
-    "Clearing",
     "Cut",
     "FileRef",
     "FileResolver",
@@ -50,6 +49,7 @@ __all__ = [
     "Summary",
     "TextCounter",
     "TokenCounter",
+    "ToolResultClearing",
     "TrimThreshold",
     "View",
     "ViewOptions",

@@ -2,13 +2,13 @@
 
 Records in, runs out, one at a time, so memory does not grow with the file:
 
-records    `Record`, `Found`, and the `Report` of what did not fit
+records    `RawRecord`, `Found`, and the `Report` of what did not fit
 files      `read_records`: JSON files, folders and ZIP archives as records
 queries    `read_rows`: the rows of a table as records
 chatgpt    `read`: a system's records as messages; so do the other modules that are named after a system
 claude, langchain, langflow, mem0, letta, zep, agent_memory_server
 runs       `runs_of`: messages checked, repaired and grouped into runs that the API accepts
-systems    `SYSTEMS`, `Source`, and `read_runs`: a source to the runs in it
+systems    `SYSTEMS`, `ImportSource`, and `read_runs`: a source to the runs in it
 recognise  `recognise`: the format of a source, by its content
 batches    `batches`: runs as the lines that the API imports
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx
 
-from memorybase.importers.records import Found, Json, Record, Report, as_list, as_object, as_text, given
+from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given
 
 _MESSAGE = ("role", "content")
 
@@ -23,7 +23,7 @@ def fits(record: Json) -> bool:
     return is_list or any("text" in each for each in texts) or {"messages", "session_id"} <= record.keys()
 
 
-def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
     """The messages of working memories, then what is remembered."""
     for record in records:
         document = as_object(record.value)
@@ -57,7 +57,7 @@ def links(url: httpx.URL, value: Any) -> list[httpx.URL]:
     return found
 
 
-def _messages(record: Record, document: Json, report: Report) -> Iterator[Found]:
+def _messages(record: RawRecord, document: Json, report: Report) -> Iterator[Found]:
     session_id = as_text(document.get("session_id")) or record.source
     for index, message in enumerate(map(as_object, as_list(document.get("messages")))):
         where = f"{record.where}.messages[{index}]"
@@ -75,7 +75,7 @@ def _messages(record: Record, document: Json, report: Report) -> Iterator[Found]
         )
 
 
-def _memories(record: Record, document: Json, report: Report) -> Iterator[Found]:
+def _memories(record: RawRecord, document: Json, report: Report) -> Iterator[Found]:
     for index, memory in enumerate(map(as_object, as_list(document.get("memories")))):
         where = f"{record.where}.memories[{index}]"
         of = {

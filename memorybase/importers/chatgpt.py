@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from memorybase.importers.records import Found, Json, Record, Report, as_list, as_object, as_text, given
+from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given
 from memorybase.importers.trees import in_order, parents_of
 
 _STATUSES = {"in_progress": "stopped", "finished_partial_completion": "stopped"}
@@ -27,7 +27,7 @@ def fits(record: Json) -> bool:
     return isinstance(record.get("mapping"), dict)
 
 
-def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
     """The messages of an export's conversations."""
     for record in records:
         conversation = as_object(record.value)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memorybase.importers.records import Found, Json, Record, Report, as_list, as_object, as_text, given
+from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given
 from memorybase.importers.trees import in_order, parents_of
 
 _ROLES = {"human": "user", "assistant": "assistant"}
@@ -21,7 +21,7 @@ def fits(record: Json) -> bool:
     return isinstance(record.get("chat_messages"), list)
 
 
-def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
     """The messages of an export's conversations."""
     for record in records:
         conversation = as_object(record.value)

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from memorybase import errors
-from memorybase.importers.records import Record, Report
+from memorybase.importers.records import RawRecord, Report
 
 MAX_RECORD_BYTES = 64_000_000  # of one conversation, or of a file that is one object
 MAX_UNPACKED_BYTES = 8_000_000_000  # of an archive's files
@@ -24,7 +24,7 @@ _OUTSIDE = re.compile(rb'["\[\]{},]')
 _INSIDE = re.compile(rb'["\\]')
 
 
-def read_records(path: Path, members: Sequence[str], report: Report) -> Iterator[Record]:
+def read_records(path: Path, members: Sequence[str], report: Report) -> Iterator[RawRecord]:
     """The records of a JSON file, or of the files in a folder or an archive whose names match `members`.
 
     A file is a list of records, one record a line, or one record. Raises InvalidRequest if it cannot be opened; what
@@ -89,7 +89,7 @@ def _matches(name: str, members: Sequence[str]) -> bool:
     return any(fnmatch(name, pattern) for pattern in members)
 
 
-def _records_of_archive(path: Path, members: Sequence[str], report: Report) -> Iterator[Record]:
+def _records_of_archive(path: Path, members: Sequence[str], report: Report) -> Iterator[RawRecord]:
     try:
         with zipfile.ZipFile(path) as archive:
             infos = [info for info in archive.infolist() if _matches(PurePosixPath(info.filename).name, members)]
@@ -107,7 +107,7 @@ def _records_of_archive(path: Path, members: Sequence[str], report: Report) -> I
         report.end_early(f"{path} is damaged or encrypted: {exc}")
 
 
-def records_of_file(file: IO[bytes], name: str, report: Report) -> Iterator[Record]:
+def records_of_file(file: IO[bytes], name: str, report: Report) -> Iterator[RawRecord]:
     """The records of one file, each with its place."""
     source = PurePosixPath(name).stem
     first = _first_byte(file, name)
@@ -128,7 +128,7 @@ def _first_byte(file: IO[bytes], name: str) -> bytes:
     return byte
 
 
-def _lines_or_one(file: IO[bytes], first: bytes, name: str, source: str, report: Report) -> Iterator[Record]:
+def _lines_or_one(file: IO[bytes], first: bytes, name: str, source: str, report: Report) -> Iterator[RawRecord]:
     """One record a line if the first line is complete, else one record."""
     second = file.readline(MAX_RECORD_BYTES)
     try:
@@ -161,7 +161,7 @@ def _skip_large(where: str, report: Report) -> None:
     report.lose(where, f"a record must have at most {MAX_RECORD_BYTES} bytes", limit=MAX_RECORD_BYTES)
 
 
-def _parsed(where: str, raw: bytes, source: str, report: Report) -> Iterator[Record]:
+def _parsed(where: str, raw: bytes, source: str, report: Report) -> Iterator[RawRecord]:
     try:
         value: Any = json.loads(raw)
     except UnicodeDecodeError as exc:
@@ -171,7 +171,7 @@ def _parsed(where: str, raw: bytes, source: str, report: Report) -> Iterator[Rec
     except ValueError as exc:
         report.lose(where, "a record must be valid JSON", value=str(exc))
     else:
-        yield Record(where, value, source)
+        yield RawRecord(where, value, source)
 
 
 class _Scanner:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memorybase.importers.records import Found, Json, Record, Report, as_object, as_text, given, json_column
+from memorybase.importers.records import Found, Json, RawRecord, Report, as_object, as_text, given, json_column
 
 # What the API accepts of LangChain's fields; the others have no content.
 _FIELDS = (
@@ -33,7 +33,7 @@ def fits(record: Json) -> bool:
     return _parts_of(message) is not None
 
 
-def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
     """The messages of a table or a file, in its order."""
     counts: Counter[str] = Counter()
     for record in records:

@@ -12,7 +12,7 @@ from typing import Any
 from memorybase.importers.records import (
     Found,
     Json,
-    Record,
+    RawRecord,
     Report,
     as_list,
     as_object,
@@ -26,11 +26,11 @@ from memorybase.importers.records import (
 
 def fits(record: Json) -> bool:
     """Whether this is a message, or an answer with some."""
-    items = items_of(Record("", record), ("items", "messages"))
+    items = items_of(RawRecord("", record), ("items", "messages"))
     return any("sender" in item and "flow_id" in item for _, item in items)
 
 
-def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
     """The messages of a table or of saved answers, in their order."""
     for record in records:
         for where, row in items_of(record, ("items", "messages")):

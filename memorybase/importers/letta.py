@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memorybase.importers.records import Found, Json, Record, Report, as_list, as_object, as_text, given, json_column
+from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given, json_column
 
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 _EVENTS = ("heartbeat", "login", "system_alert")  # that Letta sends in the user's name
@@ -24,7 +24,7 @@ def fits(record: Json) -> bool:
     return isinstance(record.get("agents"), list) or {"messages", "core_memory"} <= record.keys()
 
 
-def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
     """The messages of every agent, then its memory blocks as a session of their own."""
     for record in records:
         document = as_object(record.value)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from memorybase import errors
-from memorybase.importers.records import Found, Json, Record, Report, as_list, as_object, as_text, given, items_of
+from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given, items_of
 from memorybase.messages import ROLES, read_time
 
 _SCOPE = ("user_id", "agent_id", "run_id")
@@ -19,11 +19,11 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 
 def fits(record: Json) -> bool:
     """Whether this is a memory, or an answer with some."""
-    items = items_of(Record("", record), ("results", "memories"))
+    items = items_of(RawRecord("", record), ("results", "memories"))
     return any(isinstance(item.get("memory"), str) and "id" in item for _, item in items)
 
 
-def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
     """The memories, oldest first, as messages of the session that mem0's scope is."""
     found = [each for record in records for each in items_of(record, ("results", "memories"))]
     for where, memory in sorted(found, key=lambda each: _time(each[1])):

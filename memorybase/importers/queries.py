@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from memorybase import errors
-from memorybase.importers.records import Record, Report
+from memorybase.importers.records import RawRecord, Report
 
 ROWS_AT_ONCE = 500
 
@@ -54,7 +54,7 @@ def tables_of(source: str) -> set[str]:
         engine.dispose()
 
 
-def read_rows(source: str, table: Table, report: Report) -> Iterator[Record]:
+def read_rows(source: str, table: Table, report: Report) -> Iterator[RawRecord]:
     """The rows of a table as JSON values. Raises InvalidRequest if it cannot be read at all."""
     engine, shown = _engine(source)
     started = False
@@ -69,7 +69,7 @@ def read_rows(source: str, table: Table, report: Report) -> Iterator[Record]:
                     started = True
                     value = {name: _value(each) for name, each in row.items()}
                     place = f"{table.name}.id={value['id']}" if "id" in value else f"{table.name} row {number}"
-                    yield Record(place, {**value, "flow_name": names.get(str(value.get("flow_id")))}, table.name)
+                    yield RawRecord(place, {**value, "flow_name": names.get(str(value.get("flow_id")))}, table.name)
     except (SQLAlchemyError, ImportError) as exc:
         reason = str(getattr(exc, "orig", None) or exc).strip().partition("\n")[0]
         if not started:

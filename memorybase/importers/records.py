@@ -21,7 +21,7 @@ _INDEX = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RawRecord:
     """One element of a file or row of a table. `where` names it for a person; `source` is the file without extension,
     or the table."""
 
@@ -138,7 +138,7 @@ def given(**fields: Any) -> Json:
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
-def items_of(record: Record, names: Sequence[str]) -> Iterator[tuple[str, Json]]:
+def items_of(record: RawRecord, names: Sequence[str]) -> Iterator[tuple[str, Json]]:
     """The items of an answer, whose list has one of these names, or the record itself, each with its place."""
     value = as_object(record.value)
     name = next((name for name in names if isinstance(value.get(name), list)), None)

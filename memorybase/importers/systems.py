@@ -16,7 +16,7 @@ from memorybase import errors
 from memorybase.importers import agent_memory_server, chatgpt, claude, langchain, langflow, letta, mem0, zep
 from memorybase.importers.files import read_records, records_of_file
 from memorybase.importers.queries import Table, is_database, read_rows
-from memorybase.importers.records import Found, Json, Record, Report
+from memorybase.importers.records import Found, Json, RawRecord, Report
 from memorybase.importers.runs import Part, runs_of
 
 TIMEOUT_SECONDS = 60.0
@@ -32,7 +32,7 @@ def no_links(_url: httpx.URL, _value: Any) -> list[httpx.URL]:
     return []
 
 
-def read_answers(address: str, headers: Mapping[str, str], links: Links, report: Report) -> Iterator[Record]:
+def read_answers(address: str, headers: Mapping[str, str], links: Links, report: Report) -> Iterator[RawRecord]:
     """The records of the answer at this address and of those that it leads to, on the same server. Raises
     InvalidRequest if the first cannot be read; a later one that cannot ends the import early."""
     try:
@@ -96,7 +96,7 @@ class System:
     which answers of its API lead to others.
     """
 
-    read: Callable[[Iterable[Record], Report], Iterator[Found]]
+    read: Callable[[Iterable[RawRecord], Report], Iterator[Found]]
     fits: Callable[[Json], bool]
     members: tuple[str, ...] = ("*.json", "*.jsonl")
     table: Table | None = None
@@ -105,7 +105,7 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportSource:
     """A file, folder, archive, database or address; the table of the database, the headers for the address."""
 
     name: str
@@ -132,14 +132,14 @@ SYSTEMS = {
 }
 
 
-def read_runs(name: str, source: Source, report: Report, *, flow: str | None = None) -> Iterator[Part]:
+def read_runs(name: str, source: ImportSource, report: Report, *, flow: str | None = None) -> Iterator[Part]:
     """The runs of a source, as one flow if it is named. Raises InvalidRequest if the source cannot be opened."""
     system = SYSTEMS[name]
     records = _records(name, system, source, report)
     return runs_of(system.read(records, report), flow=flow or name, into_one_flow=flow is not None, report=report)
 
 
-def _records(name: str, system: System, source: Source, report: Report) -> Iterator[Record]:
+def _records(name: str, system: System, source: ImportSource, report: Report) -> Iterator[RawRecord]:
     if source.name.startswith(("http://", "https://")):
         return read_answers(source.name, source.headers, system.links, report)
     if source.headers:

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from memorybase.importers.records import Found, Json, Record, Report, as_object, as_text, given, items_of
+from memorybase.importers.records import Found, Json, RawRecord, Report, as_object, as_text, given, items_of
 
 _ROLES = {
     "user": "user",
@@ -29,10 +29,10 @@ _SESSIONS = ("thread_uuid", "thread_id", "session_id", "group_id", "graph_uuid",
 
 def fits(record: Json) -> bool:
     """Whether this is a message or an episode, or an answer with some."""
-    return any({"uuid", "content"} <= item.keys() for _, item in items_of(Record("", record), _LISTS))
+    return any({"uuid", "content"} <= item.keys() for _, item in items_of(RawRecord("", record), _LISTS))
 
 
-def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
     """The messages and episodes, in the order of the answers."""
     for record in records:
         answer = as_object(record.value)

@@ -85,7 +85,7 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
 
 
 def _read_source(
-    services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[ChunkKey]
+    services: Services, source: ledger.ChunkCollection, dimension: int, pieces: Pieces, known: Container[ChunkKey]
 ) -> dict[ChunkKey, NDArray[np.float32]]:
     needed = {
         chunk_ids.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)

@@ -67,7 +67,7 @@ def list_workers(services: Services) -> Workers:
         return Workers([_view(each, fresh, held) for each in heartbeats.workers(db)])
 
 
-def _view(worker: Heartbeat, fresh: datetime, held: Mapping[str, heartbeats.Held]) -> WorkerView:
+def _view(worker: Heartbeat, fresh: datetime, held: Mapping[str, heartbeats.HeldJobs]) -> WorkerView:
     state = WorkerState.RUNNING if worker.draining_at is None else WorkerState.DRAINING
     holds = held.get(worker.name, heartbeats.NOTHING_HELD)
     return WorkerView(

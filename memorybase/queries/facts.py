@@ -31,7 +31,7 @@ FactState = Literal["current", "superseded", "all"]
 _PAGE = Keyset("facts", (Fact.created_at, Fact.id), descending=True)
 
 
-class Source(NamedTuple):
+class FactBasis(NamedTuple):
     """A message that a fact rests on."""
 
     fact_id: UUID
@@ -156,7 +156,7 @@ def fetch(db: OrmSession, base_id: UUID, fact_id: UUID) -> Fact | None:
     return found
 
 
-def sources_of(db: OrmSession, fact_ids: Collection[UUID]) -> list[Source]:
+def sources_of(db: OrmSession, fact_ids: Collection[UUID]) -> list[FactBasis]:
     """The sources of facts, in the order of the conversation."""
     statement = (
         sa.select(FactSource.fact_id, FactSource.message_id, FactSource.version, Message.seq)
@@ -164,7 +164,7 @@ def sources_of(db: OrmSession, fact_ids: Collection[UUID]) -> list[Source]:
         .where(FactSource.fact_id.in_(fact_ids))
         .order_by(FactSource.fact_id, Message.seq)
     )
-    return [Source(*row) for row in db.execute(statement)]
+    return [FactBasis(*row) for row in db.execute(statement)]
 
 
 def source_messages(db: OrmSession, ids: Collection[UUID]) -> list[SourceMessage]:

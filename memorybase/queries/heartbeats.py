@@ -97,7 +97,7 @@ def delete(db: OrmSession, name: str) -> None:
     db.execute(sa.delete(Heartbeat).where(Heartbeat.name == name))
 
 
-class Held(NamedTuple):
+class HeldJobs(NamedTuple):
     """What one worker holds: running jobs, their messages, and when the first of them started."""
 
     jobs: int
@@ -105,10 +105,10 @@ class Held(NamedTuple):
     oldest_job_at: datetime | None
 
 
-NOTHING_HELD = Held(0, 0, None)
+NOTHING_HELD = HeldJobs(0, 0, None)
 
 
-def held_by_owner(db: OrmSession) -> dict[str, Held]:
+def held_by_owner(db: OrmSession) -> dict[str, HeldJobs]:
     """What each owner of leases holds."""
     numbers = sa.func.count(), sa.func.sum(IngestionJob.total), sa.func.min(IngestionJob.started_at)
     rows = db.execute(
@@ -117,4 +117,4 @@ def held_by_owner(db: OrmSession) -> dict[str, Held]:
         .where(SessionProgress.lease_until.is_not(None), IS_RUNNING)
         .group_by(SessionProgress.lease_owner)
     )
-    return {owner or "": Held(count, int(messages or 0), oldest) for owner, count, messages, oldest in rows}
+    return {owner or "": HeldJobs(count, int(messages or 0), oldest) for owner, count, messages, oldest in rows}

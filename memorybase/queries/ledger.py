@@ -44,7 +44,7 @@ class EntryWithMessage(NamedTuple):
     content: Any
 
 
-class Source(NamedTuple):
+class ChunkCollection(NamedTuple):
     """A collection that holds some of the messages, with their numbers of chunks."""
 
     memory_base_id: UUID
@@ -157,15 +157,15 @@ def entries_of_session(db: OrmSession, progress_id: UUID) -> list[HeldMessage]:
 
 def sources(
     db: OrmSession, *, progress_id: UUID, embedder: str, chunker: str, versions: Mapping[UUID, int], limit: int
-) -> list[Source]:
+) -> list[ChunkCollection]:
     """Other generations with the same embedder and chunker that hold these messages; those that hold most first."""
     parameters = {"progress_id": progress_id, "embedder": embedder, "chunker": chunker, "at_most": limit}
-    found: dict[UUID, Source] = {}
+    found: dict[UUID, ChunkCollection] = {}
     for some in pages(versions):
         rows = db.execute(_sources(), {**parameters, "ids": some})
         for source_id, base_id, name, collection_id, message_id, version, chunks in rows:
             if version == versions[message_id]:
-                source = found.setdefault(source_id, Source(base_id, name, collection_id, {}))
+                source = found.setdefault(source_id, ChunkCollection(base_id, name, collection_id, {}))
                 source.chunks[message_id] = chunks
     return sorted(found.values(), key=lambda source: -len(source.chunks))
 

@@ -19,7 +19,7 @@ READ_PAGE = 100  # executions: each may hold a whole context
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class FinishedExecution:
     """A finished execution, without its outputs."""
 
     id: UUID
@@ -42,17 +42,19 @@ def fetch(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution | 
     )
 
 
-def succeeded_in(db: OrmSession, flow_id: UUID, session_id: str, node_id: str, run_ids: Collection[UUID]) -> list[Ran]:
+def succeeded_in(
+    db: OrmSession, flow_id: UUID, session_id: str, node_id: str, run_ids: Collection[UUID]
+) -> list[FinishedExecution]:
     """A node's successful executions in these runs."""
     return [
-        Ran(*row)
+        FinishedExecution(*row)
         for row in db.execute(_succeeded(flow_id, session_id, node_id).where(NodeExecution.run_id.in_(run_ids)))
     ]
 
 
 def newest_succeeded(
     db: OrmSession, flow_id: UUID, session_id: str, node_id: str, *, but_of: UUID | None = None
-) -> Ran | None:
+) -> FinishedExecution | None:
     """A node's latest successful execution in a session, except those of the run `but_of`."""
     statement = _succeeded(flow_id, session_id, node_id)
     if but_of is not None:
@@ -60,7 +62,7 @@ def newest_succeeded(
     row = db.execute(
         statement.order_by(NodeExecution.created_at.desc(), NodeExecution.index.desc(), NodeExecution.id).limit(1)
     ).first()
-    return None if row is None else Ran(*row)
+    return None if row is None else FinishedExecution(*row)
 
 
 def executions_with_text(

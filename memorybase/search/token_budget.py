@@ -40,7 +40,7 @@ Around = Callable[[], Iterable[tuple[Hit, Sequence[Mapping[str, Any]]]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class QuotedTurn:
     """A message that may be shown. `score`: a hit's; None for a neighboring turn. `matched`: the hit's snippet. `note`:
     that a later message corrects it, and `superseded_by` which one."""
 
@@ -60,7 +60,7 @@ class Turn:
 class Memory:
     """Some passages of a message, in text order."""
 
-    turn: Turn
+    turn: QuotedTurn
     passages: tuple[Passage, ...]
 
     @property
@@ -106,7 +106,7 @@ class Packer:
         self._terms = analyzer.asked(query).terms
         self._hits = [_turn_of(hit) for hit in hits]
         self._best = {turn.message_id for turn in self._hits[:BEST_HITS]}
-        self._around: list[Turn] | None = None
+        self._around: list[QuotedTurn] | None = None
         self._readers: dict[UUID, Reader] = {}
         self._passages: dict[UUID, list[Passage]] = {}
         best = [self._reader(turn).terms for turn in self._hits[:HITS_COUNTED]]
@@ -126,7 +126,7 @@ class Packer:
             self._add_shorter(budget, turn)
         return budget.packed()
 
-    def _add(self, budget: _Budget, turns: Sequence[Turn], number: int) -> None:
+    def _add(self, budget: _Budget, turns: Sequence[QuotedTurn], number: int) -> None:
         """Add the passage with this number of each turn, within the budget."""
         for turn in turns:
             if budget.is_full:
@@ -136,7 +136,7 @@ class Packer:
             if passage is not None and (not number or passage.score > 0):
                 budget.add(turn, passage)
 
-    def _add_rest(self, budget: _Budget, turn: Turn) -> None:
+    def _add_rest(self, budget: _Budget, turn: QuotedTurn) -> None:
         """Add the rest of a message that is already there, within the budget."""
         number = 1
         while not budget.is_full and budget.wants(turn, number):
@@ -145,7 +145,7 @@ class Packer:
                 return
             number += 1
 
-    def _add_shorter(self, budget: _Budget, turn: Turn) -> None:
+    def _add_shorter(self, budget: _Budget, turn: QuotedTurn) -> None:
         """Add as much of a message as fits, at four characters a token or at one, depending on the script."""
         for chars_a_token in (3, 1) if budget.left >= SHORTEST_PASSAGE else ():
             chars = min(PASSAGE_CHARS, chars_a_token * budget.left)
@@ -153,13 +153,13 @@ class Packer:
             if passage is not None and budget.add(turn, passage):
                 return
 
-    def _turns_around(self) -> list[Turn]:
+    def _turns_around(self) -> list[QuotedTurn]:
         if self._around is None:
             found = self._read_around() if self._read_around else ()
             self._around = [_neighbor_turn(hit, turn) for hit, turns in found for turn in turns]
         return self._around
 
-    def _reader(self, turn: Turn) -> Reader:
+    def _reader(self, turn: QuotedTurn) -> Reader:
         reader = self._readers.get(turn.message_id)
         if reader is None:
             max_chars = PASSAGE_CHARS if turn.message_id in self._best else SHORT_PASSAGE_CHARS
@@ -167,7 +167,7 @@ class Packer:
             self._readers[turn.message_id] = reader
         return reader
 
-    def _passage(self, turn: Turn, number: int, *, rest: bool = False) -> Passage | None:
+    def _passage(self, turn: QuotedTurn, number: int, *, rest: bool = False) -> Passage | None:
         """The passage with this number of a message, counted from the best one."""
         passages = self._passages.setdefault(turn.message_id, [])
         while len(passages) <= number:
@@ -189,11 +189,11 @@ class _Budget:
     def is_full(self) -> bool:
         return self.left < SMALLEST_LINE
 
-    def wants(self, turn: Turn, number: int) -> bool:
+    def wants(self, turn: QuotedTurn, number: int) -> bool:
         """Whether the message is absent (for its first passage) or present (for a further one)."""
         return (turn.message_id in self._memories) == bool(number)
 
-    def add(self, turn: Turn, passage: Passage) -> bool:
+    def add(self, turn: QuotedTurn, passage: Passage) -> bool:
         """Add a message, or more of a present one, unless its text is already there or does not fit."""
         if turn.message_id in self._memories:
             memory, paid = self._memories[turn.message_id]
@@ -218,19 +218,19 @@ class _Budget:
         return Packed(tuple(memories), self._max_tokens - self.left)
 
 
-def _turn_of(hit: Hit) -> Turn:
+def _turn_of(hit: Hit) -> QuotedTurn:
     text = message_text(hit.content) or hit.snippet
     matched = Span(hit.snippet_start, hit.snippet_end)
     who = _name(hit.sender_name, hit.role)
     note = marking.text_for_model(hit.corrected_by)
     sent = (hit.message_id, hit.session_id, hit.seq, hit.timestamp, who, text)
-    return Turn(*sent, hit.score, matched, note, hit.superseded_by)
+    return QuotedTurn(*sent, hit.score, matched, note, hit.superseded_by)
 
 
-def _neighbor_turn(hit: Hit, turn: Mapping[str, Any]) -> Turn:
+def _neighbor_turn(hit: Hit, turn: Mapping[str, Any]) -> QuotedTurn:
     who = _name(turn["sender_name"], turn["role"])
     text = message_text(turn["content"])
-    return Turn(turn["message_id"], hit.session_id, turn["seq"], turn["timestamp"], who, text)
+    return QuotedTurn(turn["message_id"], hit.session_id, turn["seq"], turn["timestamp"], who, text)
 
 
 def _name(sender_name: str | None, role: str) -> str:

@@ -71,7 +71,7 @@ class Topic(NamedTuple):
     words: frozenset[str]
 
 
-class Held(NamedTuple):
+class Replacements(NamedTuple):
     """The indexes of the statements that hold, and by index the one that replaces it."""
 
     holding: list[int]
@@ -90,7 +90,7 @@ def topic_of(text: str) -> Topic:
     return Topic(slot, words)
 
 
-def holding(statements: Sequence[AnyStatement]) -> Held:
+def holding(statements: Sequence[AnyStatement]) -> Replacements:
     """For statements from the latest to the earliest. Of three that repeat one another, the latest replaces both."""
     kept: list[int] = []
     replaced_by: dict[int, int] = {}
@@ -110,7 +110,7 @@ def holding(statements: Sequence[AnyStatement]) -> Held:
             by_slot.setdefault(topic.slot, index)
         for word in topic.words:
             by_word.setdefault(word, []).append(index)
-    return Held(kept, replaced_by)
+    return Replacements(kept, replaced_by)
 
 
 def _same(topic: Topic, later: Topic, statement: AnyStatement) -> bool:

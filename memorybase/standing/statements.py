@@ -20,7 +20,7 @@ from memorybase.queries.ownership import check_flow, not_found, require_session
 from memorybase.queries.standing_statements import FlowOfEndUser, Owner, Said
 from memorybase.services import Services
 from memorybase.standing.finder import MAX_CHARS, is_conditional
-from memorybase.standing.replacement import Held, holding, text_of
+from memorybase.standing.replacement import Replacements, holding, text_of
 from memorybase.validation import check_text
 
 MAX_READ = 200  # the newest of an end user; older ones are not in the list
@@ -141,7 +141,7 @@ def edit_statement(
         owner = _owner_of(statement)
         said = standing_statements.newest(db, owner, limit=MAX_READ)
     index = next((index for index, each in enumerate(said) if each.id == statement_id), None)
-    return _view([found], 0, Held([0], {})) if index is None else _view(said, index, holding(said))
+    return _view([found], 0, Replacements([0], {})) if index is None else _view(said, index, holding(said))
 
 
 def delete_statement(services: Services, user_id: UUID, statement_id: UUID, *, by: str | None = None) -> None:
@@ -197,7 +197,7 @@ def _lock(db: OrmSession, user_id: UUID, statement_id: UUID) -> StandingStatemen
     return statement
 
 
-def _view(said: Sequence[Said], index: int, held: Held) -> StandingStatementView:
+def _view(said: Sequence[Said], index: int, held: Replacements) -> StandingStatementView:
     each, later = said[index], held.replaced_by.get(index)
     state: State = "deleted" if each.deleted_at is not None else "active" if later is None else "replaced"
     return StandingStatementView(

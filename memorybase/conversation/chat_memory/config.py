@@ -9,10 +9,10 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_v
 
 from memorybase.conversation.chat_memory.templates import MAX_TEMPLATE_CHARS, check_template
 from memorybase.conversation.view.build import ViewOptions
+from memorybase.conversation.view.clearing import ToolResultClearing
 from memorybase.conversation.view.limits import Cut, Limits, Strategy, TrimThreshold
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.rendering import Align, Format
-from memorybase.conversation.view.tool_results import Clearing
 from memorybase.errors import InvalidRequest
 from memorybase.messages import not_blank, storable
 from memorybase.models import NAME_LENGTH
@@ -171,7 +171,7 @@ class ChatMemoryConfig(Sent):
         """How a view is built. With summarization, messages that no summary covers yet are shown verbatim."""
         return ViewOptions(
             exclude_run_id=exclude_run_id,
-            clearing=Clearing() if self.clear_tool_results else None,
+            clearing=ToolResultClearing() if self.clear_tool_results else None,
             max_images=self.max_images,
             limits=self.limits(cuts),
             uncovered_tokens=UNCOVERED_TOKENS if self.enable_summarization else None,

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import ids
 from memorybase.conversation.history.node_context import merged, restore
-from memorybase.conversation.history.session_reader import Walk
+from memorybase.conversation.history.session_reader import ThreadWalk
 from memorybase.conversation.history.token_buffer import (
     DEFAULT_MAX_TOKENS,
     BufferMemory,
@@ -25,8 +25,8 @@ from memorybase.conversation.history.token_buffer import (
 )
 from memorybase.conversation.view.build import FILE_DEGRADED, View, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
+from memorybase.conversation.view.rendering import Prefixes
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
-from memorybase.conversation.view.transcript import Prefixes
 from memorybase.errors import InvalidRequest, NotFound
 from memorybase.models import NodeExecution
 from memorybase.queries import node_executions as queries
@@ -91,7 +91,7 @@ def _latest(db: OrmSession, conversation: Conversation, node_id: str, request: H
     """The latest execution, with those that ran in parallel to it. The current run first: the next round of a loop
     needs the one before. Then the thread's runs, newest first."""
     of_node = (db, conversation.flow_id, conversation.session_id, node_id)
-    walk = Walk(db, conversation.flow_id, conversation.session_id)
+    walk = ThreadWalk(db, conversation.flow_id, conversation.session_id)
     runs = _runs(walk.from_leaf(request.leaf_id, run_id=request.run_id))
     first = next(runs, None)  # first, as the leaf may be unknown
     ran = [] if request.run_id is None else _before(request, queries.succeeded_in(*of_node, [request.run_id]))
@@ -117,7 +117,7 @@ def _latest(db: OrmSession, conversation: Conversation, node_id: str, request: H
     return sorted(by_branch.values(), key=lambda row: _branch_order(row.outputs["branch"]))
 
 
-def _order(ran: queries.Ran) -> tuple[int, datetime, UUID]:
+def _order(ran: queries.FinishedExecution) -> tuple[int, datetime, UUID]:
     """The position of an execution in its run."""
     return ran.index, ran.created_at, ran.id
 
@@ -127,7 +127,7 @@ def _branch_order(branch: int | str) -> int:
     return branch if isinstance(branch, int) else NAMED_BRANCH
 
 
-def _before(request: HistoryRequest, ran: Sequence[queries.Ran]) -> list[queries.Ran]:
+def _before(request: HistoryRequest, ran: Sequence[queries.FinishedExecution]) -> list[queries.FinishedExecution]:
     """The executions before the current one, which an earlier try may have reported already."""
     current = next((_order(each) for each in ran if each.id == request.execution_id), None)
     return [

@@ -1,14 +1,14 @@
 """A session's captured messages as a view, read only as far back as the view needs.
 
-`Walk` follows a thread from its leaf backwards, page by page along (flow_id, session_id, seq). `queries.threads` has
-the rule that says what a message follows. `tails` yields longer and longer tails until the caller has enough.
+`ThreadWalk` follows a thread from its leaf backwards, page by page along (flow_id, session_id, seq). `queries.threads`
+has the rule that says what a message follows. `tails` yields longer and longer tails until the caller has enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -35,7 +35,7 @@ MOST_LINKS = 2_000  # so many messages are looked through, without content, for 
 
 
 @dataclass(slots=True)
-class Walk:
+class ThreadWalk:
     """Walks a thread, newest first. `flags`: what is wrong on the way so far; `linked`: the session names parents."""
 
     db: OrmSession
@@ -112,7 +112,7 @@ def captured_view(
         for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
             view = build_view(
                 tail.records,
-                replace(options, thread="parents", leaf_id=tail.records[-1].id if tail.records else None),
+                replace(options, thread="given"),
                 flags=[*flags, *tail.flags],
                 counter=counter,
                 summary=summary,
@@ -128,7 +128,7 @@ def captured_view(
 def precedes(db: OrmSession, flow_id: UUID, session_id: str, leaf_id: UUID, message_id: UUID, seq: int) -> bool | None:
     """Whether the thread that ends at the leaf contains the message with this seq; None if it is too far back to know.
     The cost does not depend on the length of the thread."""
-    links = Walk(db, flow_id, session_id).from_leaf(leaf_id)
+    links = ThreadWalk(db, flow_id, session_id).from_leaf(leaf_id)
     for link in islice(links, MOST_LINKS):
         if link.id == message_id or link.seq <= seq:
             return link.id == message_id
@@ -136,19 +136,14 @@ def precedes(db: OrmSession, flow_id: UUID, session_id: str, leaf_id: UUID, mess
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
-    """The newest whole units of a thread, oldest first. `complete`: nothing is older. `linked`: messages of the session
-    name parents, so there may be other threads."""
+class ThreadTail:
+    """The newest whole units of a thread, in its order: a message may follow one with a higher seq. `complete`: nothing
+    is older. `linked`: messages of the session name parents, so there may be other threads."""
 
     records: list[Record]
     complete: bool
     linked: bool = False
     flags: tuple[str, ...] = ()
-
-    @property
-    def leaf_id(self) -> str | None:
-        """The last message, which need not have the highest seq."""
-        return self.records[-1].id if self.records else None
 
 
 def tails(
@@ -159,10 +154,10 @@ def tails(
     leaf_id: UUID | None = None,
     run_id: UUID | None = None,
     prune: Prune = "turn",
-) -> Iterator[Tail]:
+) -> Iterator[ThreadTail]:
     """Longer and longer tails of one thread, the last one complete. Each starts where pruning may cut; pages are read
     when the next tail is requested."""
-    walk = Walk(db, flow_id, session_id)
+    walk = ThreadWalk(db, flow_id, session_id)
     links = walk.from_leaf(leaf_id, run_id=run_id)
     read: list[Record] = []  # newest first
     size = FIRST_PAGE
@@ -170,11 +165,11 @@ def tails(
         read += _records(db, flow_id, session_id, list(islice(links, size)))
         following = next(links, None)
         if following is None:
-            yield Tail(_chained(read)[::-1], complete=True, linked=walk.linked, flags=tuple(walk.flags))
+            yield ThreadTail(read[::-1], complete=True, linked=walk.linked, flags=tuple(walk.flags))
             return
         links = chain([following], links)
         if units := _whole_units(read, prune):
-            yield Tail(_chained(units)[::-1], complete=False, linked=walk.linked, flags=(UNREAD,))
+            yield ThreadTail(units[::-1], complete=False, linked=walk.linked, flags=(UNREAD,))
         size = min(LAST_PAGE, size * 2)
 
 
@@ -204,12 +199,6 @@ def _whole_units(newest_first: Sequence[Record], prune: Prune) -> list[Record]:
     if prune == "message" or len(newest_first) - complete > LONGEST_TURN:
         return list(newest_first)
     return list(newest_first[:complete])
-
-
-def _chained(newest_first: Sequence[Record]) -> list[Record]:
-    """The records, each with the one before it as its parent: a parent may have a higher seq."""
-    parents = {record.id: older.id for record, older in pairwise(newest_first)}
-    return [replace(record, parent_id=parents.get(record.id)) for record in newest_first]
 
 
 def _is_enough(view: View, options: ViewOptions) -> bool:

@@ -9,15 +9,14 @@ from itertools import islice
 from typing import Any, Literal
 from uuid import UUID
 
-from memorybase.conversation.history.session_reader import LONGEST_TURN, Walk, as_record, captured_view
+from memorybase.conversation.history.session_reader import LONGEST_TURN, ThreadWalk, as_record, captured_view
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Limits, Prune
 from memorybase.conversation.view.records import Role
-from memorybase.conversation.view.rendering import Align, Format
+from memorybase.conversation.view.rendering import Align, Format, Prefixes
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
-from memorybase.conversation.view.transcript import Prefixes
 from memorybase.queries import sessions, threads
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
@@ -119,7 +118,7 @@ def _without_question(conversation: Conversation, request: HistoryRequest) -> Hi
     """The request for the thread before its last question, if that has no answer. An empty answer is none: a run stores
     one before its model answers."""
     with conversation.services.database.reading() as db:
-        walk = Walk(db, conversation.flow_id, conversation.session_id)
+        walk = ThreadWalk(db, conversation.flow_id, conversation.session_id)
         newest = list(islice(walk.from_leaf(request.leaf_id), 3))
         end = newest[0] if newest else None
         if end is not None and end.role == "assistant" and len(newest) > 1 and newest[1].role == "user":
@@ -136,7 +135,7 @@ def _without_question(conversation: Conversation, request: HistoryRequest) -> Hi
 def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
     """Whether the thread has turns: if a flow captures only outputs, limits apply to its single messages."""
     with conversation.services.database.reading() as db:
-        walk = Walk(db, conversation.flow_id, conversation.session_id)
+        walk = ThreadWalk(db, conversation.flow_id, conversation.session_id)
         links = islice(walk.from_leaf(request.leaf_id, run_id=request.run_id), LONGEST_TURN)
         return any(link.role == "user" for link in links)
 

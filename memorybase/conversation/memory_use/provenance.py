@@ -9,8 +9,8 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.conversation.view.budget import MARK
 from memorybase.conversation.view.build import SUMMARY_PREFIX
-from memorybase.conversation.view.truncate import MARK
 from memorybase.messages import message_text
 from memorybase.models import NodeExecution
 from memorybase.queries import chats, sessions, summaries

@@ -1,6 +1,8 @@
 """What a model is given of a captured session: presets, and summaries of older messages (FlowX).
 
-presets       session_memory builds the view from the newest messages and a summary of the older ones
+session_view  what a preset shows of a session: the newest messages and a summary of the older ones; start here
+presets       flowx_5, flowx_6, token_buffer and window
+pairs         pairs of a question and its reply, and their text
 summaries     read, request, delete and refresh summaries
 summary_job   make_summary makes one, in a worker
 """

@@ -15,8 +15,8 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines
-from memorybase.conversation.history.session_reader import tails
-from memorybase.conversation.session_memory.presets import Call, SessionPreset, StoredSummary, session_memory
+from memorybase.conversation.session_memory.presets import SessionPreset
+from memorybase.conversation.session_memory.session_view import ModelCall, SessionHistory, StoredSummary
 from memorybase.conversation.summarizers.job import enqueue_after_commit
 from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.budget import Summary
@@ -63,15 +63,24 @@ class SummaryKey:
     summarizer: str
 
 
-def stored_summary(db: OrmSession, key: SummaryKey) -> tuple[StoredSummary | None, int]:
-    """The summary to give a model, if there is one, and the seq up to which one is requested."""
+@dataclass(frozen=True, slots=True)
+class SummaryState:
+    """What is stored of a summary: its text if a model may be given it, and the seq up to which one is requested."""
+
+    key: SummaryKey
+    stored: StoredSummary | None = None
+    requested_seq: int = 0
+
+
+def stored_summary(db: OrmSession, key: SummaryKey) -> SummaryState:
     row = _fetch(db, key)
-    requested_seq = 0 if row is None else row.requested_seq
-    if row is None or row.text is None or row.last_message_id is None:
-        return None, requested_seq
+    if row is None:
+        return SummaryState(key)
+    if row.text is None or row.last_message_id is None:
+        return SummaryState(key, None, row.requested_seq)
     # A deletion of a covered message finds recorded uses by the summary's own id.
     text = Summary(text=row.text, from_seq=1, to_seq=row.to_seq, message_ids=(str(row.id),))
-    return StoredSummary(text, str(row.last_message_id)), requested_seq
+    return SummaryState(key, StoredSummary(text, str(row.last_message_id)), row.requested_seq)
 
 
 def request_summary(services: Services, key: SummaryKey, expired: Record, *, rebuild: bool = False) -> None:
@@ -124,12 +133,10 @@ def refresh_summary(services: Services, user_id: UUID, key: SummaryKey) -> Summa
     preset = SessionPreset(name=key.preset, pairs=int(pairs or KEPT_PAIRS), summary=True)
     with services.database.reading() as db:
         _check_session(db, user_id, key)
-        for tail in tails(db, key.flow_id, key.session_id):
-            memory = session_memory(tail, preset, Call(), use_memory=True)
-            if memory.enough:
-                break
-    if memory.expired is not None:
-        request_summary(services, key, memory.expired, rebuild=True)
+        history = SessionHistory.read(db, key.flow_id, key.session_id, preset, ModelCall())
+    expired = history.shown().expired
+    if expired is not None:
+        request_summary(services, key, expired, rebuild=True)
     with services.database.reading() as db:
         row = _fetch(db, key)
     if row is None:

@@ -16,7 +16,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, errors
-from memorybase.conversation.history.session_reader import Walk, as_record
+from memorybase.conversation.history.session_reader import ThreadWalk, as_record
 from memorybase.conversation.session_memory.presets import DIALOGUE, PAIRS
 from memorybase.conversation.session_memory.summaries import SummaryKey
 from memorybase.conversation.summarizers import job
@@ -135,7 +135,7 @@ def _with_thread(db: OrmSession, claim: _Claim) -> _Claim:
         leaf_id = claim.row.requested_message_id
         if leaf_id is None or threads.seq_of(db, flow_id, session_id, leaf_id) is None:
             leaf_id = newest[0].id
-        thread = {link.id for link in Walk(db, flow_id, session_id).from_leaf(leaf_id)}
+        thread = {link.id for link in ThreadWalk(db, flow_id, session_id).from_leaf(leaf_id)}
     if claim.start.last_message_id in {None, *thread}:
         return replace(claim, thread=thread)
     return replace(claim, thread=thread, from_beginning=True, start=Folded())

@@ -6,14 +6,11 @@ files           FileRef, and resolvers, which turn one into a content part
 threads         the thread of a conversation with branches; Dify's algorithm, for comparison
 content_parts   content parts as chat completions take them
 turns           groups (a tool call and its results), turns, and messages that no model accepts
-tool_results    replaces the content of old tool results
-images          keeps the newest images
+clearing        replaces the content of old tool results, and old images
 limits          which whole units fit
-truncate        cuts one message to fit
-budget          limits and a summary together
-arrangement     tool calls and results in the order that models take
-rendering       alignment, and OpenAI's or LangChain's shape
-transcript      the view as text with role prefixes
+budget          limits and a summary together, and messages truncated to fit
+rendering       tool calls and results in the order that models take, alignment, OpenAI's or LangChain's shape,
+                or text with role prefixes
 tokens          TokenCounter, and what counts beside text
 token_counters  counters by name: the estimate, a Hugging Face tokenizer, tiktoken
 """

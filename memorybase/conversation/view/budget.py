@@ -12,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from memorybase.conversation.view.limits import Limits, Used, trim
+from memorybase.conversation.view.limits import Limits, Size, trim
 from memorybase.conversation.view.records import Record, Role
 from memorybase.conversation.view.tokens import TokenCounter
-from memorybase.conversation.view.truncate import clip, clip_longest
 from memorybase.conversation.view.turns import Group, groups_of, turns_of
 
 GAP = "gap"  # messages are left out that no summary covers, although there is one or will be
 CLIPPED = "clipped"
 SUMMARY_CLIPPED = "summary_clipped"  # it is truncated, to leave room for the newest turn
 SUMMARY_DROPPED = "summary_dropped"  # it left no room for the newest turn
+
+MARK = "\n[...]\n"  # where a truncated message lacks text
+CLOSE = 2  # tokens below the limit that are close enough
 
 SUMMARISED = "summarised"
 LIMIT = "limit"
@@ -64,7 +66,7 @@ class Rules:
     `message`: the summary as it is sent."""
 
     limits: Limits
-    used: Used
+    used: Size
     leading: int
     counter: TokenCounter
     cost: Callable[[Record], int]
@@ -76,7 +78,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class Selection:
     """What is sent of the log after some of the steps.
 
     body       the log; steps truncate records of it
@@ -133,58 +135,58 @@ class Fitted:
         sent = sum(rules.cost(self.body[index]) for index in self.kept)
         return rules.limits.max_tokens - rules.used.tokens - sent - (rules.cost(self.summary) if self.summary else 0)
 
-    def with_records(self, indices: Sequence[int], records: Sequence[Record]) -> Fitted:
+    def with_records(self, indices: Sequence[int], records: Sequence[Record]) -> Selection:
         """With these records truncated."""
         changed = dict(zip(indices, records, strict=True))
         return replace(self, body=[changed.get(index, record) for index, record in enumerate(self.body)])
 
 
-def fit(records: Sequence[Record], rules: Rules) -> Fitted:
+def fit(records: Sequence[Record], rules: Rules) -> Selection:
     """Choose the records to send: the limits choose first, and each further step adds to what fits so far."""
-    fitted = _trimmed(records, rules)
+    selection = _trimmed(records, rules)
     for step in (_clip_newest, _send_summary, _send_uncovered, _fill_edge, _flag_gap):
-        fitted = step(fitted)
-    return fitted
+        selection = step(selection)
+    return selection
 
 
-def _trimmed(body: Sequence[Record], rules: Rules, *, beside: Record | None = None) -> Fitted:
+def _trimmed(body: Sequence[Record], rules: Rules, *, beside: Record | None = None) -> Selection:
     """What the limits allow beside the summary."""
-    used = Used(rules.used.messages, rules.used.tokens + (rules.cost(beside) if beside else 0))
+    used = Size(rules.used.messages, rules.used.tokens + (rules.cost(beside) if beside else 0))
     chosen = trim(body, [rules.cost(record) for record in body], rules.limits, leading=rules.leading, used=used)
-    return Fitted(rules=rules, body=body, kept=frozenset(chosen.kept), over=chosen.over, newest=chosen.newest)
+    return Selection(rules=rules, body=body, kept=frozenset(chosen.kept), over=chosen.over, newest=chosen.newest)
 
 
-def _clip_newest(fitted: Fitted) -> Fitted:
+def _clip_newest(selection: Selection) -> Selection:
     """If not even the newest unit fits, truncate it."""
-    rules = fitted.rules
-    if not (fitted.over and rules.clip_oversized) or rules.limits.max_tokens is None:
-        return fitted
+    rules = selection.rules
+    if not (selection.over and rules.clip_oversized) or rules.limits.max_tokens is None:
+        return selection
     left = rules.limits.max_tokens - rules.used.tokens
-    cut = clip_longest([fitted.body[index] for index in fitted.newest], rules.counter, left)
+    cut = clip_longest([selection.body[index] for index in selection.newest], rules.counter, left)
     if cut is None:
-        return fitted
-    return replace(_trimmed(fitted.with_records(fitted.newest, cut).body, rules), flags=(CLIPPED,))
+        return selection
+    return replace(_trimmed(selection.with_records(selection.newest, cut).body, rules), flags=(CLIPPED,))
 
 
-def _send_summary(fitted: Fitted) -> Fitted:
+def _send_summary(selection: Selection) -> Selection:
     """If the limits leave out what the summary covers, send it too, with what fits beside it."""
-    rules, summary = fitted.rules, fitted.rules.message
-    if len(fitted.kept) == len(fitted.body) or rules.summary is None or summary is None:
-        return fitted
-    fitted = replace(fitted, covered=_covered(fitted.body, rules.summary))
-    if fitted.kept.issuperset(fitted.covered) and not rules.summary.precedes_log:
-        return fitted
-    beside = _trimmed(fitted.body, rules, beside=summary)
+    rules, summary = selection.rules, selection.rules.message
+    if len(selection.kept) == len(selection.body) or rules.summary is None or summary is None:
+        return selection
+    selection = replace(selection, covered=_covered(selection.body, rules.summary))
+    if selection.kept.issuperset(selection.covered) and not rules.summary.precedes_log:
+        return selection
+    beside = _trimmed(selection.body, rules, beside=summary)
     if not beside.over:
-        return replace(fitted, kept=beside.kept, summary=summary)
+        return replace(selection, kept=beside.kept, summary=summary)
     if not rules.clip_edge or rules.limits.max_tokens is None:
-        return replace(fitted, flags=(*fitted.flags, SUMMARY_DROPPED))
+        return replace(selection, flags=(*selection.flags, SUMMARY_DROPPED))
     # The newest unit comes first: the summary gets what is left. Never more is kept than with a budget that holds both.
-    fitted = replace(fitted, kept=beside.kept)
-    left = fitted.tokens_left or 0
+    selection = replace(selection, kept=beside.kept)
+    left = selection.tokens_left or 0
     clipped = clip(summary, rules.counter, left) if left >= SUMMARY_TOKENS else None
     flag = SUMMARY_DROPPED if clipped is None else SUMMARY_CLIPPED
-    return replace(fitted, summary=clipped, flags=(*fitted.flags, flag))
+    return replace(selection, summary=clipped, flags=(*selection.flags, flag))
 
 
 def _covered(body: Sequence[Record], summary: Summary) -> frozenset[int]:
@@ -193,50 +195,98 @@ def _covered(body: Sequence[Record], summary: Summary) -> frozenset[int]:
     return frozenset(index for group in groups for index in group)
 
 
-def _send_uncovered(fitted: Fitted) -> Fitted:
+def _send_uncovered(selection: Selection) -> Selection:
     """Of what is left out and not covered, send the newest units too, up to `uncovered_tokens`."""
-    rules, missing = fitted.rules, fitted.uncovered
-    records = [fitted.body[index] for index in missing]
-    fitted = replace(fitted, overflow=tuple(records))
+    rules, missing = selection.rules, selection.uncovered
+    records = [selection.body[index] for index in missing]
+    selection = replace(selection, overflow=tuple(records))
     if rules.uncovered_tokens is None or not missing:
-        return fitted
-    left = fitted.tokens_left
+        return selection
+    left = selection.tokens_left
     tokens = rules.uncovered_tokens if left is None else max(0, min(rules.uncovered_tokens, left))
     limits = Limits(max_tokens=tokens, prune=rules.limits.prune)
     chosen = trim(records, [rules.cost(record) for record in records], limits)
-    return replace(fitted, kept=fitted.kept.union(missing[index] for index in chosen.kept))
+    return replace(selection, kept=selection.kept.union(missing[index] for index in chosen.kept))
 
 
-def _fill_edge(fitted: Fitted) -> Fitted:
+def _fill_edge(selection: Selection) -> Selection:
     """Fill the tokens that are left with the unit before the oldest one that is sent, its longest message truncated."""
-    unit, left = _unit_at_edge(fitted), fitted.tokens_left
+    unit, left = _unit_at_edge(selection), selection.tokens_left
     if not unit or left is None or left < EDGE_TOKENS:
-        return fitted
-    cut = clip_longest([fitted.body[index] for index in unit], fitted.rules.counter, left)
+        return selection
+    cut = clip_longest([selection.body[index] for index in unit], selection.rules.counter, left)
     if cut is None:
-        return fitted
-    flags = (*fitted.flags, CLIPPED)
-    return replace(fitted.with_records(unit, cut), kept=fitted.kept.union(unit), flags=flags)
+        return selection
+    flags = (*selection.flags, CLIPPED)
+    return replace(selection.with_records(unit, cut), kept=selection.kept.union(unit), flags=flags)
 
 
-def _unit_at_edge(fitted: Fitted) -> list[int]:
+def _unit_at_edge(selection: Selection) -> list[int]:
     """The unit before the oldest one that is sent, if it may be truncated and only lacks tokens."""
-    rules, limits, leading = fitted.rules, fitted.rules.limits, fitted.rules.leading
-    history = [index for index in fitted.kept if index >= leading]
+    rules, limits, leading = selection.rules, selection.rules.limits, selection.rules.leading
+    history = [index for index in selection.kept if index >= leading]
     if not history or not rules.clip_edge or limits.strategy != "drop_oldest" or limits.prune == "message":
         return []
-    before = fitted.body[leading : min(history)]
-    groups = groups_of(before)
-    turns = turns_of(before, groups) if limits.prune == "turn" else [[group] for group in groups]
+    before = selection.body[leading : min(history)]
+    turns = turns_of(before) if limits.prune == "turn" else [[group] for group in groups_of(before)]
     unit = [leading + index for group in turns[-1] for index in group] if turns else []
-    messages = rules.used.messages + len(fitted.kept) + len(unit)
-    turns_sent = sum(fitted.body[index].role == "user" for index in history)
+    messages = rules.used.messages + len(selection.kept) + len(unit)
+    turns_sent = sum(selection.body[index].role == "user" for index in history)
     lacks_messages = limits.max_messages is not None and messages > limits.max_messages
     lacks_turns = limits.max_turns is not None and turns_sent >= limits.max_turns
     return [] if lacks_messages or lacks_turns else unit
 
 
-def _flag_gap(fitted: Fitted) -> Fitted:
+def _flag_gap(selection: Selection) -> Selection:
     """Whether messages are missing although there is a summary or will be one."""
-    has_summaries = fitted.summary is not None or fitted.rules.uncovered_tokens is not None
-    return replace(fitted, flags=(*fitted.flags, GAP)) if has_summaries and fitted.uncovered else fitted
+    has_summaries = selection.summary is not None or selection.rules.uncovered_tokens is not None
+    return replace(selection, flags=(*selection.flags, GAP)) if has_summaries and selection.uncovered else selection
+
+
+def clip_longest(records: Sequence[Record], counter: TokenCounter, max_tokens: int) -> list[Record] | None:
+    """The records, the costliest truncated so that all fit; None if that is impossible."""
+    tokens = [counter.count(record) for record in records]
+    costliest = max(range(len(records)), key=tokens.__getitem__, default=None)
+    if costliest is None:
+        return None
+    allowed = max_tokens - sum(tokens) + tokens[costliest]
+    clipped = clip(records[costliest], counter, allowed)
+    if clipped is None:
+        return None
+    return [clipped if index == costliest else record for index, record in enumerate(records)]
+
+
+def clip(record: Record, counter: TokenCounter, max_tokens: int) -> Record | None:
+    """The record truncated to so many tokens; None if its content is not a string or even one character is too much."""
+    if not isinstance(record.content, str):
+        return None
+    text = record.content
+    tokens_high = counter.count(record)
+    if tokens_high <= max_tokens:
+        return record
+    tokens_low = counter.count(record.with_content(MARK))
+    low, high = 0, len(text)  # characters to keep: `high` are too many
+    best: Record | None = None
+    # A guess in proportion is usually close. Every second step halves, so that no text takes many.
+    while high - low > 1 and (best is None or max_tokens - tokens_low > CLOSE):
+        share = max(0.0, (max_tokens - tokens_low) / max(1, tokens_high - tokens_low))
+        size = min(high - 1, low + 1 + int((high - low) * share))
+        for tried in (size, (low + high) // 2):
+            if not low < tried < high:
+                continue
+            candidate = record.with_content(_cut(text, tried))
+            tokens = counter.count(candidate)
+            if tokens <= max_tokens:
+                best, low, tokens_low = candidate, tried, tokens
+            else:
+                high, tokens_high = tried, tokens
+            if best is not None and max_tokens - tokens_low <= CLOSE:
+                break
+    return best
+
+
+def _cut(text: str, size: int) -> str:
+    if size >= len(text):
+        return text
+    end = size // 3
+    return text[: size - end] + MARK + (text[-end:] if end else "")

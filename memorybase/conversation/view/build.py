@@ -14,24 +14,24 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
+from pydantic_core import to_jsonable_python
 
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Rules, Summary, fit
+from memorybase.conversation.view.clearing import ToolResultClearing, clear_tool_results, keep_newest_images
 from memorybase.conversation.view.content_parts import accepted
 from memorybase.conversation.view.files import FileResolver, remote_images
-from memorybase.conversation.view.images import keep_newest_images
-from memorybase.conversation.view.limits import Limits, Used
+from memorybase.conversation.view.limits import Limits, Size
 from memorybase.conversation.view.records import Kind, Record, Role, message_ids, with_files
-from memorybase.conversation.view.rendering import Align, Format, align, to_langchain, to_openai
+from memorybase.conversation.view.rendering import Align, Format, Prefixes, align, history_text, to_langchain, to_openai
 from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
-from memorybase.conversation.view.tool_results import Clearing, clear_tool_results
-from memorybase.conversation.view.transcript import Prefixes, history_text
 from memorybase.conversation.view.turns import drop_unpaired_tool_messages
 from memorybase.described import CounterName
 from memorybase.messages import canonical
 
-# none: the whole log; parents: by parent_id; inferred: by inferred_parents; dify: by dify_thread.
-ThreadRule = Literal["none", "parents", "inferred", "dify"]
+# none: the whole log; given: the records are a thread, in its order; parents: by parent_id; inferred: by
+# inferred_parents; dify: by dify_thread.
+ThreadRule = Literal["none", "given", "parents", "inferred", "dify"]
 
 SUMMARY_PREFIX = "[Previous Conversation Summary]\n"
 FILE_DEGRADED = "files"
@@ -59,7 +59,7 @@ class ViewOptions:
     answers_only: bool = False
     exclude_run_id: str | None = None
     drop_empty: bool = True
-    clearing: Clearing | None = None
+    clearing: ToolResultClearing | None = None
     max_images: int | None = None
     limits: Limits = field(default_factory=Limits)
     reserved_tokens: int = 0
@@ -156,7 +156,7 @@ class View:
             "messages": self.messages,
             "sources": [asdict(source) for source in self.sources],
             "text": self.text,
-            "report": asdict(self.report),
+            "report": to_jsonable_python(self.report),
         }
 
 
@@ -260,8 +260,8 @@ class PreparedLog:
             options = replace(options, reserved_tokens=reserved_tokens)
         pinned = self.predefined if options.pin_predefined else []
         log = self.history if options.pin_predefined else [*self.predefined, *self.history]
-        fitted = fit(log, _rules(self.predefined, options, self.costs, summary, inserts))
-        sent = _with_inserts([*pinned, *_prompts_first(fitted.records, self.repeated_prompts)], inserts)
+        selection = fit(log, _rules(self.predefined, options, self.costs, summary, inserts))
+        sent = _with_inserts([*pinned, *_prompts_first(selection.records, self.repeated_prompts)], inserts)
         aligned = align(sent, options.align)
         unaligned = {id(record) for record, _ in aligned.removed}
         sent = [record for record in sent if id(record) not in unaligned]
@@ -271,25 +271,21 @@ class PreparedLog:
         tokens_after = sum(source.tokens for source in sources)
         budget = options.limits.max_tokens
         spent = tokens_after + max(0, options.reserved_tokens - self.costs.total(inserts))
-        removed = (*self.notes.removed, *fitted.removed, *aligned.removed)
+        removed = (*self.notes.removed, *selection.removed, *aligned.removed)
         report = Report(
             kept=_kept(sent),
             removed=tuple(Removed(record.id, reason) for record, reason in removed),
             tokens_before=self.tokens_before,
             tokens_after=tokens_after,
             budget=budget,
-            over_budget=fitted.over or (budget is not None and spent > budget),
+            over_budget=selection.over or (budget is not None and spent > budget),
             counter=self.costs.counter.name,
-            flags=tuple(dict.fromkeys([*flags, *self.notes.flags, *fitted.flags])),
+            flags=tuple(dict.fromkeys([*flags, *self.notes.flags, *selection.flags])),
             degraded=tuple(dict.fromkeys([*degraded, *self.notes.degraded])),
             replaced_parts=self.notes.replaced_parts,
             summary=summary_use(summary, sent),
         )
-        return Draft(options, tuple(aligned.records), sources, report, self._as_stored(fitted.overflow))
-
-    def removed_for(self, reason: str) -> set[str]:
-        """The ids of the messages that were removed for this reason so far."""
-        return {record.id for record, why in self.notes.removed if why == reason}
+        return Draft(options, tuple(aligned.records), sources, report, self._as_stored(selection.overflow))
 
     def _as_stored(self, shaped: Iterable[Record]) -> tuple[Record, ...]:
         """The messages of these records as they were before clearing; one with tool results is several records."""
@@ -354,6 +350,8 @@ def _with_accepted_parts(records: Iterable[Record], notes: _Notes) -> Iterator[R
 
 
 def _on_thread(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
+    if options.thread == "given":
+        return list(records)
     ordered = sorted(records, key=lambda record: (record.seq, record.id))
     if options.thread == "none":
         return ordered
@@ -447,7 +445,7 @@ def _rules(
     beyond_reserve = max(0, costs.total(inserts) - options.reserved_tokens)
     return Rules(
         limits=limits,
-        used=Used(
+        used=Size(
             messages=len(predefined) if is_pinned else 0,
             tokens=beyond_reserve + (costs.total(predefined) if is_pinned else 0),
         ),

@@ -1,7 +1,7 @@
 """Content parts as chat completions take them: those of other makers are translated, or a line replaces them.
 
 Outside user messages only text goes to a model, in an assistant's also a refusal. Images and files of a tool's result
-stay here, for `arrangement` to move. Sources: the references of OpenAI's chat completions and Responses API, of
+stay here, for `rendering.arrange` to move. Sources: the references of OpenAI's chat completions and Responses API, of
 Anthropic's Messages API, and of LangChain's content blocks.
 """
 

@@ -2,7 +2,7 @@
 
 A unit is a turn, a group or, as Dify does it, a single message. If the newest turn is unfinished, a model is about to
 answer it: then its question has priority over everything else, and each of its groups is a unit. If the limits are too
-small for the newest unit, or for that question, only `min_messages` are kept and `Trimmed.over` is set.
+small for the newest unit, or for that question, only `min_messages` are kept and `TrimResult.over` is set.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Literal
 
 from memorybase.conversation.view.records import Record
@@ -89,8 +89,8 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Trimmed:
-    """The indices that are kept, in order; whether even the newest unit did not fit; the indices of that unit."""
+class TrimResult:
+    """The indices that are kept, in order. `over`: not even the newest unit fits; `newest`: that unit's indices."""
 
     kept: list[int]
     over: bool = False
@@ -98,8 +98,8 @@ class Trimmed:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """A part of the limits."""
+class Size:
+    """How much of each limit records take."""
 
     messages: int = 0
     tokens: int = 0
@@ -107,7 +107,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit(Used):
+class Unit(Size):
     """Records that are kept or left out together, by index."""
 
     members: Group = ()
@@ -122,14 +122,14 @@ class _Room:
     tokens: int | None = None
     turns: int | None = None
 
-    def fits(self, used: Used) -> bool:
+    def fits(self, used: Size) -> bool:
         return (
             (self.messages is None or used.messages <= self.messages)
             and (self.tokens is None or used.tokens <= self.tokens)
             and (self.turns is None or used.turns <= self.turns)
         )
 
-    def without(self, used: Used) -> _Room:
+    def without(self, used: Size) -> _Room:
         return _Room(
             None if self.messages is None else self.messages - used.messages,
             None if self.tokens is None else self.tokens - used.tokens,
@@ -140,7 +140,7 @@ class _Room:
         return _Room(*(None if rest is None else rest // 2 for rest in (self.messages, self.tokens, self.turns)))
 
 
-NOTHING_USED = Used()
+NOTHING = Size()
 
 
 def trim(
@@ -149,26 +149,27 @@ def trim(
     limits: Limits,
     *,
     leading: int = 0,
-    used: Used = NOTHING_USED,
-) -> Trimmed:
+    used: Size = NOTHING,
+) -> TrimResult:
     """The records that fit into what `used`, such as a summary, leaves of the limits. The first `leading` records are
     predefined messages, which drop_middle protects. A question that fits the limits alone is kept even if `used` leaves
     no room for it."""
     if limits.prune == "message":
         return _pop_from_front(tokens, limits)
-    units = _units(_window(records, tokens, limits, leading), records, tokens, limits.prune, leading)
+    log = _Log(records, tokens, leading)
+    units = log.units(_not_cut(log, limits), limits.prune)
     total = _Room(limits.max_messages, limits.max_tokens, limits.max_turns)
     room = total.without(used)
     if room.fits(_sum(units)):
-        return Trimmed(_indices(units))
+        return TrimResult(_indices(units))
     required = _required(units, limits.min_messages)
     if not room.fits(_sum([units[index] for index in sorted(required.indices)])):
         over = total.messages != 0 and total.turns != 0  # a limit of 0 asks for nothing
         kept = [units[index] for index in sorted(required.floor | required.alone(units, total))]
-        return Trimmed(_indices(kept), over, units[required.anchor].members if required.anchor is not None else ())
+        return TrimResult(_indices(kept), over, units[required.anchor].members if required.anchor is not None else ())
     head = _head(units, room, _keep_first(limits, leading), required) if limits.strategy == "drop_middle" else 0
     tail = _newest(units, head, room.without(_sum(units[:head])), required)
-    return Trimmed(_indices([*units[:head], *(units[index] for index in tail)]))
+    return TrimResult(_indices([*units[:head], *(units[index] for index in tail)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,52 +231,52 @@ def _keep_first(limits: Limits, leading: int) -> int:
     return max(2, leading) if limits.keep_first is None else limits.keep_first
 
 
-def _units(
-    window: Sequence[int], records: Sequence[Record], tokens: Sequence[int], prune: Prune, leading: int
-) -> list[Unit]:
-    """The window as units: those of the predefined messages, then those of the history."""
-    predefined = [index for index in window if index < leading]
-    history = [index for index in window if index >= leading]
-    question = open_question([records[index] for index in history])
-    return [
-        *_units_of(predefined, records, tokens, prune, None),
-        *_units_of(history, records, tokens, prune, question),
-    ]
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """Records and their tokens. The first `leading` ones are predefined messages, the others the history."""
+
+    records: Sequence[Record]
+    tokens: Sequence[int]
+    leading: int
+
+    def units(self, indices: Sequence[int], prune: Prune) -> list[Unit]:
+        """These records as units; no unit has predefined messages and history."""
+        predefined = [index for index in indices if index < self.leading]
+        history = [index for index in indices if index >= self.leading]
+        question = open_question([self.records[index] for index in history])
+        return [*self._units_of(predefined, prune, None), *self._units_of(history, prune, question)]
+
+    def _units_of(self, part: Sequence[int], prune: Prune, question: int | None) -> Iterator[Unit]:
+        """Turns or groups. The turn with the open question counts as none, and each of its groups is a unit."""
+        in_part = [self.records[index] for index in part]
+        for turn in turns_of(in_part) if prune == "turn" else [[group] for group in groups_of(in_part)]:
+            is_open = question is not None and turn[0][0] >= question
+            for members in turn if is_open else [tuple(chain.from_iterable(turn))]:
+                yield Unit(
+                    members=tuple(part[member] for member in members),
+                    messages=len(members),
+                    tokens=sum(self.tokens[part[member]] for member in members),
+                    turns=0 if is_open else 1,
+                    is_question=members[0] == question,
+                )
 
 
-def _units_of(
-    part: Sequence[int], records: Sequence[Record], tokens: Sequence[int], prune: Prune, question: int | None
-) -> Iterator[Unit]:
-    """Turns or groups. The turn with the open question counts as none, and each of its groups is a unit."""
-    in_part = [records[index] for index in part]
-    groups = groups_of(in_part)
-    for turn in turns_of(in_part, groups) if prune == "turn" else [[group] for group in groups]:
-        is_open = question is not None and turn[0][0] >= question
-        for members in turn if is_open else [tuple(chain.from_iterable(turn))]:
-            yield Unit(
-                members=tuple(part[member] for member in members),
-                messages=len(members),
-                tokens=sum(tokens[part[member]] for member in members),
-                turns=0 if is_open else 1,
-                is_question=members[0] == question,
-            )
-
-
-def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, leading: int) -> Sequence[int]:
-    """The records that are left after earlier cuts, or after those of a threshold, which are replayed."""
+def _not_cut(log: _Log, limits: Limits) -> Sequence[int]:
+    """The records that earlier cuts, or those of a threshold, have left in the log, by index."""
     if limits.cuts:
         return [
             index
-            for index, record in enumerate(records)
-            if index < leading or not any(cut.after_seq < record.seq <= cut.to_seq for cut in limits.cuts)
+            for index, record in enumerate(log.records)
+            if index < log.leading or not any(cut.after_seq < record.seq <= cut.to_seq for cut in limits.cuts)
         ]
     if limits.threshold is None:
-        return range(len(records))
-    replay = Replay(limits.threshold, _keep_first(limits, leading) if limits.strategy == "drop_middle" else None)
-    units = _units(range(len(records)), records, tokens, "group", leading)
-    for index, unit in enumerate(units):
+        return range(len(log.records))
+    keep_first = _keep_first(limits, log.leading) if limits.strategy == "drop_middle" else None
+    replay = Replay(limits.threshold, keep_first)
+    units = log.units(range(len(log.records)), "group")
+    for unit, following in zip_longest(units, units[1:]):
         replay.write(unit)
-        if _is_written(units, index, records):
+        if _ends_write(unit, following, log.records):
             replay.cut()
     return _indices(replay.left)
 
@@ -318,28 +319,28 @@ class Replay:
         self._first, self._newest, self._keep_first = units[:size], deque(units[size:]), None
 
 
-def _is_written(units: Sequence[Unit], index: int, records: Sequence[Record]) -> bool:
+def _ends_write(unit: Unit, following: Unit | None, records: Sequence[Record]) -> bool:
     """Whether a write ends with this unit: the messages of a run are one write, which a question does not end."""
-    here = records[units[index].members[-1]]
-    if here.run_id is None:
+    last = records[unit.members[-1]]
+    if last.run_id is None:
         return True
-    if index + 1 < len(units):
-        return records[units[index + 1].members[0]].run_id != here.run_id
-    return here.role != "user"
+    if following is not None:
+        return records[following.members[0]].run_id != last.run_id
+    return last.role != "user"
 
 
-def _pop_from_front(tokens: Sequence[int], limits: Limits) -> Trimmed:
+def _pop_from_front(tokens: Sequence[int], limits: Limits) -> TrimResult:
     """Dify's pruning: drops messages from the front while there is too much; one always stays."""
     start = 0 if limits.max_messages is None else max(0, len(tokens) - max(1, limits.max_messages))
     total = sum(tokens[start:])
     while limits.max_tokens is not None and total > limits.max_tokens and len(tokens) - start > 1:
         total -= tokens[start]
         start += 1
-    return Trimmed(list(range(start, len(tokens))), over=limits.max_tokens is not None and total > limits.max_tokens)
+    return TrimResult(list(range(start, len(tokens))), over=limits.max_tokens is not None and total > limits.max_tokens)
 
 
-def _sum(units: Sequence[Unit]) -> Used:
-    return Used(
+def _sum(units: Sequence[Unit]) -> Size:
+    return Size(
         sum(unit.messages for unit in units),
         sum(unit.tokens for unit in units),
         sum(unit.turns for unit in units),

@@ -98,24 +98,22 @@ def inferred_parents(records: Sequence[Record]) -> dict[str, str | None]:
     another run, it follows that whole turn, answer included, unless its `parent_rule` is "exact".
     """
     ordered = sorted(records, key=lambda record: (record.seq, record.id))
-    last_of_run = {record.run_id: record for record in ordered}
     by_id = {record.id: record for record in ordered}
+    last_of_run = {record.run_id: record for record in ordered}
+    first_link = next((index for index, record in enumerate(ordered) if record.parent_id is not None), len(ordered))
     before_in_run: dict[str | None, Record] = {}
-    links_follow = any(record.parent_id is not None for record in ordered)
-    has_links = False
     parents: dict[str, str | None] = {}
-    for record in ordered:
+    for index, record in enumerate(ordered):
         before = before_in_run.get(record.run_id) if record.run_id is not None else None
-        parent = record.parent_id
-        if parent is not None:
-            has_links = True
-            parent = _turn_end(record, by_id.get(parent), last_of_run) or parent
+        if record.parent_id is not None:
+            parent = _turn_end(record, by_id.get(record.parent_id), last_of_run) or record.parent_id
         elif record.parent_rule == "none":
             parent = None
         elif before is not None:
             parent = before.id
-        elif not (has_links or (record.parent_rule == "linked" and links_follow)):
-            parent = UUID_NIL
+        else:
+            begins = first_link < (len(ordered) if record.parent_rule == "linked" else index)
+            parent = None if begins else UUID_NIL
         before_in_run[record.run_id] = record
         parents[record.id] = parent
     return parents

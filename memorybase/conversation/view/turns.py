@@ -28,10 +28,10 @@ def groups_of(records: Sequence[Record]) -> list[Group]:
     return _grouped(records).groups
 
 
-def turns_of(records: Sequence[Record], groups: Sequence[Group]) -> list[list[Group]]:
+def turns_of(records: Sequence[Record]) -> list[list[Group]]:
     """Each turn is the groups from one user message to the next; those before the first one are a turn too."""
     turns: list[list[Group]] = []
-    for group in groups:
+    for group in groups_of(records):
         if not turns or records[group[0]].role == "user":
             turns.append([])
         turns[-1].append(group)

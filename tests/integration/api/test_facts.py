@@ -54,7 +54,10 @@ def test_a_context_has_facts_only_if_they_are_asked_for(api: Api) -> None:
     plain = api.post("/context", body)
     assert "fact" not in {source["kind"] for source in plain["sources"]}
     assert plain["report"]["facts"] == []
-    view = api.post("/context", body | {"recall": {"facts": True}})
+    run_id = str(uuid4())
+    view = api.post("/context", body | {"recall": {"facts": True}, "run_id": run_id, "node_id": "agent"})
+    [used] = api.get(f"/flows/support/runs/{run_id}/memory")["nodes"]
+    assert used["report"]["facts"] == view["report"]["facts"]
     [source] = [source for source in view["sources"] if source["kind"] == "fact"]
     [fact] = view["report"]["facts"]
     assert source["message_ids"] == fact["source_message_ids"]

@@ -11,14 +11,14 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, WITHIN_SESSION
-from memorybase.conversation import Limits, View
+from memorybase.conversation import UUID_NIL, Limits, View
 from memorybase.conversation.context import RECALL_HEADING, ContextRequest, RecallOptions, build_context
 from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
 from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.conversation.view.budget import MARK
 from memorybase.conversation.view.build import Draft
-from memorybase.conversation.view.truncate import MARK
 from memorybase.errors import InvalidRequest, NotFound, SessionConflict, VectorStoreUnavailable
 
 
@@ -361,6 +361,19 @@ def test_a_long_message_at_the_edge_of_the_history_is_truncated_if_the_preset_al
     assert "clipped" in cut.report.flags
     assert 270 <= cut.report.tokens_after <= 300
     assert [message["content"] for message in whole_turns.messages] == ["And now?", "Nothing."]
+
+
+def test_the_thread_of_a_context_is_the_one_that_the_session_has(world: World) -> None:
+    one, other, question = uuid4(), uuid4(), str(uuid4())
+    world.say("now", {"id": str(uuid4()), "role": "user", "content": "One?"}, run_id=one)
+    world.say("now", {"id": question, "role": "user", "content": "Two?", "parent_message_id": UUID_NIL}, run_id=other)
+    answer = {"id": str(uuid4()), "role": "assistant", "content": "Both.", "parent_message_id": question}
+    world.say("now", answer, run_id=one)
+
+    view = context(world)
+
+    assert [message["content"] for message in view.messages] == ["One?\n\nTwo?", "Both."]
+    assert view.report.flags == ()
 
 
 def test_a_runs_own_messages_are_left_out_and_the_use_is_recorded(world: World, base: UUID) -> None:

@@ -17,7 +17,7 @@ from memorybase import errors
 from memorybase.cli.import_runs import header_lines
 from memorybase.importers.records import Report
 from memorybase.importers.runs import Part
-from memorybase.importers.systems import Source, read_runs
+from memorybase.importers.systems import ImportSource, read_runs
 
 KEY = {"Authorization": "Api-Key k"}
 
@@ -67,7 +67,7 @@ def serving(answers: dict[str, Any]) -> Iterator[Server]:
 
 
 def read(system: str, url: str, report: Report | None = None, headers: dict[str, str] | None = None) -> list[Part]:
-    source = Source(url, headers=KEY if headers is None else headers)
+    source = ImportSource(url, headers=KEY if headers is None else headers)
     return list(read_runs(system, source, report or Report()))
 
 

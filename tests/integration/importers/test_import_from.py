@@ -26,7 +26,7 @@ from memorybase import cli, errors
 from memorybase.cli import import_file
 from memorybase.importers import batches
 from memorybase.importers.records import Report
-from memorybase.importers.systems import Source, read_runs
+from memorybase.importers.systems import ImportSource, read_runs
 
 SAMPLES: dict[str, Callable[[Path], Path]] = {
     "chatgpt": lambda folder: write_json(folder, "conversations.json", exports.chatgpt()),
@@ -253,7 +253,7 @@ class TestWhatIsKept:
             db.execute(message.insert(), rows)
         engine.dispose()
         assert run(url, "--from", "langflow").output.splitlines()[0].endswith("0 new, 6 already there")
-        part = next(read_runs("langflow", Source(url), Report()))
+        part = next(read_runs("langflow", ImportSource(url), Report()))
         assert part.messages[0]["timestamp"] == "2026-03-01T10:00:01"
 
     def test_langflows_answers_give_the_same_as_its_table(self, api: Api, tmp_path: Path) -> None:

@@ -9,13 +9,12 @@ import pytest
 from harness.records import ids, log, numbered, record
 from harness.rows import each_row
 
-from memorybase.conversation import ESTIMATE, Clearing, FileRef, Record, TextCounter
+from memorybase.conversation import ESTIMATE, FileRef, Record, TextCounter, ToolResultClearing
+from memorybase.conversation.view.budget import MARK, clip, clip_longest
+from memorybase.conversation.view.clearing import clear_tool_results, keep_newest_images
 from memorybase.conversation.view.files import read_files, remote_images, url_label
-from memorybase.conversation.view.images import keep_newest_images
 from memorybase.conversation.view.records import parts_of, with_files
 from memorybase.conversation.view.token_counters import counter_named
-from memorybase.conversation.view.tool_results import clear_tool_results
-from memorybase.conversation.view.truncate import MARK, clip, clip_longest
 from memorybase.errors import InvalidRequest, ModelUnavailable
 
 WORDS = TextCounter("words", lambda text: len(text.split()))
@@ -167,7 +166,7 @@ def test_tool_results_are_cleared_and_their_calls_stay() -> None:
     records = log("u1 A1[t1] T1 a1")
     records[2] = replace(records[2], name="search", content="five thousand tokens")
 
-    shown = clear_tool_results(records, Clearing())
+    shown = clear_tool_results(records, ToolResultClearing())
 
     assert (shown[2].content, shown[2].tool_call_id, shown[2].name) == ("", "t1", "search")
     assert shown[:2] == records[:2]
@@ -176,14 +175,14 @@ def test_tool_results_are_cleared_and_their_calls_stay() -> None:
 @each_row(
     ("clearing", "cleared"),
     [
-        (Clearing(), "T1 T2"),
-        (Clearing(keep_last_n=1), "T1"),
-        (Clearing(keep_last_n=9), ""),
-        (Clearing(exclude_tools=frozenset({"search"})), ""),  # named by the call alone
-        (Clearing(placeholder="[cleared]"), "T1 T2"),
+        (ToolResultClearing(), "T1 T2"),
+        (ToolResultClearing(keep_last_n=1), "T1"),
+        (ToolResultClearing(keep_last_n=9), ""),
+        (ToolResultClearing(exclude_tools=frozenset({"search"})), ""),  # named by the call alone
+        (ToolResultClearing(placeholder="[cleared]"), "T1 T2"),
     ],
 )
-def test_an_unfinished_turn_keeps_its_tool_results(clearing: Clearing, cleared: str) -> None:
+def test_an_unfinished_turn_keeps_its_tool_results(clearing: ToolResultClearing, cleared: str) -> None:
     records = log("u1 A1[t1] T1 a1 u2 A2[t2] T2 a2 u3 A3[t3] T3")
 
     shown = clear_tool_results(records, clearing)

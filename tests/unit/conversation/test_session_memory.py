@@ -13,19 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import Limits, Record, Summary, View
-from memorybase.conversation.history.session_reader import Tail
-from memorybase.conversation.session_memory.presets import (
-    FLOWX_5,
-    FLOWX_6,
-    TOKEN_BUFFER,
-    WINDOW,
-    Call,
-    SessionMemory,
-    SessionPreset,
-    StoredSummary,
-    session_memory,
-)
+from memorybase.conversation.history.session_reader import ThreadTail
+from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW, SessionPreset
+from memorybase.conversation.session_memory.session_view import ModelCall, SessionMemory, StoredSummary, session_memory
 from memorybase.conversation.view.budget import GAP, SUMMARY_DROPPED
+from memorybase.conversation.view.threads import inferred_parents, thread
 
 WITH_CURRENT = replace(FLOWX_5, count_current=True)
 
@@ -54,7 +46,9 @@ def shown(
     complete: bool = True,
     **call: Any,
 ) -> SessionMemory:
-    return session_memory(Tail(list(records), complete), preset, Call(**call), stored=stored, use_memory=True)
+    return session_memory(
+        ThreadTail(list(records), complete), preset, ModelCall(**call), stored=stored, use_memory=True
+    )
 
 
 def routed(count: int) -> list[Record]:
@@ -157,7 +151,7 @@ def test_options_change_the_structure_of_the_text(style: Any, first: bool, text:
 
 
 def test_memory_is_off_by_default() -> None:
-    memory = session_memory(Tail(turns(9), complete=True), FLOWX_5, Call(), stored=summary_of(6))
+    memory = session_memory(ThreadTail(turns(9), complete=True), FLOWX_5, ModelCall(), stored=summary_of(6))
 
     assert (memory.view.messages, memory.view.text, memory.memory_use_summary) == ([], "", None)
     assert (memory.expired, memory.enough) == (None, True)
@@ -227,13 +221,15 @@ def test_a_summary_of_another_branch_is_not_shown() -> None:
     records = turns(6)
     other = replace(records[2], id="other", seq=13, run_id="r7", parent_id="a1")
     reply = replace(records[3], id="reply", seq=14, run_id="r7")
+    log = [*records, other, reply]
+    branch = thread(log, parents=inferred_parents(log)).rows
 
-    memory = shown([*records, other, reply], replace(FLOWX_5, pairs=1), stored=summary_of(3))
+    memory = shown(branch, replace(FLOWX_5, pairs=1), stored=summary_of(3))
 
     assert history(memory.view) == [*pairs(1), "other", "reply"]
     assert memory.memory_use_summary is not None
     assert memory.memory_use_summary["summary"] == ""
-    on_it = shown([*records, other, reply], replace(FLOWX_5, pairs=1), stored=summary_of(1))
+    on_it = shown(branch, replace(FLOWX_5, pairs=1), stored=summary_of(1))
     assert on_it.memory_use_summary is not None
     assert on_it.memory_use_summary["summary"] == "of 1-1"
 
@@ -252,16 +248,16 @@ def test_a_tail_is_enough_once_nothing_older_can_be_shown() -> None:
     assert not shown(part, TOKEN_BUFFER, token_budget=600, stored=None, complete=False).enough
     assert shown(part, WINDOW, complete=False).enough is False
     assert shown(part, replace(WINDOW, limits=Limits(max_turns=3, prune="turn")), complete=False).enough
-    branch = Tail(part, complete=False, linked=True)
-    call = Call(token_budget=60)
+    branch = ThreadTail(part, complete=False, linked=True)
+    call = ModelCall(token_budget=60)
     assert session_memory(branch, TOKEN_BUFFER, call, use_memory=True).enough
     # The thread may not contain the summary's last message.
     of_three = summary_of(3)
     assert of_three is not None
     open_ = session_memory(branch, TOKEN_BUFFER, call, stored=of_three, use_memory=True)
-    assert (open_.enough, open_.unchecked) == (False, True)
+    assert open_.next_read == "summary_thread"
     known = session_memory(branch, TOKEN_BUFFER, call, stored=replace(of_three, on_thread=True), use_memory=True)
-    assert (known.enough, known.unchecked) == (True, False)
+    assert known.enough
 
 
 @each_row("preset", [TOKEN_BUFFER, FLOWX_5, replace(WINDOW, summary=True)])
@@ -344,9 +340,9 @@ class Shared:
 
     def read(self, budget: int) -> View:
         memory = session_memory(
-            Tail(list(self.records), complete=True),
+            ThreadTail(list(self.records), complete=True),
             TOKEN_BUFFER,
-            Call(token_budget=budget, counter=PerWord()),
+            ModelCall(token_budget=budget, counter=PerWord()),
             stored=self.stored,
             use_memory=True,
         )

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import Cut, Limits, Record, TrimThreshold
-from memorybase.conversation.view.limits import Replay, Trimmed, Unit, Used, trim
+from memorybase.conversation.view.limits import Replay, Size, TrimResult, Unit, trim
 from memorybase.conversation.view.turns import groups_of, open_question
 from memorybase.errors import InvalidRequest
 
@@ -219,8 +219,8 @@ def test_an_open_question_that_is_too_large_alone_keeps_nothing_and_sets_over() 
 def test_the_question_is_kept_even_if_nothing_is_left_for_it() -> None:
     records = log("u1 a1 u2")
 
-    assert kept(records, Limits(max_messages=2), used=Used(messages=1))[0] == "u2"
-    assert kept(records, Limits(max_messages=1), used=Used(messages=1)) == ("u2", True)
+    assert kept(records, Limits(max_messages=2), used=Size(messages=1))[0] == "u2"
+    assert kept(records, Limits(max_messages=1), used=Size(messages=1)) == ("u2", True)
 
 
 @st.composite
@@ -247,7 +247,7 @@ LIMITS = st.builds(
 )
 
 
-def trimmed(records: list[Record], limits: Limits) -> Trimmed:
+def trimmed(records: list[Record], limits: Limits) -> TrimResult:
     return trim(records, [COUNTER.count(one) for one in records], limits)
 
 

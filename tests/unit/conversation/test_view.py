@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import (
-    Clearing,
     FileRef,
     Limits,
     Record,
     Summary,
+    ToolResultClearing,
     TrimThreshold,
     View,
     ViewOptions,
     build_view,
 )
-from memorybase.conversation.session_memory.presets import pairs_of
+from memorybase.conversation.session_memory.pairs import pairs_of
+from memorybase.conversation.view.budget import MARK
 from memorybase.conversation.view.build import SummaryUse
-from memorybase.conversation.view.truncate import MARK
 from memorybase.conversation.view.turns import open_question
 
 COUNTER = Flat(10)
@@ -353,12 +353,12 @@ def test_tool_results_are_cleared_before_tokens_are_counted() -> None:
     records = log("u1 A1[t1] T1 a1 u2 a2")
     records[2] = records[2].with_content("5000")
 
-    cleared = view(records, clearing=Clearing(), limits=Limits(max_tokens=100))
+    cleared = view(records, clearing=ToolResultClearing(), limits=Limits(max_tokens=100))
     assert shown(cleared) == "u1 A1 T1 a1 u2 a2"
     assert cleared.messages[2] == {"role": "tool", "content": "", "tool_call_id": "t1"}
     assert (cleared.report.tokens_before, cleared.report.tokens_after) == (5050, 60)
     assert shown(view(records, limits=Limits(max_tokens=100))) == "a1 u2 a2"
-    untouched = view(records, clearing=Clearing(above_tokens=6000))
+    untouched = view(records, clearing=ToolResultClearing(above_tokens=6000))
     assert untouched.messages[2]["content"] == "5000"
 
 
@@ -455,7 +455,7 @@ OPTIONS = st.builds(
         prune=st.sampled_from(["turn", "group", "message"]),
         threshold=st.none() | st.just(TrimThreshold(trigger=6, target=3)),
     ),
-    clearing=st.none() | st.just(Clearing()),
+    clearing=st.none() | st.just(ToolResultClearing()),
     max_images=st.none() | st.just(0),
     uncovered_tokens=st.none() | st.integers(0, 60),
     align=st.sampled_from(["none", "user_first", "strict"]),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memorybase.cli.import_file import Format
 from memorybase.importers.recognise import EXPORT, LINES, LOCOMO
-from memorybase.importers.records import Record, Report
+from memorybase.importers.records import RawRecord, Report
 from memorybase.importers.runs import NOBODY, runs_of
 from memorybase.importers.systems import SYSTEMS
 from memorybase.messages import normalise_all
@@ -88,7 +88,7 @@ def read_changed_documents(system: str, data: st.DataObject) -> None:
         container, key = spots[data.draw(st.integers(0, len(spots) - 1))]
         container[key] = data.draw(JSON)
     report = Report()
-    records = [Record(f"[{n}]", each, "source") for n, each in enumerate([*documents, data.draw(JSON)])]
+    records = [RawRecord(f"[{n}]", each, "source") for n, each in enumerate([*documents, data.draw(JSON)])]
     for part in runs_of(SYSTEMS[system].read(records, report), flow="f", into_one_flow=False, report=report):
         assert 0 < len(part.flow) <= 128
         assert part.session_id.strip()

@@ -6,13 +6,13 @@ from harness.exports import Json, chatgpt, chatgpt_conversation, chatgpt_node
 from harness.rows import each_row
 
 from memorybase.importers import chatgpt as importer
-from memorybase.importers.records import Record, Report
+from memorybase.importers.records import RawRecord, Report
 from memorybase.importers.runs import Part, runs_of
 
 
 def parts_of(*conversations: Any, report: Report | None = None) -> list[Part]:
     report = report or Report()
-    records = [Record(f"conversations.json[{n}]", each) for n, each in enumerate(conversations)]
+    records = [RawRecord(f"conversations.json[{n}]", each) for n, each in enumerate(conversations)]
     return list(runs_of(importer.read(records, report), flow="chatgpt", into_one_flow=False, report=report))
 
 

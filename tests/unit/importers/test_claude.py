@@ -6,13 +6,13 @@ from harness.exports import Json, claude, claude_message
 from harness.rows import each_row
 
 from memorybase.importers import claude as importer
-from memorybase.importers.records import Record, Report
+from memorybase.importers.records import RawRecord, Report
 from memorybase.importers.runs import runs_of
 
 
 def messages_of(*conversations: Any, report: Report | None = None) -> dict[str, Json]:
     report = report or Report()
-    records = [Record(f"conversations.json[{n}]", each) for n, each in enumerate(conversations)]
+    records = [RawRecord(f"conversations.json[{n}]", each) for n, each in enumerate(conversations)]
     parts = runs_of(importer.read(records, report), flow="claude", into_one_flow=False, report=report)
     return {message["id"]: message for part in parts for message in part.messages}
 

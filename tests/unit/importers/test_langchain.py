@@ -7,13 +7,13 @@ from harness.exports import Json, langchain_messages
 from harness.rows import each_row
 
 from memorybase.importers import langchain as importer
-from memorybase.importers.records import Record, Report
+from memorybase.importers.records import RawRecord, Report
 from memorybase.importers.runs import runs_of
 
 
 def messages_of(*values: Any, report: Report | None = None) -> list[Json]:
     report = report or Report()
-    records = [Record(f"at {n}", value, "chat") for n, value in enumerate(values)]
+    records = [RawRecord(f"at {n}", value, "chat") for n, value in enumerate(values)]
     parts = runs_of(importer.read(records, report), flow="langchain", into_one_flow=False, report=report)
     return [message for part in parts for message in part.messages]
 

@@ -6,13 +6,13 @@ from harness.exports import Json, langflow_rows
 from harness.rows import each_row
 
 from memorybase.importers import langflow as importer
-from memorybase.importers.records import Record, Report
+from memorybase.importers.records import RawRecord, Report
 from memorybase.importers.runs import Part, runs_of
 
 
 def parts_of(*values: Any, report: Report | None = None) -> list[Part]:
     report = report or Report()
-    records = [Record(f"at {n}", value) for n, value in enumerate(values)]
+    records = [RawRecord(f"at {n}", value) for n, value in enumerate(values)]
     return list(runs_of(importer.read(records, report), flow="langflow", into_one_flow=False, report=report))
 
 

@@ -10,13 +10,13 @@ from harness.exports import Json
 from harness.rows import each_row
 
 from memorybase.importers import agent_memory_server, letta, mem0, zep
-from memorybase.importers.records import Record, Report
+from memorybase.importers.records import RawRecord, Report
 from memorybase.importers.runs import Part, runs_of
 
 
 def parts_of(system: Any, *values: Any, report: Report | None = None) -> list[Part]:
     report = report or Report()
-    records = [Record(f"f.json[{n}]", value, "f") for n, value in enumerate(values)]
+    records = [RawRecord(f"f.json[{n}]", value, "f") for n, value in enumerate(values)]
     return list(runs_of(system.read(records, report), flow="flow", into_one_flow=False, report=report))
 
 
