@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import psycopg
 import sqlalchemy as sa
 
+from harness.waiting import PATIENCE, wait_until
 from memorybase.database import migrate
 from memorybase.database.engine import Database
 from memorybase.database.postgresql import OWN_PARAMETERS
@@ -33,6 +34,7 @@ class LentDatabase(Database):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.lent = True
+        self._own_engine = self.engine  # a test may put another one in its place
         self._opened: list[psycopg.Connection] = []
         sa.event.listen(self.engine, "do_connect", self._direct)
         if not self.is_sqlite:
@@ -45,9 +47,13 @@ class LentDatabase(Database):
         options.update(more)
 
     def close(self) -> None:
-        """Every connection, on PostgreSQL also one that a thread of the test has not given back: let go of open, it is
-        a warning in whatever test comes next. SQLite's would take the process along if that thread still used it."""
+        """Every connection. A thread that outlives its test gives its own back first: closed under it, it would take
+        the process along; and let go of open, it is a warning in whatever test comes next."""
+        pool = self._own_engine.pool
+        assert isinstance(pool, sa.QueuePool)
         self.dispose()
+        self._own_engine.dispose()
+        wait_until(lambda: pool.checkedout() == 0, PATIENCE, "the test's threads give back their connections")
         for connection in self._opened:
             connection.close()
         self._opened.clear()
