@@ -1231,6 +1231,7 @@ class HistoryAnswer(Answer):
     text: str
     """The same content as a transcript."""
     report: Report
+    """What happened to the log."""
     execution_id: UUID | None = None
     """In mode `node`: the execution that the view was read from; null if the node has not succeeded yet."""
 
@@ -2562,7 +2563,7 @@ class Replayed(Answer):
 
 
 class Report(Answer):
-    """What happened to the log."""
+    """What was filtered, cleared, trimmed, summarized and replaced of a log."""
 
     kept: list[str]
     """Ids of the messages in the view."""
@@ -3222,6 +3223,7 @@ class ViewAnswer(Answer):
     text: str
     """The same content as a transcript."""
     report: Report
+    """What happened to the log."""
 
 
 class WebhookView(Answer):
