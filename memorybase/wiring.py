@@ -17,7 +17,6 @@ from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
 from memorybase.settings import Settings
 from memorybase.vector_stores import VectorStoreName
-from memorybase.vectors import pgvector
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chroma_limits import CLOUD, UNLIMITED
 from memorybase.vectors.store import VectorStore
@@ -110,6 +109,9 @@ def _vector_stores(settings: Settings, role: Role) -> VectorStores:
             limits=CLOUD if settings.is_chroma_cloud else UNLIMITED,
         )
     if url := settings.resolved_pgvector_url:
+        # Here: PostgreSQL's driver takes 9 MB of each process.
+        from memorybase.vectors import pgvector
+
         stores["pgvector"] = pgvector.PgVectorStore(
             url,
             pool_size=VECTOR_POOL_SIZES[role],

@@ -7,11 +7,13 @@ pooler stands in between: nothing may depend on the session then.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
 import sqlalchemy as sa
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+if TYPE_CHECKING:
+    import psycopg  # else loaded by SQLAlchemy, for whoever connects to PostgreSQL
 
 STATEMENT_TIMEOUT_MILLISECONDS = 30_000
 LOCK_TIMEOUT_MILLISECONDS = 10_000
