@@ -355,9 +355,12 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         for name, path in (("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""), ("OTEL_EXPORTER_OTLP_ENDPOINT", "/v1/traces")):
             if url := os.environ.get(name):
                 if not url.startswith(("http://", "https://")):
-                    message = f"{name} must start with http:// or https:// (got '{without_password(url)}')"
+                    message = (
+                        f"{name} must start with http:// or https:// (got '{without_password(url)}'); "
+                        "OTEL_TRACES_EXPORTER=none sends no traces"
+                    )
                     raise ValueError(message)
-                return url.rstrip("/") + path
+                return url.rstrip("/") + path if path else url
         return ""
 
     def allowed_model(self, model: str | None) -> str:

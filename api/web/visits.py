@@ -27,6 +27,9 @@ from memorybase.auth.api_keys import Principal
 from memorybase.quotas.bounds import acting_as
 from memorybase.services import Services
 
+# The token in each form and each request of htmx, without which nothing is changed (CSRF). It is derived from the
+# visitor's session, so the server stores none. Each page masks it with other random bytes: compressed answers would
+# otherwise tell it by their length (BREACH).
 FIELD = "csrf"
 HEADER = "X-CSRF"
 _BYTES = 16

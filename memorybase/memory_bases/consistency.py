@@ -30,6 +30,8 @@ from memorybase.vectors.store import CollectionRef, batches
 from memorybase.vectors.verified_writes import unreachable_ids
 from memorybase.webhooks import events
 
+# After one of the two was restored from a backup, numbers of chunks may agree by chance, and comparing every id takes
+# long. What was written last is in one of them alone, and reading a few of these chunks costs the same in any store.
 NEWEST_MESSAGES = 10
 NEWEST_STORED = 10  # chunks
 

@@ -35,6 +35,7 @@ BLOCK_BYTES = 512  # the unit of st_blocks
 class StoreSize:
     """Of one vector store: chunks of memory bases at their last comparison, and the bytes of their vectors.
 
+    A store that does not give back what was deleted, or keeps its log, grows although its memory bases do not.
     `disk_bytes`: all that the store has on disk; None if this process cannot see it.
     """
 

@@ -353,8 +353,10 @@ def _joined(
     """Both halves' candidates with their cosines as scores, each message once."""
     target, query = nearest.target, nearest.query
     by_message = {candidate.message_id: candidate for candidate in reversed(by_vectors)}
-    for candidate in [each for each in by_words.get(target, ()) if each.message_id not in by_message]:
-        stored = vectors[target]
+    stored = vectors.get(target, {})
+    for candidate in by_words.get(target, ()):
+        if candidate.message_id in by_message:
+            continue
         scores = [
             (float(stored[id_].vector @ query.vector), index)
             for index, id_ in enumerate(_compared(candidate))

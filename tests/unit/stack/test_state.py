@@ -38,8 +38,8 @@ class TestDataDir:
     def test_the_last_line_of_a_log_is_the_last_that_says_what_failed(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         data.make()
-        told = ["INFO:     Application startup complete.", "ERROR:    address already in use", "INFO:     Shutdown."]
-        for lines, last in ((told, told[1]), (told[::2], told[2]), ([], "")):
+        said = ["INFO:     Application startup complete.", "ERROR:    address already in use", "INFO:     Shutdown."]
+        for lines, last in ((said, said[1]), (said[::2], said[2]), ([], "")):
             data.log_file("api").parent.mkdir(exist_ok=True)
             data.log_file("api").write_text("\n".join([*lines, "", ""]))
             assert data.last_log_line("api") == last
