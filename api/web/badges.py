@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-SEARCHABLE = ("ok", "Searchable")
-INGESTING = ("working", "Ingesting")
-NOT_SEARCHABLE = ("failed", "Not searchable")
-LOST = ("failed", "Lost its vectors")
+from memorybase.queries.coverage import SearchState
+
+SEARCH_STATES = {
+    SearchState.SEARCHABLE: ("ok", "Searchable"),
+    SearchState.UPDATING: ("working", "Updating after an edit"),
+    SearchState.INGESTING: ("working", "Ingesting"),
+    SearchState.WAITING: ("waiting", "Waiting"),
+    SearchState.FAILED: ("failed", "Not searchable"),
+    SearchState.LOST: ("failed", "Lost its vectors"),
+    SearchState.SKIPPED: ("off", "Not included"),
+    SearchState.NOT_COUNTED: ("off", "History only"),
+}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from api.web import badges
+from api.web.badges import SEARCH_STATES
+from memorybase.queries.coverage import SearchState
 from memorybase.queries.memory_base_lists import MemoryBaseStatus
 from memorybase.read_models.memory_bases import MemoryBaseView
 
@@ -26,15 +27,15 @@ class MemoryState:
 
 LOST, FAILED = "lost", "failed"
 _SHOWN: dict[str, tuple[str, Tone, Icon]] = {
-    LOST: (badges.LOST[1], "failed", "exclamation"),
+    LOST: (SEARCH_STATES[SearchState.LOST][1], "failed", "exclamation"),
     FAILED: ("Not searchable: {dead_letters:,}", "failed", "exclamation"),
     MemoryBaseStatus.UNAVAILABLE: ("Unreachable", "failed", "exclamation"),
     MemoryBaseStatus.REGENERATING: ("Rebuilding", "working", "arc"),
     MemoryBaseStatus.PREPARING: ("Preparing", "working", "arc"),
-    MemoryBaseStatus.INGESTING: ("Ingesting", "working", "arc"),
-    MemoryBaseStatus.PENDING: ("Waiting", "waiting", "clock"),
+    MemoryBaseStatus.INGESTING: (SEARCH_STATES[SearchState.INGESTING][1], "working", "arc"),
+    MemoryBaseStatus.PENDING: (SEARCH_STATES[SearchState.WAITING][1], "waiting", "clock"),
     MemoryBaseStatus.PAUSED: ("Paused", "off", "pause"),
-    MemoryBaseStatus.READY: (badges.SEARCHABLE[1], "ok", "check"),
+    MemoryBaseStatus.READY: (SEARCH_STATES[SearchState.SEARCHABLE][1], "ok", "check"),
     MemoryBaseStatus.DELETING: ("Being deleted", "working", "arc"),
 }
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from api.web import badges
+from api.web.badges import SEARCH_STATES
 from api.web.rendering import duration
-from memorybase.read_models.ingestion import Coverage, Ingestion
+from memorybase.queries.coverage import SearchState
+from memorybase.read_models.ingestion import Ingestion
 
 # What ends each step, and when it began, in order; a step that took no time of its own is not shown.
 STEPS = (
@@ -17,18 +18,6 @@ STEPS = (
     ("Written, read back", "written", "embedded_at", "written_at"),
 )
 LEAST_WAIT_SECONDS = 1.0  # below the threshold
-
-# Tone and words of a badge.
-STATES: dict[Coverage, tuple[str, str]] = {
-    Coverage.SEARCHABLE: badges.SEARCHABLE,
-    Coverage.UPDATING: ("working", "Updating after an edit"),
-    Coverage.INGESTING: badges.INGESTING,
-    Coverage.WAITING: ("waiting", "Waiting"),
-    Coverage.FAILED: badges.NOT_SEARCHABLE,
-    Coverage.LOST: badges.LOST,
-    Coverage.SKIPPED: ("off", "Not included"),
-    Coverage.NOT_COUNTED: ("off", "Not included"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +63,7 @@ def after(ingestion: Ingestion) -> str:
 
 def state_of(ingestion: Ingestion) -> tuple[str, str]:
     """Tone and words."""
-    tone, words = STATES[ingestion.state]
-    if ingestion.state == Coverage.SEARCHABLE and ingestion.searchable_after_ms is not None:
+    tone, words = SEARCH_STATES[ingestion.state]
+    if ingestion.state == SearchState.SEARCHABLE and ingestion.searchable_after_ms is not None:
         words = f"Searchable after {after(ingestion)}"
     return tone, words

@@ -19,7 +19,6 @@ from memorybase.models import (
     Run,
     Session,
     SessionProgress,
-    UtcDateTime,
 )
 from memorybase.queries.joins import MESSAGE_OF_SESSION, SERVES, serving_entry, serving_progress
 from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, TARGET, is_counted, is_due, is_pending
@@ -31,15 +30,17 @@ Condition = sa.ColumnElement[bool]
 
 
 class SearchState(StrEnum):
-    """Whether searches by meaning find the messages of a session or a run: the worst state in any memory base.
+    """Whether searches by meaning find messages in a memory base; in several of them the worst, which stands last here.
 
-    lost: the memory base has lost vectors, perhaps theirs. failed: one could not be embedded. ingesting: ingestion runs
-    or is due. waiting: below the threshold. no_memory: no memory base counts them. What a memory base that is off lacks
-    does not count while another one of the flow is on. Searches by words find them in any state.
+    not_counted: no memory base captures them. skipped: older than the memory base, or discarded. updating: found, and
+    edits follow. waiting: below the threshold. ingesting: a job runs or is due. failed: one could not be embedded.
+    lost: the memory base has lost vectors, perhaps theirs. Searches by words find them in any state.
     """
 
-    NO_MEMORY = "no_memory"
+    NOT_COUNTED = "not_counted"
+    SKIPPED = "skipped"
     SEARCHABLE = "searchable"
+    UPDATING = "updating"
     WAITING = "waiting"
     INGESTING = "ingesting"
     FAILED = "failed"
@@ -49,7 +50,9 @@ class SearchState(StrEnum):
 # In SQL a state is its rank here, so that `max` gives the worst one.
 RANKED = tuple(SearchState)
 # Few rows can be in these states, and indexes lead to them.
-FEW = frozenset({SearchState.LOST, SearchState.FAILED, SearchState.INGESTING})
+FEW = frozenset({SearchState.LOST, SearchState.FAILED, SearchState.INGESTING, SearchState.UPDATING})
+
+_IS_EDITED = Progress.dirty > Progress.repaired
 
 
 def may_be(state: SearchState, table: type[Session | Run]) -> list[Condition]:
@@ -61,12 +64,12 @@ def may_be(state: SearchState, table: type[Session | Run]) -> list[Condition]:
     if state == SearchState.FAILED:
         dead = sessions.join(DeadLetter, DeadLetter.progress_id == Progress.id).where(DeadLetter.state == "dead")
         return [key.in_(dead)]
+    # Both are the conditions of partial indexes.
+    if state == SearchState.UPDATING:
+        return [key.in_(sessions.where(_IS_EDITED))]
     if state == SearchState.INGESTING:
-        # Each is the condition of a partial index.
-        due = sessions.where(SESSION_IS_DUE)
-        edited = sessions.where(Progress.dirty > Progress.repaired)
         rebuilt = sa.select(Base.flow_id).where(Base.building.is_not(None))
-        return [sa.or_(key.in_(due), key.in_(edited), table.flow_id.in_(rebuilt))]
+        return [sa.or_(key.in_(sessions.where(SESSION_IS_DUE)), table.flow_id.in_(rebuilt))]
     return []
 
 
@@ -86,10 +89,12 @@ def session_state() -> sa.ColumnElement[int]:
     failed = sa.exists().where(DeadLetter.progress_id == Progress.id, DeadLetter.state == "dead")
     return _worst(
         Session,
-        excluded=Session.last_seq <= sa.func.coalesce(Progress.start_seq, 0),
+        counted=_any_message(MESSAGE_OF_SESSION, is_counted(Generation.capture)),
+        skipped=Session.last_seq <= sa.func.coalesce(Progress.start_seq, 0),
         failed=failed.correlate(Progress),
         pending=pending,
         due=SESSION_IS_DUE,
+        edited=_IS_EDITED,
     )
 
 
@@ -100,27 +105,38 @@ def run_state() -> sa.ColumnElement[int]:
     failed = sa.exists().where(
         DeadLetter.progress_id == Progress.id, DeadLetter.state == "dead", DeadLetter.message_id == Message.id, of_run
     )
+    edited = sa.exists().where(of_run, serving_entry(), LedgerEntry.version != Message.version)
     return _worst(
         Run,
-        excluded=newest <= sa.func.coalesce(Progress.start_seq, 0),
+        counted=_any_message(of_run, is_counted(Generation.capture)),
+        skipped=newest <= sa.func.coalesce(Progress.start_seq, 0),
         failed=failed.correlate(Progress, Run),
         pending=_any_message(of_run, is_pending(Generation.capture, CURSOR)),
         due=_any_message(of_run, is_due(Generation.capture, CURSOR, TARGET)),
+        edited=sa.and_(_IS_EDITED, edited.correlate(Run, Base)),
     )
 
 
 def _worst(
-    table: type[Session | Run], *, excluded: Condition, failed: Condition, pending: Condition, due: Condition
+    table: type[Session | Run],
+    *,
+    counted: Condition,
+    skipped: Condition,
+    failed: Condition,
+    pending: Condition,
+    due: Condition,
+    edited: Condition,
 ) -> sa.ColumnElement[int]:
-    """`excluded`: a memory base that starts later."""
+    """What a memory base that is off lacks does not count while another one of the flow is on."""
     rank: dict[SearchState, sa.ColumnElement[int]] = {
         state: sa.literal_column(str(RANKED.index(state)), sa.Integer()) for state in RANKED
     }
     states = sa.case(
-        (excluded, sa.null()),
+        (sa.not_(counted), sa.null()),
+        (skipped, rank[SearchState.SKIPPED]),
         (failed, rank[SearchState.FAILED]),
-        (Progress.dirty > Progress.repaired, rank[SearchState.INGESTING]),
         (sa.and_(sa.not_(pending), Base.mismatch.is_(True)), rank[SearchState.LOST]),
+        (sa.and_(sa.not_(pending), edited), rank[SearchState.UPDATING]),
         (sa.not_(pending), rank[SearchState.SEARCHABLE]),
         (sa.or_(due, Base.building.is_not(None)), rank[SearchState.INGESTING]),
         (~is_awaited(), sa.null()),
@@ -159,6 +175,7 @@ def ingestion_by_base(
         Base.threshold,
         Base.auto_capture,
         Base.mismatch,
+        Base.building,
         Base.created_at,
         Generation.capture,
         Message.session_id,
@@ -173,6 +190,7 @@ def ingestion_by_base(
             Base.threshold,
             Base.auto_capture,
             Base.mismatch,
+            Base.building,
             Generation.capture,
             Message.session_id,
             Progress.id.label("progress_id"),
@@ -235,59 +253,20 @@ def holdings(db: OrmSession, flow_id: UUID, session_id: str, seqs: Range) -> lis
     return list(db.execute(statement))
 
 
-def ingestion_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> Sequence[AnyRow]:
-    """For each run and memory base that is awaited: what it counts, holds, failed at, and how far the session is."""
-    of_run = sa.and_(Message.run_id == Run.id, is_counted(Generation.capture))
-    dead = sa.and_(
-        DeadLetter.memory_base_id == Base.id,
-        DeadLetter.generation == Base.serving,
-        DeadLetter.message_id == Message.id,
-        DeadLetter.state != "discarded",
-    )
+def waiting_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> dict[UUID, AnyRow]:
+    """For each run, of the memory base that is awaited with most pending messages of its session that no job covers:
+    their number, threshold and auto_capture."""
+    of_session = sa.and_(Message.flow_id == Run.flow_id, Message.session_id == Run.session_id)
+    uncovered = sa.case((TARGET > CURSOR, TARGET), else_=CURSOR)
     statement = (
-        sa.select(
-            Run.id,
-            Base.threshold,
-            Base.auto_capture,
-            Base.mismatch,
-            Progress.target_seq,
-            sa.func.count(Message.id).label("counted"),
-            sa.func.count(LedgerEntry.message_id).label("held"),
-            sa.func.count(DeadLetter.id).label("failed"),
-            sa.func.max(Message.seq).label("last_seq"),
-            sa.func.max(LedgerEntry.ingested_at, type_=UtcDateTime()).label("ingested_at"),
-            _pending_of_session().label("pending"),
-        )
+        sa.select(Run.id, Base.threshold, Base.auto_capture, sa.func.count(Message.id).label("pending"))
         .select_from(Run)
         .join(Base, sa.and_(Base.flow_id == Run.flow_id, Base.deleting_at.is_(None), is_awaited()))
         .join(Generation, SERVES)
         .outerjoin(Progress, serving_progress(Run.session_id))
-        .join(Message, of_run)
-        .outerjoin(LedgerEntry, serving_entry())
-        .outerjoin(DeadLetter, dead)
+        .join(Message, sa.and_(of_session, is_pending(Generation.capture, uncovered)))
         .where(Run.id.in_(run_ids))
-        .group_by(
-            Run.id,
-            Run.flow_id,
-            Run.session_id,
-            Base.id,
-            Base.threshold,
-            Base.auto_capture,
-            Base.mismatch,
-            Generation.capture,
-            Progress.target_seq,
-            Progress.cursor_seq,
-        )
+        .group_by(Run.id, Base.id, Base.threshold, Base.auto_capture)
     )
-    return db.execute(statement).all()
-
-
-def _pending_of_session() -> sa.ColumnElement[int]:
-    message = sa.orm.aliased(Message)
-    statement = sa.select(sa.func.count()).select_from(message)
-    statement = statement.where(
-        message.flow_id == Run.flow_id,
-        message.session_id == Run.session_id,
-        is_pending(Generation.capture, CURSOR, message),
-    )
-    return statement.correlate(Run, Progress, Generation).scalar_subquery()
+    rows = sorted(db.execute(statement), key=lambda row: row.pending)
+    return {row.id: row for row in rows}

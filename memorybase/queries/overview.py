@@ -28,7 +28,7 @@ from memorybase.models import (
     SessionProgress,
     UtcDateTime,
 )
-from memorybase.queries.coverage import is_awaited
+from memorybase.queries.coverage import is_awaited, run_state
 from memorybase.queries.joins import SERVES, own_flow, serving_entry
 from memorybase.queries.pending import walk_behind
 
@@ -176,7 +176,7 @@ def count_recalls(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> 
 
 
 def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> Sequence[AnyRow]:
-    """The latest runs of these flows, each with its flow's name, latest first."""
+    """The latest runs of these flows, each with its flow's name and the rank of its state, latest first."""
     each = (
         sa.select(
             sa.select(Run.id)
@@ -187,7 +187,9 @@ def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> Sequenc
         )
         for flow_id in flow_ids
     )
-    statement = sa.select(Run, Flow.name.label("flow_name")).join(Flow, Flow.id == Run.flow_id)
+    statement = sa.select(Run, Flow.name.label("flow_name"), run_state().label("state")).join(
+        Flow, Flow.id == Run.flow_id
+    )
     statement = statement.where(Run.id.in_(sa.union_all(*each)))
     return db.execute(statement.order_by(Run.created_at.desc(), Run.id.desc()).limit(limit)).all()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
@@ -18,28 +17,11 @@ from memorybase.models import Capture, IngestionJob
 from memorybase.queries import coverage, memory_uses
 from memorybase.queries import jobs as job_queries
 from memorybase.queries import messages as message_queries
+from memorybase.queries.coverage import SearchState
 from memorybase.queries.ownership import require
 from memorybase.services import Services
 
 STAGES = ("queued_at", "started_at", "embedding_at", "embedded_at", "written_at")  # in this order
-
-
-class Coverage(StrEnum):
-    """Whether searches by meaning find the messages in a memory base.
-
-    lost: the memory base has lost vectors, perhaps theirs. updating: searches find them, edits follow. ingesting: a job
-    runs or is due. waiting: below the threshold. skipped: older than the memory base, or discarded. not_counted: the
-    memory base captures others.
-    """
-
-    SEARCHABLE = "searchable"
-    UPDATING = "updating"
-    INGESTING = "ingesting"
-    WAITING = "waiting"
-    FAILED = "failed"
-    LOST = "lost"
-    SKIPPED = "skipped"
-    NOT_COUNTED = "not_counted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +31,7 @@ class Ingestion:
 
     memory_base_id: MemoryBaseId
     memory_base_name: MemoryBaseName
-    state: Annotated[
-        Coverage,
-        Field(
-            description="Whether searches by meaning find the messages: `searchable`; `updating`, they find them "
-            "and edits follow; `ingesting`, a job runs or is due; `waiting`, below the threshold; "
-            "`failed`, at least one cannot be embedded; `lost`, the memory base lost vectors; "
-            "`skipped`, older than the memory base; `not_counted`, it captures others."
-        ),
-    ]
+    state: Annotated[SearchState, Field(description="Whether searches by meaning find the messages.")]
     messages: Annotated[int, Field(description="Number of messages that the memory base counts.")]
     searchable: Annotated[int, Field(description="How many of them it holds.")]
     failed: Annotated[int, Field(description="How many of them could not be embedded.")]
@@ -130,7 +104,7 @@ def _overlapping(jobs: Sequence[IngestionJob], row: AnyRow) -> list[IngestionJob
 def _ingestion(db: OrmSession, flow_id: UUID, row: AnyRow, jobs: Sequence[IngestionJob]) -> Ingestion:
     state = _state(row, jobs)
     pending = 0
-    if state == Coverage.WAITING:
+    if state == SearchState.WAITING:
         pending = message_queries.count_counted(
             db,
             flow_id=flow_id,
@@ -162,19 +136,21 @@ def _ingestion(db: OrmSession, flow_id: UUID, row: AnyRow, jobs: Sequence[Ingest
     )
 
 
-def _state(row: AnyRow, jobs: Sequence[IngestionJob]) -> Coverage:
+def _state(row: AnyRow, jobs: Sequence[IngestionJob]) -> SearchState:
+    """The rule of `coverage.run_state`, for one memory base."""
     last_seq = row.last_seq or 0
-    is_due = row.target_seq >= last_seq or any(job.finished_at is None for job in jobs)
+    is_passed = row.cursor_seq >= last_seq or row.held == row.messages
+    is_due = row.target_seq >= last_seq or row.building is not None or any(job.finished_at is None for job in jobs)
     steps = (
-        (row.messages == 0, Coverage.NOT_COUNTED),
-        (row.failed > 0, Coverage.FAILED),
-        (row.held > 0 and row.mismatch, Coverage.LOST),
-        (row.held == row.messages == row.current, Coverage.SEARCHABLE),
-        (row.held == row.messages, Coverage.UPDATING),
-        (row.cursor_seq >= last_seq, Coverage.SKIPPED),
-        (is_due, Coverage.INGESTING),
+        (row.messages == 0, SearchState.NOT_COUNTED),
+        (row.failed > 0, SearchState.FAILED),
+        (is_passed and row.held == 0, SearchState.SKIPPED),
+        (is_passed and row.mismatch, SearchState.LOST),
+        (is_passed and row.current < row.held, SearchState.UPDATING),
+        (is_passed, SearchState.SEARCHABLE),
+        (is_due, SearchState.INGESTING),
     )
-    return next((state for holds, state in steps if holds), Coverage.WAITING)
+    return next((state for holds, state in steps if holds), SearchState.WAITING)
 
 
 def _times(row: AnyRow, jobs: Sequence[IngestionJob], *, is_whole: bool) -> dict[str, datetime | None]:

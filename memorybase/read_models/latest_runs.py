@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -15,7 +16,8 @@ from memorybase.described import CreatedAt, ExternalId, FlowId, RunId, SessionId
 from memorybase.messages import message_text
 from memorybase.models import Run
 from memorybase.queries import coverage, memory_uses, overview
-from memorybase.queries.coverage import SearchState
+from memorybase.queries import runs as run_queries
+from memorybase.queries.coverage import RANKED, SearchState
 
 SHOWN_CHARS = 200
 
@@ -35,10 +37,7 @@ class LatestRun:
     state: Annotated[
         SearchState,
         Field(
-            description="Whether searches by meaning find its messages. `lost`: a memory base that holds them has "
-            "lost vectors. `failed`: one could not be embedded. `ingesting`: ingestion runs or is "
-            "due. `waiting`: its session is below the threshold. `no_memory`: no memory base counts "
-            "them."
+            description="Whether searches by meaning find its messages: the worst state in a memory base of its flow."
         ),
     ]
     searchable_after_seconds: Annotated[
@@ -55,40 +54,38 @@ class LatestRun:
 
 
 def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> list[LatestRun]:
-    """Of these flows, newest first; four queries."""
+    """Of these flows, newest first; at most five queries."""
     found = overview.latest_runs(db, flow_ids, limit) if flow_ids else []
     if not found:
         return []
     ids = [row.Run.id for row in found]
     texts = {(row.run_id, row.role): message_text(row.content) for row in overview.last_words(db, ids)}
-    ingestion: dict[UUID, list[AnyRow]] = {}
-    for row in coverage.ingestion_of_runs(db, ids):
-        ingestion.setdefault(row.id, []).append(row)
+    waiting = coverage.waiting_of_runs(db, [row.Run.id for row in found if RANKED[row.state] is SearchState.WAITING])
+    since = run_queries.searchable_since(db, ids)
     given: dict[UUID, list[dict[str, object]]] = {}
     for run_id, sources in memory_uses.sources_of_runs(db, flow_ids, ids):
         given.setdefault(run_id, []).extend(sources)
-    return [_run(row.Run, row.flow_name, texts, ingestion.get(row.Run.id, []), given.get(row.Run.id)) for row in found]
+    return [_run(row, texts, waiting.get(row.Run.id), since.get(row.Run.id), given.get(row.Run.id)) for row in found]
 
 
 def _run(
-    run: Run,
-    flow_name: str,
+    row: AnyRow,
     texts: dict[tuple[UUID, str], str],
-    ingestion: Sequence[AnyRow],
+    waits: AnyRow | None,
+    since: datetime | None,
     given: Sequence[dict[str, object]] | None,
 ) -> LatestRun:
-    state = _state(ingestion)
+    run: Run = row.Run
+    state = RANKED[row.state]
     after = None
-    if state is SearchState.SEARCHABLE:
-        times = [row.ingested_at for row in ingestion if row.ingested_at is not None]
-        after = round(max((max(times) - run.created_at).total_seconds(), 0.0), 3) if times else None
-    waits = max(ingestion, key=lambda row: row.pending, default=None) if state is SearchState.WAITING else None
+    if state is SearchState.SEARCHABLE and since is not None:
+        after = round(max((since - run.created_at).total_seconds(), 0.0), 3)
     recalled = None if given is None else [source for source in given if source.get("kind") == "recall"]
     return LatestRun(
         run_id=run.id,
         external_id=run.external_id,
         flow_id=run.flow_id,
-        flow_name=flow_name,
+        flow_name=row.flow_name,
         session_id=run.session_id,
         question=_short(texts.get((run.id, "user"))),
         answer=_short(texts.get((run.id, "assistant"))),
@@ -100,23 +97,6 @@ def _run(
         memories=None if recalled is None else len(recalled),
         tokens=None if recalled is None else sum(int(str(source.get("tokens", 0))) for source in recalled),
     )
-
-
-def _state(ingestion: Sequence[AnyRow]) -> SearchState:
-    if not ingestion:
-        return SearchState.NO_MEMORY
-    if any(row.mismatch and row.held for row in ingestion):
-        return SearchState.LOST
-    if any(row.failed for row in ingestion):
-        return SearchState.FAILED
-    behind = [row for row in ingestion if row.held < row.counted]
-    if not behind:
-        return SearchState.SEARCHABLE
-    # With a threshold's worth pending the next job follows the one that runs.
-    is_due = any(
-        (row.target_seq or 0) >= row.last_seq or (row.auto_capture and row.pending >= row.threshold) for row in behind
-    )
-    return SearchState.INGESTING if is_due else SearchState.WAITING
 
 
 def _short(text: str | None) -> str | None:

@@ -84,10 +84,8 @@ class SessionView:
     state: Annotated[
         SearchState,
         Field(
-            description="The worst state of its messages in the flow's memory bases: `lost` (the memory base has "
-            "lost vectors, perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; "
-            "`no_memory` if none holds them. What waits or is being ingested is found by its words. A "
-            "memory base that is off counts only if no other one of the flow is on."
+            description="The worst state of its messages in the flow's memory bases. One that is off counts only if "
+            "no other one of the flow is on."
         ),
     ]
     metadata: Metadata

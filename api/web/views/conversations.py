@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
-from api.web import badges
+from api.web.badges import SEARCH_STATES
 from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
@@ -32,14 +32,6 @@ PATH = "/conversations"
 TABS = {"sessions": "Sessions", "runs": "Runs", "people": "People"}
 TIMES = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
 SPANS = {"1h": timedelta(hours=1), "24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
-STATES = {
-    SearchState.SEARCHABLE: badges.SEARCHABLE,
-    SearchState.INGESTING: badges.INGESTING,
-    SearchState.WAITING: ("waiting", "Waiting"),
-    SearchState.FAILED: badges.NOT_SEARCHABLE,
-    SearchState.LOST: badges.LOST,
-    SearchState.NO_MEMORY: ("off", "No memory"),
-}
 FLOWS = 200  # in the list to choose from
 MAX_TEXT = 200
 
@@ -128,7 +120,7 @@ async def conversations(visit: Visitor, filters: Wanted) -> Response:
         looked_through=f"{sum(CHUNKS):,}",
         filter_chips=_chips(visit.root, filters, chosen),
         tabs_of=[(name, text, visit.root + filters.url(tab=name, sort="")) for name, text in TABS.items()],
-        states=STATES,
+        states=SEARCH_STATES,
         times=TIMES,
     )
     if visit.is_fragment:  # the browser's address: without the empty fields of the form
@@ -159,7 +151,7 @@ def _chips(root: str, filters: Filters, flow: FlowView | None) -> list[tuple[str
         "flow": ("Flow", "" if flow is None else flow.name),
         "person": ("Person", filters.person),
         "q": ("Text", filters.q),
-        "state": ("State", STATES[SearchState(filters.state)][1] if filters.state else ""),
+        "state": ("State", SEARCH_STATES[SearchState(filters.state)][1] if filters.state else ""),
         "since": ("Captured", TIMES.get(filters.since, "")),
     }
     return [(name, value, root + filters.url(**{key: ""})) for key, (name, value) in values.items() if value]
@@ -189,7 +181,7 @@ async def sync(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[
         back=inside(back, PATH),
         results=results,
         rows=await _states(visit, s),
-        states=STATES,
+        states=SEARCH_STATES,
         titles=named,
     )
 
@@ -198,7 +190,7 @@ async def sync(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[
 async def progress(visit: Visitor, s: Annotated[list[str], Form()]) -> Response:
     rows = await _states(visit, s)
     named = await visit.read(titles.session_titles, [(flow_id, session_id) for flow_id, session_id, _ in rows])
-    return visit.fragment("conversations_progress.html", values=s, rows=rows, states=STATES, titles=named)
+    return visit.fragment("conversations_progress.html", values=s, rows=rows, states=SEARCH_STATES, titles=named)
 
 
 async def _states(visit: Visit, values: list[str]) -> list[tuple[UUID, str, SearchState | None]]:

@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web import badges
+from api.web.badges import SEARCH_STATES
 from api.web.memory_state import state_of
 from api.web.rendering import plural
 from api.web.views import first_minute, settings_webhooks
@@ -220,10 +220,4 @@ def _run_words(run: LatestRun) -> tuple[str, str]:
     """Tone and words of a run's state."""
     if run.state is SearchState.WAITING:
         return "waiting", f"{run.pending:,} of {run.threshold:,} before ingest" if run.threshold else "Waits for a sync"
-    return {
-        SearchState.SEARCHABLE: badges.SEARCHABLE,
-        SearchState.INGESTING: badges.INGESTING,
-        SearchState.FAILED: badges.NOT_SEARCHABLE,
-        SearchState.LOST: badges.LOST,
-        SearchState.NO_MEMORY: ("off", "History only"),
-    }[run.state]
+    return SEARCH_STATES[run.state]

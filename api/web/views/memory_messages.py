@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web import badges
+from api.web.badges import SEARCH_STATES
 from api.web.bubbles import summary
 from api.web.rendering import address
 from api.web.views import message_actions
@@ -19,6 +19,7 @@ from api.web.views.message_actions import DONE, Chosen, Reason
 from api.web.visits import Visit, Visitor
 from memorybase.database.paging import PageRequest
 from memorybase.messages import ROLES, message_text
+from memorybase.queries.coverage import SearchState
 from memorybase.queries.messages import MessageQuery, MessageState
 from memorybase.read_models import memory_bases, sessions, titles
 from memorybase.read_models.memory_bases import MemoryBaseView
@@ -111,12 +112,12 @@ def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> t
     if message.muted:
         return "off", "Muted"
     if message.id in failed:
-        return badges.NOT_SEARCHABLE
+        return SEARCH_STATES[SearchState.FAILED]
     if not message_text(message.content):  # there is nothing to find
         return None
     if message.ingested:
-        return badges.SEARCHABLE
-    return ("waiting", "Waiting") if is_counted else None
+        return SEARCH_STATES[SearchState.SEARCHABLE]
+    return SEARCH_STATES[SearchState.WAITING] if is_counted else None
 
 
 @router.post("/memories/{memory_base_id}/messages")

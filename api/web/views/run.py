@@ -17,9 +17,10 @@ from memorybase import errors, ids
 from memorybase.conversation.memory_use import record
 from memorybase.database.paging import MAX_SIZE, PageRequest
 from memorybase.ingestion import flush
+from memorybase.queries.coverage import RANKED, SearchState
 from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import run_story, sessions, titles, transcript
-from memorybase.read_models.ingestion import Coverage, Ingestion
+from memorybase.read_models.ingestion import Ingestion
 from memorybase.read_models.run_story import GivenView, RunStory
 from memorybase.read_models.views import excerpt
 from memorybase.search.scoring import FAIR
@@ -55,7 +56,7 @@ FLAGS = {
     "edited_since": "Messages were edited later; the model was given the earlier text.",
     "older_unread": "Older messages were not read because the limits exclude them.",
 }
-SETTLED = {Coverage.SEARCHABLE, Coverage.SKIPPED, Coverage.NOT_COUNTED, Coverage.FAILED, Coverage.LOST}
+CHANGING = {SearchState.UPDATING, SearchState.WAITING, SearchState.INGESTING}
 
 
 @router.get("/run")
@@ -131,7 +132,7 @@ async def _bubbles(visit: Visit, story: RunStory) -> list[Bubble]:
 
 def _timeline(story: RunStory, memory: UUID | None) -> dict[str, Any]:
     """What the timeline shows: the chosen memory base, or the first that counts the run's messages."""
-    counting = [each for each in story.memories if each.state != Coverage.NOT_COUNTED]
+    counting = [each for each in story.memories if each.state != SearchState.NOT_COUNTED]
     chosen = next((each for each in story.memories if each.memory_base_id == memory), None)
     chosen = chosen or next(iter(counting or story.memories), None)
     return {
@@ -140,19 +141,15 @@ def _timeline(story: RunStory, memory: UUID | None) -> dict[str, Any]:
         "steps": [] if chosen is None else timeline.steps_of(chosen),
         "state_of": timeline.state_of,
         "after": timeline.after,
-        "is_live": any(each.state not in SETTLED for each in story.memories),
+        "is_live": any(each.state in CHANGING for each in story.memories),
         "whole": _whole(counting),
     }
 
 
 def _whole(memories: list[Ingestion]) -> tuple[str, str] | None:
     """The state of the run over all memory bases: the worst one's, or when the last one had it."""
-    order = [Coverage.LOST, Coverage.FAILED, Coverage.INGESTING, Coverage.WAITING, Coverage.UPDATING, Coverage.SKIPPED]
-    for state in order:
-        found = next((each for each in memories if each.state == state), None)
-        if found is not None:
-            return timeline.state_of(found)
-    return timeline.state_of(max(memories, key=lambda each: each.searchable_after_ms or 0)) if memories else None
+    worst = max(memories, key=lambda each: (RANKED.index(each.state), each.searchable_after_ms or 0), default=None)
+    return None if worst is None else timeline.state_of(worst)
 
 
 def _advice(given: GivenView) -> str | None:

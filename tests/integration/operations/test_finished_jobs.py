@@ -13,8 +13,8 @@ from harness.world import World
 
 from memorybase.models import IngestionJob, JobState
 from memorybase.operations import sweeper
+from memorybase.queries.coverage import SearchState
 from memorybase.read_models import ingestion
-from memorybase.read_models.ingestion import Coverage
 from memorybase.services import Services
 
 
@@ -110,4 +110,4 @@ def test_a_message_is_searchable_and_says_since_when_without_its_job(world: Worl
     assert sweeper.delete_old(services) == 1
     after = seen()
     assert before.job_id is not None
-    assert (after.job_id, after.state, after.searchable_at) == (None, Coverage.SEARCHABLE, before.searchable_at)
+    assert (after.job_id, after.state, after.searchable_at) == (None, SearchState.SEARCHABLE, before.searchable_at)

@@ -22,11 +22,11 @@ from memorybase.database.paging import Page, PageRequest
 from memorybase.memory_bases import regenerate
 from memorybase.models import Capture, MemoryBase, Run, Session
 from memorybase.queries import session_lists
-from memorybase.queries.coverage import SearchState
+from memorybase.queries.coverage import RANKED, SearchState
 from memorybase.queries.messages import MessageQuery
 from memorybase.queries.runs import RunFilter
 from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import end_users, runs, sessions
+from memorybase.read_models import end_users, memory_bases, run_story, runs, sessions
 from memorybase.read_models.runs import RecalledView, RunView
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
@@ -54,8 +54,18 @@ def ids(page: Page[SessionView]) -> list[str]:
 def state_of(world: World, session_id: str = "s") -> tuple[SearchState, list[SearchState]]:
     """Of the session, and of its runs, oldest first."""
     (session,) = [each for each in list_sessions(world).items if each.session_id == session_id]
-    of_runs = [run.state for run in list_runs(world, session_id=session_id).items]
-    return session.state, of_runs[::-1]
+    listed = list_runs(world, session_id=session_id).items
+    assert {run.run_id: run.state for run in listed} == {run.run_id: story_state(world, run.run_id) for run in listed}
+    return session.state, [run.state for run in listed][::-1]
+
+
+def story_state(world: World, run_id: UUID) -> SearchState:
+    """The worst state in the story of the run, which counts its messages one by one."""
+    bases = memory_bases.list_memory_bases(world.services, world.user_id, ALL).items
+    awaited = {base.id for base in bases if base.auto_capture} or {base.id for base in bases}
+    story = run_story.run_story(world.services, world.user_id, world.flow_id, run_id)
+    states = [each.state for each in story.memories if each.memory_base_id in awaited]
+    return max(states, key=RANKED.index, default=SearchState.NOT_COUNTED)
 
 
 def test_a_total_is_counted_up_to_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +82,7 @@ def test_a_total_is_counted_up_to_a_bound(world: World, monkeypatch: pytest.Monk
 class TestStates:
     def test_without_a_memory_base_there_is_no_state(self, world: World) -> None:
         world.say("s", *asked("Which berth?", "Berth 12."))
-        assert state_of(world) == (SearchState.NO_MEMORY, [SearchState.NO_MEMORY])
+        assert state_of(world) == (SearchState.NOT_COUNTED, [SearchState.NOT_COUNTED])
 
     def test_a_message_below_the_threshold_waits_and_is_then_ingested(self, world: World) -> None:
         world.new_base(threshold=3)
@@ -118,22 +128,23 @@ class TestStates:
         world.settle()
         assert state_of(world) == (SearchState.FAILED, [SearchState.SEARCHABLE, SearchState.FAILED])
 
-    def test_an_edit_is_ingested_until_the_repair_is_done(self, world: World) -> None:
+    def test_an_edit_is_updating_until_the_repair_is_done(self, world: World) -> None:
         world.new_base(threshold=1)
         captured = world.say("s", "Berth 12.")
         world.settle()
         edits.edit_message(world.services, world.user_id, captured.messages[0].id, {"content": "Berth 13."})
-        assert state_of(world)[0] == SearchState.INGESTING
+        assert state_of(world) == (SearchState.UPDATING, [SearchState.UPDATING])
+        assert ids(list_sessions(world, state=SearchState.UPDATING)) == ["s"]
         world.settle()
         assert state_of(world)[0] == SearchState.SEARCHABLE
 
     def test_a_memory_base_that_starts_later_does_not_hold_what_was_before(self, world: World) -> None:
         world.say("s", "before")
         world.new_base(threshold=1, start="now")
-        assert state_of(world) == (SearchState.NO_MEMORY, [SearchState.NO_MEMORY])
+        assert state_of(world) == (SearchState.SKIPPED, [SearchState.SKIPPED])
         world.say("s", "after")
         world.settle()
-        assert state_of(world) == (SearchState.SEARCHABLE, [SearchState.NO_MEMORY, SearchState.SEARCHABLE])
+        assert state_of(world) == (SearchState.SEARCHABLE, [SearchState.SKIPPED, SearchState.SEARCHABLE])
 
     def test_what_comes_during_a_rebuild_is_being_ingested(self, world: World) -> None:
         base = world.new_base(threshold=1)
@@ -164,7 +175,12 @@ class TestStates:
         world.settle()
         world.say("works", "one", "two")
         shown = {session.session_id: session.state for session in list_sessions(world).items}
-        assert set(shown.values()) == set(SearchState) - {SearchState.NO_MEMORY, SearchState.LOST}
+        assert set(shown.values()) == {
+            SearchState.WAITING,
+            SearchState.SEARCHABLE,
+            SearchState.FAILED,
+            SearchState.INGESTING,
+        }
         for state in SearchState:
             wanted = sorted(name for name, each in shown.items() if each == state)
             assert sorted(ids(list_sessions(world, state=state))) == wanted

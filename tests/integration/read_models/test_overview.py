@@ -161,7 +161,7 @@ def test_a_run_that_no_memory_counts_is_history(world: World) -> None:
     world.new_base(capture=Capture.OUTPUTS)
     world.say("s", {"role": "user", "content": "q"})
     latest, first = overview(world).latest_runs
-    assert (latest.state, first.state) == (SearchState.NO_MEMORY, SearchState.WAITING)
+    assert (latest.state, first.state) == (SearchState.NOT_COUNTED, SearchState.WAITING)
 
 
 def test_a_failed_message_makes_its_run_failed(world: World) -> None:

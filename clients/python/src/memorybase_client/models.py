@@ -33,7 +33,6 @@ class Page(Answer, Generic[Item]):
 
 
 Capture = Literal["outputs", "all"]
-Coverage = Literal["searchable", "updating", "ingesting", "waiting", "failed", "lost", "skipped", "not_counted"]
 DeadLetterAction = Literal["retry", "discard"]
 DeadLetterOutcome = Literal["retrying", "discarded", "not_found"]
 DeliveryState = Literal["pending", "delivered", "dead"]
@@ -58,7 +57,7 @@ MemoryBaseStatus = Literal[
 ]
 Priority = Literal["low", "normal", "high"]
 ProblemKind = Literal["part", "lost", "failed", "overdue", "webhook", "paused"]
-SearchState = Literal["no_memory", "searchable", "waiting", "ingesting", "failed", "lost"]
+SearchState = Literal["not_counted", "skipped", "searchable", "updating", "waiting", "ingesting", "failed", "lost"]
 SessionState = Literal["synced", "pending", "ingesting", "failed"]
 Window = Literal["1h", "24h", "7d"]
 WorkerState = Literal["running", "draining", "lost"]
@@ -1342,12 +1341,8 @@ class Ingestion(Answer):
     """The memory base."""
     memory_base_name: str
     """The name of the memory base."""
-    state: Coverage | str
-    """Whether searches by meaning find the messages: `searchable`; `updating`, they find them and edits follow;
-    `ingesting`, a job runs or is due; `waiting`, below the threshold; `failed`, at least one cannot be
-    embedded; `lost`, the memory base lost vectors; `skipped`, older than the memory base; `not_counted`, it
-    captures others.
-    """
+    state: SearchState | str
+    """Whether searches by meaning find the messages."""
     messages: int
     """Number of messages that the memory base counts."""
     searchable: int
@@ -1727,10 +1722,7 @@ class LatestRun(Answer):
     created_at: datetime
     """When it was created."""
     state: SearchState | str
-    """Whether searches by meaning find its messages. `lost`: a memory base that holds them has lost vectors.
-    `failed`: one could not be embedded. `ingesting`: ingestion runs or is due. `waiting`: its session is below
-    the threshold. `no_memory`: no memory base counts them.
-    """
+    """Whether searches by meaning find its messages: the worst state in a memory base of its flow."""
     searchable_after_seconds: float | None = None
     """Time from the run until all its messages were searchable; null before."""
     pending: int | None = None
@@ -2818,9 +2810,7 @@ class RunView(Answer):
     answer: str | None = None
     """The beginning of its last message of the assistant; null without text."""
     state: SearchState | str
-    """The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors,
-    perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What
-    waits or is being ingested is found by its words. A memory base that is off counts only if no other one of
+    """The worst state of its messages in the flow's memory bases. One that is off counts only if no other one of
     the flow is on.
     """
     searchable_after_seconds: float | None = None
@@ -2897,9 +2887,7 @@ class SessionView(Answer):
     messages: int
     """Number of messages."""
     state: SearchState | str
-    """The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors,
-    perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What
-    waits or is being ingested is found by its words. A memory base that is off counts only if no other one of
+    """The worst state of its messages in the flow's memory bases. One that is off counts only if no other one of
     the flow is on.
     """
     metadata: dict[str, Any]
