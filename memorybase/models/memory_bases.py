@@ -132,7 +132,7 @@ class SessionProgress(Base):
         Index("ix_session_progress_session", "flow_id", "session_id"),
         # Partial indexes for the sweeper, as small as the pending work.
         Index(
-            "ix_session_progress_pending",
+            "ix_session_progress_due",
             "id",
             postgresql_where=text("target_seq > cursor_seq"),
             sqlite_where=text("target_seq > cursor_seq"),

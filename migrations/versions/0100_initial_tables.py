@@ -1144,16 +1144,16 @@ def upgrade() -> None:
         postgresql_where=sa.text("dirty > repaired"),
         sqlite_where=sa.text("dirty > repaired"),
     )
-    op.create_index("ix_session_progress_idle", "session_progress", ["idle_due_at"], unique=False)
-    op.create_index("ix_session_progress_lease", "session_progress", ["lease_until"], unique=False)
     op.create_index(
-        "ix_session_progress_pending",
+        "ix_session_progress_due",
         "session_progress",
         ["id"],
         unique=False,
         postgresql_where=sa.text("target_seq > cursor_seq"),
         sqlite_where=sa.text("target_seq > cursor_seq"),
     )
+    op.create_index("ix_session_progress_idle", "session_progress", ["idle_due_at"], unique=False)
+    op.create_index("ix_session_progress_lease", "session_progress", ["lease_until"], unique=False)
     op.create_index("ix_session_progress_session", "session_progress", ["flow_id", "session_id"], unique=False)
     op.create_index(
         "ix_session_progress_unbuilt",

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.slow
 LARGE = {"messages", "sessions", "runs", "postings", "ledger", "session_progress", "token_vectors", "ingestion_jobs"}
 # Partial indexes that have as many rows as there is work: reading all of one is cheap.
 SMALL = {
-    "ix_session_progress_pending",
+    "ix_session_progress_due",
     "ix_session_progress_dirty",
     "ix_session_progress_unbuilt",
     "ix_sessions_behind",
