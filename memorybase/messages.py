@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 from uuid import UUID
 
 from memorybase import errors
@@ -148,7 +148,24 @@ def message_text(content: Any) -> str:
     return "\n".join(part["text"] for part in content if part.get("type") in _TEXT_PARTS)
 
 
-def message_fingerprint(message: NewMessage) -> bytes:
+class Compared(Protocol):
+    """A new message, or a stored one with its edits."""
+
+    @property
+    def role(self) -> str: ...
+    @property
+    def content(self) -> Any: ...
+    @property
+    def tool_calls(self) -> list[Any] | None: ...
+    @property
+    def tool_call_id(self) -> str | None: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def files(self) -> list[Any]: ...
+
+
+def message_fingerprint(message: Compared) -> bytes:
     """SHA-256 of the fields that must be equal for two messages of one id to be the same."""
     same = [message.role, message.content, message.tool_calls, message.tool_call_id, message.name, message.files]
     return hashlib.sha256(canonical(same)).digest()

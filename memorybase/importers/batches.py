@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from memorybase.importers.records import Json
 from memorybase.importers.runs import MESSAGES_PER_PART, Part, checked_message
+from memorybase.messages import STORED_AS_SENT
 
 # A request takes about a second, which is how often a command can show its progress. It stays below the 1,000 lines and
 # 1 MB at which the client would split it.
@@ -75,16 +76,7 @@ def _lines_of(part: Part) -> Iterator[Json]:
             "id": message["id"],
             "parent_message_id": message.get("parent_message_id"),
             "parent_rule": checked.parent_rule,
-            "role": checked.role,
-            "is_output": checked.is_output,
-            "content": checked.content,
-            "tool_calls": checked.tool_calls,
-            "tool_call_id": checked.tool_call_id,
-            "name": checked.name,
-            "sender_name": checked.sender_name,
-            "files": checked.files,
-            "metadata": checked.metadata,
-            "status": checked.status,
+            **{name: getattr(checked, name) for name in STORED_AS_SENT},
             "timestamp": checked.timestamp and checked.timestamp.isoformat(),
         }
 

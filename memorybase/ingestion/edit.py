@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.ingestion import scheduler
-from memorybase.ingestion.idempotency import current_fingerprint
 from memorybase.keyword_index import index
 from memorybase.messages import NewMessage, message_fingerprint, text_bytes
 from memorybase.models import Message
@@ -44,7 +43,7 @@ def update_changed(
     for message_id in known:
         message = messages[message_id]
         current = message_queries.message_by_id(db, message_id)
-        if current is None or current_fingerprint(current) == message_fingerprint(message):
+        if current is None or message_fingerprint(current) == message_fingerprint(message):
             continue
         if (current.role, current.is_output) != (message.role, message.is_output):
             raise errors.MessageConflict(

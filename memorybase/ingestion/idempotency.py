@@ -17,7 +17,6 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage, message_fingerprint
-from memorybase.models import Message
 from memorybase.queries import caller_ids, deleted_messages, runs
 from memorybase.queries import messages as message_queries
 from memorybase.queries.deleted_messages import Deleted
@@ -219,28 +218,7 @@ def _differs(db: OrmSession, stored: KnownMessage, message: NewMessage) -> bool:
     if stored.fingerprint == message_fingerprint(message):
         return False
     current = message_queries.message_by_id(db, stored.id)
-    return current is None or current_fingerprint(current) != message_fingerprint(message)
-
-
-def current_fingerprint(message: Message) -> bytes:
-    """The fingerprint of a stored message with its edits."""
-    return message_fingerprint(
-        NewMessage(
-            id=None,
-            role=message.role,
-            is_output=message.is_output,
-            content=message.content,
-            tool_calls=message.tool_calls,
-            tool_call_id=message.tool_call_id,
-            name=message.name,
-            sender_name=message.sender_name,
-            parent_message_id=None,
-            files=message.files,
-            metadata=message.meta,
-            status=message.status,
-            timestamp=message.timestamp,
-        )
-    )
+    return current is None or message_fingerprint(current) != message_fingerprint(message)
 
 
 def stays_deleted(past: Deleted, session: SessionRow) -> bool:
