@@ -100,7 +100,7 @@ class KeyedRoute(CheckedRoute):
             admission = admission_of(request)
             request.state.principal = await authenticate(request, admission.key_check(work))
             if request.state.principal.limits is not None:
-                request = await _narrowed(request, self.name)
+                request = await _within_limits(request, self.name)
             with acting_as(request.state.principal.charged):
                 if work is Work.STREAM:
                     return await handler(request)  # it is admitted for what it reads, not while it waits
@@ -111,9 +111,9 @@ class KeyedRoute(CheckedRoute):
         return keyed
 
 
-async def _narrowed(request: Request, operation: str) -> Request:
+async def _within_limits(request: Request, operation: str) -> Request:
     try:
-        return await key_limits.narrowed(request, operation, admission_of(request)[Work.KEY])
+        return await key_limits.within_limits(request, operation, admission_of(request)[Work.KEY])
     except (errors.OutsideKeyLimits, errors.NotFound) as error:
         await auditing.note_denial(request, operation, error)
         raise

@@ -451,7 +451,7 @@ def checks_of(operation: str, limits: KeyLimits) -> list[Check]:
     return wanted
 
 
-async def narrowed(request: Request, operation: str, bulkhead: Bulkhead) -> Request:
+async def within_limits(request: Request, operation: str, bulkhead: Bulkhead) -> Request:
     """The request within the limits of its key. Raises OutsideKeyLimits, NotFound and InvalidRequest."""
     caller: Principal = request.state.principal
     limits = caller.limits

@@ -32,18 +32,18 @@ SELECT pg_is_in_recovery() AND EXISTS (SELECT FROM pg_stat_wal_receiver)
 _BYTES_BEHIND = "SELECT CAST(%(position)s AS pg_lsn) - pg_last_wal_replay_lsn() WHERE pg_is_in_recovery()"
 
 
-# What reads within `moment` have in common: how far the primary's log went at the first of them.
-_MOMENT: ContextVar[list[str] | None] = ContextVar("moment", default=None)
+# What reads within `shared_position` have in common: how far the primary's log went at the first of them.
+_POSITIONS: ContextVar[list[str] | None] = ContextVar("positions", default=None)
 
 
 @contextmanager
-def moment() -> Iterator[None]:
+def shared_position() -> Iterator[None]:
     """The primary is asked once for all reads of this block, which see at least what was committed when it began."""
-    token = _MOMENT.set([])
+    token = _POSITIONS.set([])
     try:
         yield
     finally:
-        _MOMENT.reset(token)
+        _POSITIONS.reset(token)
 
 
 def position(primary: sa.Engine) -> str:
@@ -66,7 +66,7 @@ class Replica:
         if time.monotonic() < self._not_before:
             metrics.REPLICA_READS.labels("skipped").inc()
             return None
-        target = _shared_position(primary)
+        target = _position_to_reach(primary)
         try:
             if (connection := self._caught_up(target)) is not None:
                 metrics.REPLICA_READS.labels("replica").inc()
@@ -105,8 +105,8 @@ class Replica:
         return None
 
 
-def _shared_position(primary: sa.Engine) -> str:
-    shared = _MOMENT.get()
+def _position_to_reach(primary: sa.Engine) -> str:
+    shared = _POSITIONS.get()
     if shared is None:
         return position(primary)
     if not shared:

@@ -2,7 +2,7 @@
 
     prompt      pure: what the model is shown, and the schema of its answer
     checks      pure: which facts of an answer are accepted, and why the others are refused
-    page        the messages of one request
+    batch       the messages of one request
     distill     the job: claim a session, ask the model, store what passes the checks and move on
     usage       tokens and cost: counted, and bounded for each day
     thread      runs the job in a worker, beside ingestion
@@ -11,7 +11,7 @@
     for_search  the same beside a search, within its filters
 
 A fact holds as long as all messages that it rests on exist in the version that the model read. Callers use
-`thread.DistillerThread`, `manage`, `recall.recall` and `beside.beside`.
+`thread.DistillerThread`, `manage`, `recall.recall` and `for_search.facts_for_search`.
 """
 
 from __future__ import annotations

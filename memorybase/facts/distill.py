@@ -1,6 +1,6 @@
 """The job that distils a session's messages, in a worker.
 
-A worker claims the session that has waited longest, asks the model about one page while no transaction is open, and
+A worker claims the session that has waited longest, asks the model about one batch while no transaction is open, and
 stores the facts that pass the checks. Facts and cursor change in one transaction, which compares the claim's version:
 an edit or deletion of a message, another worker, and turning distillation off change it. Then nothing is stored, so
 facts are stored once, whatever process is killed.
@@ -31,10 +31,10 @@ from memorybase.conversation.summarizers.chat_completions import (
 )
 from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.database import clock
-from memorybase.facts import page as pages
+from memorybase.facts import batch as batches
 from memorybase.facts import usage
+from memorybase.facts.batch import Batch
 from memorybase.facts.checks import Accepted, AnswerRefused, Checked, Refusal, check_answer, numbers_of
-from memorybase.facts.page import Page
 from memorybase.facts.prompt import MAX_ANSWER_TOKENS, SCHEMA, Known, messages_for
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer, analyzer
@@ -85,7 +85,7 @@ def _negations(text: str) -> frozenset[str]:
 
 log = get_logger(__name__)
 
-MAX_ATTEMPTS = 4  # at a page whose answers are useless; each has half as many messages
+MAX_ATTEMPTS = 4  # at a batch whose answers are useless; each has half as many messages
 LONGEST_BACKOFF = timedelta(minutes=10)
 DAY_SPENT = "daily_tokens_spent"
 ENDPOINT_AWAY = "distiller_unavailable"
@@ -129,7 +129,7 @@ def endpoint_of(settings: Settings) -> ChatEndpoint:
 
 
 def lease(services: Services) -> timedelta:
-    """How long a worker may take for a page: two requests, if the endpoint refuses the schema, and the embedding."""
+    """How long a worker may take for a batch: two requests, if the endpoint refuses the schema, and the embedding."""
     return timedelta(seconds=services.settings.lease_seconds + 2 * chat_completions.TIMEOUT_SECONDS)
 
 
@@ -143,27 +143,27 @@ def enqueue_due(services: Services) -> int:
 
 
 def distil_next(services: Services, endpoint: ChatEndpoint) -> Outcome:
-    """Distil one page of the session that has waited longest."""
+    """Distil one batch of the session that has waited longest."""
     claim = _claim(services)
     if claim is None:
         return Outcome.NOTHING_PENDING
     words = analyzer(services.settings.keyword_language)
     with services.database.reading() as db:
-        page = pages.gated(pages.read(db, claim.row, attempts=min(claim.row.attempts, MAX_ATTEMPTS)), words)
-    if not page.is_worth_asking:
-        return _store(services, claim, page, Checked(), {})
-    known = pages.known_facts(page, words)
-    page = pages.fitted(page, known, chat_completions.INPUT_TOKENS)
+        batch = batches.gated(batches.read(db, claim.row, attempts=min(claim.row.attempts, MAX_ATTEMPTS)), words)
+    if not batch.is_worth_asking:
+        return _store(services, claim, batch, Checked(), {})
+    known = batches.known_facts(batch, words)
+    batch = batches.fitted(batch, known, chat_completions.INPUT_TOKENS)
     try:
-        checked = _ask(services, claim, endpoint, page, known)
+        checked = _ask(services, claim, endpoint, batch, known)
     except EndpointUnavailable as error:
         return _put_off(services, claim, error)
     except AnswerRefused as refused:
-        return _refuse(services, claim, page, refused.reason)
+        return _refuse(services, claim, batch, refused.reason)
     if checked is None:
         return _wait(services, claim)
     vectors = _embed(services, claim.row.memory_base_id, checked.accepted)
-    return _store(services, claim, page, checked, vectors, endpoint.model)
+    return _store(services, claim, batch, checked, vectors, endpoint.model)
 
 
 def _claim(services: Services) -> _Claim | None:
@@ -186,10 +186,10 @@ def _claim(services: Services) -> _Claim | None:
 
 
 def _ask(
-    services: Services, claim: _Claim, endpoint: ChatEndpoint, page: Page, known: Sequence[Known]
+    services: Services, claim: _Claim, endpoint: ChatEndpoint, batch: Batch, known: Sequence[Known]
 ) -> Checked | None:
     """The checked answer; None if the day's tokens are spent. Raises EndpointUnavailable, AnswerRefused."""
-    request = messages_for(page.quoted, known)
+    request = messages_for(batch.quoted, known)
     prompt = sum(estimated_tokens(message["content"]) for message in request)
     charge = usage.charge(services, claim.row.memory_base_id, prompt, MAX_ANSWER_TOKENS)
     if charge is None:
@@ -207,7 +207,7 @@ def _ask(
     used = _used(answer, prompt)
     words = analyzer(services.settings.keyword_language)
     try:
-        checked = check_answer(answer.text, page.quoted, known, words, is_complete=answer.is_complete)
+        checked = check_answer(answer.text, batch.quoted, known, words, is_complete=answer.is_complete)
     except AnswerRefused as refused:
         usage.settle(services, charge, *used, refused={refused.reason.value: 1})
         raise
@@ -244,7 +244,7 @@ def _embed(services: Services, base_id: UUID, accepted: Sequence[Accepted]) -> M
 def _store(
     services: Services,
     claim: _Claim,
-    page: Page,
+    batch: Batch,
     checked: Checked,
     vectors: Mapping[int, tuple[Vector, str]],
     model: str = "",
@@ -258,22 +258,22 @@ def _store(
         sessions.share_session(db, row.flow_id, row.session_id)
         now = clock.now(db)
         if not distillations.write(
-            db, row.id, version=claim.version, session_id=row.session_id, values=_moved(claim, page, now)
+            db, row.id, version=claim.version, session_id=row.session_id, values=_moved(claim, batch, now)
         ):
             log.info("distillation_outdated", distillation_id=str(row.id))
             return Outcome.OUTDATED
         if checked.accepted:
-            counts = _add(db, claim, page, checked.accepted, vectors, model, now, services.settings)
+            counts = _add(db, claim, batch, checked.accepted, vectors, model, now, services.settings)
             fact_rows.add_usage(db, row.memory_base_id, now.date(), {"facts": counts.total()}, {})
-    log.info("session_distilled", distillation_id=str(row.id), to_seq=page.to_seq, facts=counts.total(), **counts)
+    log.info("session_distilled", distillation_id=str(row.id), to_seq=batch.to_seq, facts=counts.total(), **counts)
     return Outcome.STORED
 
 
-def _moved(claim: _Claim, page: Page, now: datetime) -> dict[str, Any]:
-    """The row after the page."""
+def _moved(claim: _Claim, batch: Batch, now: datetime) -> dict[str, Any]:
+    """The row after the batch."""
     row = claim.row
-    redo = [seq for seq in row.redo or () if seq not in page.redone]
-    cursor = row.cursor_seq if page.redone else page.to_seq
+    redo = [seq for seq in row.redo or () if seq not in batch.redone]
+    cursor = row.cursor_seq if batch.redone else batch.to_seq
     is_more = bool(redo) or row.target_seq > cursor
     return {
         "version": claim.version + 1,
@@ -290,7 +290,7 @@ def _moved(claim: _Claim, page: Page, now: datetime) -> dict[str, Any]:
 def _add(
     db: OrmSession,
     claim: _Claim,
-    page: Page,
+    batch: Batch,
     accepted: Sequence[Accepted],
     vectors: Mapping[int, tuple[Vector, str]],
     model: str,
@@ -299,8 +299,8 @@ def _add(
 ) -> Counter[str]:
     """Insert the facts with their sources; a duplicate is linked to the first of its kind, as is what is corrected."""
     row, words = claim.row, analyzer(settings.keyword_language)
-    there = fact_rows.existing(db, [fact.id for fact in page.scope])
-    firsts = [fact for fact in page.scope if fact.id in there]  # the others were deleted meanwhile
+    there = fact_rows.existing(db, [fact.id for fact in batch.scope])
+    firsts = [fact for fact in batch.scope if fact.id in there]  # the others were deleted meanwhile
     facts: list[Fact] = []
     sources: list[FactSource] = []
     corrected: list[tuple[UUID, UUID]] = []
@@ -356,7 +356,7 @@ def _says_the_same(fact: Fact, other: Fact) -> bool:
     return is_duplicate(fact.what, vector, other.what, other_vector)
 
 
-def _refuse(services: Services, claim: _Claim, page: Page, reason: Refusal) -> Outcome:
+def _refuse(services: Services, claim: _Claim, batch: Batch, reason: Refusal) -> Outcome:
     """Try again with fewer messages; after the last attempt go on behind them."""
     log.warning("distillation_refused", distillation_id=str(claim.row.id), reason=reason, attempts=claim.attempts)
     with services.database.transaction() as db:
@@ -371,9 +371,9 @@ def _refuse(services: Services, claim: _Claim, page: Page, reason: Refusal) -> O
                 "notify_at": now + min(pause, LONGEST_BACKOFF),
             }
         else:
-            given_up = sum(each.is_new for each in page.quoted)
+            given_up = sum(each.is_new for each in batch.quoted)
             skipped = {"skipped": claim.row.skipped + given_up, "error_code": reason.value}
-            values = _moved(claim, page, now) | skipped
+            values = _moved(claim, batch, now) | skipped
         _write(db, claim, values)
     return Outcome.REFUSED
 

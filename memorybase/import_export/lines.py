@@ -151,7 +151,7 @@ class Line:
             raise errors.InvalidRequest(f"{name} must be an integer from 0 to {limit}", field=where, limit=limit)
         return value
 
-    def moment(self, name: str) -> datetime:
+    def time(self, name: str) -> datetime:
         where = f"line {self.number}.{name}"
         moment = messages.read_time(self.values.get(name), where)
         if moment is None:
@@ -186,9 +186,9 @@ def _standing_change(line: Line) -> dict[str, Any]:
         "kind": kind,
         "found": line.text("found", MAX_STANDING_CHARS),
         "edited": line.text("edited", MAX_STANDING_CHARS) if given("edited") else None,
-        "deleted_at": line.moment("deleted_at").isoformat() if given("deleted_at") else None,
+        "deleted_at": line.time("deleted_at").isoformat() if given("deleted_at") else None,
         "changed_by": line.text("changed_by", NAME_LENGTH) if given("changed_by") else None,
-        "changed_at": line.moment("changed_at").isoformat(),
+        "changed_at": line.time("changed_at").isoformat(),
     }
 
 

@@ -166,7 +166,7 @@ def read_execution(reader: Line) -> Execution:
     }
     new = node_executions.new_execution(reader.user_id, raw, where=f"line {reader.number}", given=given)
     run_id = reader.identity("run", "run_id", "run_external_id")
-    return Execution(reader.number, reader.session_ref(), run_id, new, reader.moment("created_at"))
+    return Execution(reader.number, reader.session_ref(), run_id, new, reader.time("created_at"))
 
 
 def read_use(reader: Line) -> Use:
@@ -189,7 +189,7 @@ def read_use(reader: Line) -> Use:
         memory_use_summary=(
             None if reader.values.get("memory_use_summary") is None else reader.object("memory_use_summary")
         ),
-        recorded_at=reader.moment("recorded_at"),
+        recorded_at=reader.time("recorded_at"),
     )
     return Use(reader.number, reader.user_id, reader.flow(), use, _named(reader))
 

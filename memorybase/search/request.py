@@ -131,16 +131,16 @@ def check_half_life(days: float | None) -> None:
         )
 
 
-def narrowed(request: SearchRequest) -> SearchRequest:
+def with_filters(request: SearchRequest) -> SearchRequest:
     """The request with filters that an index or the store knows, from its conditions. The conditions still decide."""
     if request.conditions is None or (request.conditions.logical == "or" and len(request.conditions.conditions) > 1):
         return request
     for condition in request.conditions.conditions:
-        request = _narrowed_by(request, condition)
+        request = _with_filter(request, condition)
     return request
 
 
-def _narrowed_by(request: SearchRequest, condition: Condition) -> SearchRequest:
+def _with_filter(request: SearchRequest, condition: Condition) -> SearchRequest:
     match condition.names, condition.operator, condition.value:
         case ("session_id",), "is", str(value) if request.session_id is None:
             return replace(request, session_id=value)
@@ -149,13 +149,13 @@ def _narrowed_by(request: SearchRequest, condition: Condition) -> SearchRequest:
         case ("role",), "is", str(value) if request.roles is None and value in ROLES:
             return replace(request, roles=[value])
         case ("timestamp",), operator, value:
-            seconds = moment(value)
+            seconds = epoch_seconds(value)
             if seconds is not None and _EARLIEST < seconds < _LATEST:
-                return _narrowed_to(request, operator, datetime.fromtimestamp(seconds, UTC))
+                return _with_time(request, operator, datetime.fromtimestamp(seconds, UTC))
     return request
 
 
-def _narrowed_to(request: SearchRequest, operator: str, at: datetime) -> SearchRequest:
+def _with_time(request: SearchRequest, operator: str, at: datetime) -> SearchRequest:
     if operator in {"after", ">", "≥"}:
         since = at - _ROUNDING
         return replace(request, since=since if request.since is None else max(since, request.since))
@@ -294,9 +294,9 @@ def _checked_value(operator: str, value: Any, field: str) -> Any:
         raise _invalid(field, f"must be a text or a number for the operator {operator}")
     if kind in _TEXT and _text(value) == "":
         raise _invalid(field, f"must not be empty for the operator {operator}")
-    if kind in _TIMES and moment(value) is None:
+    if kind in _TIMES and epoch_seconds(value) is None:
         raise _invalid(field, "must be a time in ISO 8601 or seconds since 1970", value)
-    if kind in _ORDER and _number(value) is None and moment(value) is None:
+    if kind in _ORDER and _number(value) is None and epoch_seconds(value) is None:
         raise _invalid(field, f"must be a number or a time for the operator {operator}", value)
     return value
 
@@ -346,7 +346,7 @@ def _compare(held: Collection[Any], operator: str, wanted: Any) -> bool:
 def _equal(held: Any, wanted: Any) -> bool:
     """Compare as times where a time is stored, as numbers if one of the two is a number, else as texts."""
     if isinstance(held, datetime):
-        return moment(held) == moment(wanted)
+        return epoch_seconds(held) == epoch_seconds(wanted)
     if _is_number(held) or _is_number(wanted):
         number = _number(held)
         return number is not None and number == _number(wanted)
@@ -363,7 +363,7 @@ def _ordered(held: Any, operator: str, wanted: Any) -> bool:
     """Compare the order of numbers if both are numbers, else of times."""
     left, right = _number(held), _number(wanted)
     if left is None or right is None or operator in _TIMES:
-        left, right = moment(held), moment(wanted)
+        left, right = epoch_seconds(held), epoch_seconds(wanted)
     return left is not None and right is not None and _ORDER[operator](left, right)
 
 
@@ -392,7 +392,7 @@ def _number(value: Any) -> int | float | None:
     return number
 
 
-def moment(value: Any) -> float | None:
+def epoch_seconds(value: Any) -> float | None:
     """Seconds since 1970 of a time, of seconds, or of a text that is either."""
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()

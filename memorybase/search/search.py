@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, tracing
 from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, Caveat
-from memorybase.database.replica import moment
+from memorybase.database.replica import shared_position
 from memorybase.ids import CallerId
 from memorybase.messages import message_text
 from memorybase.queries import caller_ids, memory_bases, sessions
@@ -36,7 +36,7 @@ from memorybase.search.hits import NO_ROWS, Hit, Rows, hits_of, read_rows
 from memorybase.search.keyword_search import Matches
 from memorybase.search.query_parser import Question, possible_names
 from memorybase.search.ranking import Contents
-from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest, check, narrowed
+from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest, check, with_filters
 from memorybase.search.vector_search import Asked
 from memorybase.services import Services
 from memorybase.vectors.search import cut_query
@@ -67,9 +67,9 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchR
 def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) -> SearchResults:
     """`search` as a part of a call that was charged."""
     started = time.perf_counter()
-    request = narrowed(replace(request, query=cut_query(request.query)))
+    request = with_filters(replace(request, query=cut_query(request.query)))
     check(request)
-    with moment(), tracing.span("search", mode=request.mode):
+    with shared_position(), tracing.span("search", mode=request.mode):
         sought = corrections.sought_by(services, request)
         wanted = corrections.widened(request) if sought else request
         chosen, rows = _choose(services, user_id, wanted)

@@ -63,7 +63,7 @@ class NewExpiry:
     at: datetime | None = None
     in_days: int | None = None
 
-    def moment(self, now: datetime) -> datetime | None:
+    def expires_at(self, now: datetime) -> datetime | None:
         """Raises InvalidRequest for a time that has passed, and for both or too many days."""
         if self.at is not None and self.in_days is not None:
             raise errors.InvalidRequest("expire_in_days cannot be combined with expires_at", field="expire_in_days")
@@ -231,7 +231,7 @@ def update_session(
         if metadata is not None:
             sessions.update(db, session, metadata=metadata)
         if expiry is not None:
-            sessions.update(db, session, expires_at=expiry.moment(clock.now(db)))
+            sessions.update(db, session, expires_at=expiry.expires_at(clock.now(db)))
         if new_session_id is None or new_session_id == session_id:
             return
         if (other := sessions.fetch_session(db, flow_id, new_session_id)) is not None:

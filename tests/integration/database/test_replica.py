@@ -174,7 +174,7 @@ class TestOwnWrites:
         with world_on(shared, tmp_path) as world:
             asked: list[str] = []
             monkeypatch.setattr(replica, "position", lambda primary: asked.append(ask(primary)) or asked[-1])
-            with replica.moment():
+            with replica.shared_position():
                 assert [on_standby(world.services.database) for _ in range(3)] == [True] * 3
             assert len(asked) == 1
             assert on_standby(world.services.database)

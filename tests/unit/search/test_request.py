@@ -17,8 +17,8 @@ from memorybase.search.request import (
     Conditions,
     SearchRequest,
     checked_condition,
-    narrowed,
     passes,
+    with_filters,
 )
 
 SENT = datetime(2026, 11, 22, 10, 30, tzinfo=UTC)
@@ -313,7 +313,7 @@ def request(*conditions: tuple[Any, str, Any], logical: Any = "and", **fields: A
 
 
 def test_conditions_narrow_a_search_to_what_indexes_know() -> None:
-    found = narrowed(
+    found = with_filters(
         request(
             ("session_id", "is", "anna-1"),
             ("end_user_id", "is", "anna"),
@@ -340,7 +340,7 @@ def test_conditions_narrow_a_search_to_what_indexes_know() -> None:
     ],
 )
 def test_other_conditions_narrow_nothing(asked: SearchRequest) -> None:
-    assert narrowed(asked) == asked
+    assert with_filters(asked) == asked
 
 
 @each_row("operator", [">", "<", "≥", "≤", "before", "after"])
@@ -349,10 +349,10 @@ def test_a_narrowed_search_lets_through_all_that_its_condition_does(operator: st
     asked = request(("timestamp", operator, SENT.timestamp() + step))
     message = features()
     wanted = checked_condition("timestamp", operator, SENT.timestamp() + step).holds(message)
-    assert passes(message, narrowed(asked)) is wanted
+    assert passes(message, with_filters(asked)) is wanted
 
 
 def test_a_filter_of_the_caller_is_not_replaced() -> None:
     asked = request(("end_user_id", "is", "bob"), end_user_id="anna")
-    assert narrowed(asked).end_user_id == "anna"
-    assert not passes(features(), narrowed(asked))
+    assert with_filters(asked).end_user_id == "anna"
+    assert not passes(features(), with_filters(asked))

@@ -24,7 +24,7 @@ MIN_TERMS = 3  # of a message that may be worth remembering
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Batch:
     """What one request covers. `redone`: the seqs of edited messages in it, of which some may be deleted."""
 
     quoted: tuple[Quoted, ...]
@@ -38,8 +38,8 @@ class Page:
         return any(each.is_new for each in self.quoted)
 
 
-def read(db: OrmSession, row: Distillation, *, attempts: int) -> Page:
-    """The next page of a session: edited messages first."""
+def read(db: OrmSession, row: Distillation, *, attempts: int) -> Batch:
+    """The next batch of a session: edited messages first."""
     limit = max(1, MESSAGES >> attempts)
     flow_id, session_id = row.flow_id, row.session_id
     redone = frozenset((row.redo or [])[:limit])
@@ -53,7 +53,7 @@ def read(db: OrmSession, row: Distillation, *, attempts: int) -> Page:
     before = facts.messages_before(db, flow_id, session_id, new[0].seq, limit=CONTEXT) if new else []
     end_user_id = sessions.end_user_of(db, flow_id, session_id)
     scope = facts.current_in_scope(db, row.memory_base_id, flow_id, session_id, end_user_id, limit=SCOPE)
-    return Page(
+    return Batch(
         quoted=(*_quoted(before, is_new=False), *_quoted(new, is_new=True, start=len(before))),
         to_seq=to_seq,
         redone=redone,
@@ -79,16 +79,16 @@ def _quoted(messages: Sequence[Message], *, is_new: bool, start: int = 0) -> lis
     ]
 
 
-def gated(page: Page, analyzer: Analyzer) -> Page:
-    """The page without new messages if none of them says anything: "thanks" costs no request."""
-    if any(each.is_new and len(set(analyzer.terms(each.text))) >= MIN_TERMS for each in page.quoted):
-        return page
-    return replace(page, quoted=())
+def gated(batch: Batch, analyzer: Analyzer) -> Batch:
+    """The batch without new messages if none of them says anything: "thanks" costs no request."""
+    if any(each.is_new and len(set(analyzer.terms(each.text))) >= MIN_TERMS for each in batch.quoted):
+        return batch
+    return replace(batch, quoted=())
 
 
-def fitted(page: Page, known: Sequence[Known], max_tokens: int) -> Page:
-    """The page with as many new messages as fit into the prompt; the last one that is left is clipped."""
-    quoted = list(page.quoted)
+def fitted(batch: Batch, known: Sequence[Known], max_tokens: int) -> Batch:
+    """The batch with as many new messages as fit into the prompt; the last one that is left is clipped."""
+    quoted = list(batch.quoted)
     while len(quoted) > 1 and _tokens(quoted, known) > max_tokens:
         if sum(each.is_new for each in quoted) > 1:
             quoted.pop()
@@ -96,23 +96,23 @@ def fitted(page: Page, known: Sequence[Known], max_tokens: int) -> Page:
             quoted.pop(0)
     while _tokens(quoted, known) > max_tokens and len(quoted[0].text) > 1:
         quoted[0] = replace(quoted[0], text=quoted[0].text[: len(quoted[0].text) // 2])
-    if len(quoted) == len(page.quoted) or quoted[-1] == page.quoted[-1]:
-        return replace(page, quoted=tuple(quoted))
+    if len(quoted) == len(batch.quoted) or quoted[-1] == batch.quoted[-1]:
+        return replace(batch, quoted=tuple(quoted))
     kept = {each.seq for each in quoted if each.is_new}
-    if page.redone:
-        dropped = {each.seq for each in page.quoted if each.is_new} - kept
-        return replace(page, quoted=tuple(quoted), redone=page.redone - dropped)
-    return replace(page, quoted=tuple(quoted), to_seq=max(kept))
+    if batch.redone:
+        dropped = {each.seq for each in batch.quoted if each.is_new} - kept
+        return replace(batch, quoted=tuple(quoted), redone=batch.redone - dropped)
+    return replace(batch, quoted=tuple(quoted), to_seq=max(kept))
 
 
 def _tokens(quoted: Sequence[Quoted], known: Sequence[Known]) -> int:
     return sum(estimated_tokens(message["content"]) for message in messages_for(quoted, known))
 
 
-def known_facts(page: Page, analyzer: Analyzer) -> list[Known]:
+def known_facts(batch: Batch, analyzer: Analyzer) -> list[Known]:
     """The facts that share most words with the new messages."""
-    said = {term for each in page.quoted if each.is_new for term in analyzer.terms(f"{each.speaker} {each.text}")}
-    scored = [(len(said.intersection(analyzer.terms(fact.what))), fact) for fact in page.scope]
+    said = {term for each in batch.quoted if each.is_new for term in analyzer.terms(f"{each.speaker} {each.text}")}
+    scored = [(len(said.intersection(analyzer.terms(fact.what))), fact) for fact in batch.scope]
     near = sorted((each for each in scored if each[0]), key=lambda each: -each[0])[:KNOWN]
     return [
         Known(label=f"f{index}", fact_id=fact.id, who=fact.who, what=fact.what, said_at=fact.said_at)
