@@ -215,7 +215,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     # Limits of the API; an error names the limit that the request exceeds.
     max_body_bytes: int = Field(16_000_000, ge=1_000, description="Maximum bytes of a request body.")
-    keep_alive_seconds: int = Field(75, ge=0, description="Time that an idle connection is kept for the next request.")
     trusted_proxies: list[str] = Field(
         default_factory=list,
         description="Addresses or networks of reverse proxies, whose X-Forwarded-For and -Proto are believed.",
