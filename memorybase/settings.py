@@ -235,7 +235,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     # The web page.
     web: bool = Field(True, description="Serve the web page at /ui.")
-    web_session_hours: int = Field(168, ge=1, le=8_760, description="Hours until a browser must sign in again.")
     web_deadline_factor: float = Field(
         1.0, ge=1, le=100, description="How many times as long as usual the web page waits for parts that may hang."
     )
