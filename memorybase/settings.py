@@ -63,9 +63,6 @@ class EmbeddingSettings(BaseSettings):
         "", description="The tokenizer.json of the endpoint's model, or its folder; empty: that of the default model."
     )
     embedding_request_texts: int = Field(64, ge=1, le=2_048, description="Maximum texts in a request to embedding_url.")
-    embedding_request_tokens: int = Field(
-        16_000, ge=16, description="Maximum estimated tokens in a request; one text always fits."
-    )
 
 
 class DistillerSettings(BaseSettings):
