@@ -91,9 +91,6 @@ class RetentionSettings(BaseSettings):
     deleted_retention_days: int = Field(
         30, ge=0, le=3_650, description="Days that a deleted message can be restored; 0: its text is deleted at once."
     )
-    retention_receipt_days: int = Field(
-        730, ge=0, le=36_500, description="Days until the receipt of a retention pass is deleted; 0: never."
-    )
 
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
