@@ -223,8 +223,9 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     cors_origins: list[str] = Field(default_factory=list, description="Allowed CORS origins; empty: CORS is off.")
 
     # The audit log.
-    audit: bool = Field(True, description="Record changes, exports, and what people read on the page.")
-    audit_captures: bool = Field(True, description="Record captures too: runs, traces, chats, executions, memory uses.")
+    audit: Literal["off", "changes", "all"] = Field(
+        "all", description="changes: record changes, exports, and what people read on the page; all: captures too."
+    )
     audit_retention_days: int = Field(365, ge=0, le=36_500, description="Days that entries are kept; 0: for ever.")
 
     # The web page.
