@@ -137,11 +137,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     pgvector_url: str = Field(
         "", description="SQLAlchemy URL of a PostgreSQL with pgvector; empty: database_url if that is PostgreSQL."
     )
-    pgvector_index_memory_mb: int = Field(
-        256,
-        ge=1,
-        description="Memory for building an index in PostgreSQL; too little makes it four times slower.",
-    )
     api_key: str | None = Field(
         None, description="API key of the embedded stack; unset: generated and kept in data_dir."
     )

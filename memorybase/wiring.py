@@ -113,10 +113,7 @@ def _vector_stores(settings: Settings, role: Role) -> VectorStores:
         from memorybase.vectors import pgvector
 
         stores["pgvector"] = pgvector.PgVectorStore(
-            url,
-            pool_size=VECTOR_POOL_SIZES[role],
-            index_above=pgvector.INDEX_ABOVE,
-            index_memory_mb=settings.pgvector_index_memory_mb,
+            url, pool_size=VECTOR_POOL_SIZES[role], index_above=pgvector.INDEX_ABOVE
         )
     return VectorStores(stores, settings.vector_stores_in_use)
 
