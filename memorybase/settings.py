@@ -94,7 +94,6 @@ class RetentionSettings(BaseSettings):
 
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
-TokenHeader = Literal["authorization", "x-chroma-token"]
 LOCAL_CHROMA = "http://127.0.0.1:8001"
 CHROMA_CLOUD = "trychroma.com"  # and its subdomains, one for each region
 RESTORED_FOLDER = "restored"
@@ -128,9 +127,8 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         "",
         description=f"URL of the Chroma server; empty: {LOCAL_CHROMA}, and none if vector_store is pgvector.",
     )
-    chroma_token: str | None = Field(None, description="Token for Chroma Cloud, or for a proxy in front of Chroma.")
-    chroma_token_header: TokenHeader = Field(
-        "authorization", description="Header of chroma_token: authorization (a bearer token) or x-chroma-token."
+    chroma_token: str | None = Field(
+        None, description="Token for Chroma Cloud, or bearer token for a proxy in front of Chroma."
     )
     chroma_tenant: str = Field("", description="Chroma's tenant; empty: default_tenant.")
     chroma_database: str = Field("", description="Chroma's database; empty: default_database.")
@@ -378,7 +376,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     @property
     def is_chroma_cloud(self) -> bool:
-        """Whether requests to Chroma must keep to the quotas of Chroma Cloud."""
+        """Whether chroma_url leads to Chroma Cloud, which has quotas and a header for its token."""
         host = urlsplit(self.chroma_url).hostname or ""
         return host == CHROMA_CLOUD or host.endswith(f".{CHROMA_CLOUD}")
 
