@@ -39,9 +39,6 @@ class EmbeddingSettings(BaseSettings):
     model_dir: Path | None = Field(
         None, description="Folder of prepared models; unset: memorybase/models in XDG_CACHE_HOME, or ~/.cache."
     )
-    model_image_dir: Path | None = Field(
-        None, description="Folder of further prepared models, such as an image's own; only read."
-    )
     embedding_prompts: dict[str, dict[PromptSide, str]] = Field(
         default_factory=dict,
         description="Prefixes by model, for models whose files name none, such as "
