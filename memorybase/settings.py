@@ -220,9 +220,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     # The web page.
     web: bool = Field(True, description="Serve the web page at /ui.")
-    web_deadline_factor: float = Field(
-        1.0, ge=1, le=100, description="How many times as long as usual the web page waits for parts that may hang."
-    )
     proxy_user_header: str = Field(
         "",
         pattern=r"^([A-Za-z0-9-]{1,100})?$",

@@ -17,8 +17,7 @@ from harness.api import Api, open_api, settings_in
 from harness.rows import each_row
 from harness.statements import recorded
 
-from api import web
-from api.web import visits
+from api.web import site, visits
 from api.web.audited import WITHOUT_CONTENT
 from api.web.views import VIEWS
 from api.web.visits import COOKIE
@@ -247,7 +246,7 @@ def pages(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Api]:
         app = opened.client.app
         assert isinstance(app, FastAPI)
         without = list(app.router.routes)
-        web.mount(app)
+        site.mount(app)
         opened.flow("support")
         opened.capture(SECRET, session="s1", end_user_id="ann")
         yield opened
