@@ -184,9 +184,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         description="Token counter by model name: estimate, openai:ENCODING, hf:MODEL or tiktoken:ENCODING.",
     )
     node_memory_url: str = Field("", description="fsspec URL of node object memory; empty: data_dir.")
-    job_retention_days: int = Field(
-        90, ge=0, le=36_500, description="Days until the row of an ended job is deleted; 0: never."
-    )
 
     idle_after: int = Field(600, ge=0, description="Seconds without a capture until a session is ingested; 0: off.")
 
