@@ -150,7 +150,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         True, description="Store a vector of 48 bytes for each of a message's first 128 tokens, which improves search."
     )
     chunk_tokens: int = Field(254, ge=16, le=8192, description="Tokens per chunk, capped by the model's limit.")
-    chunk_overlap: int = Field(32, ge=0, le=1024, description="Maximum tokens that neighbouring chunks share.")
 
     # Search.
     reranker_model: str = Field(
@@ -301,9 +300,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         languages = ["detect", "none", *sorted({*Stemmer.algorithms(), "chinese", "japanese"})]
         if self.keyword_language not in languages:
             message = f"keyword_language={self.keyword_language} must be one of {', '.join(languages)}"
-            raise ValueError(message)
-        if self.chunk_overlap * 2 > self.chunk_tokens:
-            message = f"chunk_overlap={self.chunk_overlap} must be at most half of chunk_tokens={self.chunk_tokens}"
             raise ValueError(message)
         return self
 
