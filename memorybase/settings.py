@@ -184,8 +184,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     )
     node_memory_url: str = Field("", description="fsspec URL of node object memory; empty: data_dir.")
 
-    idle_after: int = Field(600, ge=0, description="Seconds without a capture until a session is ingested; 0: off.")
-
     lease_seconds: float = Field(
         60.0,
         gt=0,
