@@ -25,7 +25,7 @@ MAX_CONNECTIONS = 4_096
 MAX_CONNECTIONS_PER_ADDRESS = 1_024  # trusted proxies have no bound of their own
 MAX_HEADER_BYTES = 32_768  # of a request line and its headers
 HEADER_SECONDS = 10.0  # to receive them
-KEEP_ALIVE_SECONDS = 75  # of an idle connection; proxies must close theirs before
+KEEP_ALIVE_SECONDS = 620  # of an idle connection; proxies must close theirs before, Google's do after 600
 WRITE_SECONDS = 60.0  # after which a client that does not read its answer is disconnected
 # Without this, stopping would wait for clients to close their event streams.
 STOP_SECONDS = 3
