@@ -1,5 +1,5 @@
 # One image for the API, the workers, the sweeper and the migrations; docker-compose.yml and the Helm chart set their
-# commands. The default model is exported while the image is built:
+# commands. The default model is exported while the image is built, to where no volume hides it:
 #
 #   docker build --tag memorybase:0.1.0 .
 #   docker build --tag memorybase:0.1.0-full --target full .   with sentence-transformers and torch, for any model
@@ -38,7 +38,7 @@ RUN pip install --no-cache-dir --constraint constraints.txt . \
 WORKDIR /data
 COPY --from=wheel /wheels /wheels
 RUN pip install --no-cache-dir --no-deps --force-reinstall /wheels/*.whl \
-    && memorybase export-model /models
+    && memorybase export-model /usr/share/memorybase/models
 
 FROM complete AS full
 # torch's CPU build is 3 GB smaller than the default.
@@ -47,9 +47,7 @@ WORKDIR /app
 RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" --constraint constraints.txt \
     sentence-transformers torch
 WORKDIR /data
-# The default model is outside /data, where a volume of an earlier version or a mounted folder would hide it.
-ENV MEMORYBASE_MODEL_IMAGE_DIR=/models \
-    MEMORYBASE_MODEL_DIR=/data/models \
+ENV MEMORYBASE_MODEL_DIR=/data/models \
     HF_HOME=/data/huggingface
 USER 10001:10001
 VOLUME /data
@@ -60,7 +58,6 @@ COPY requirements-slim.txt /wheels/
 RUN pip install --no-cache-dir --no-deps --requirement /wheels/requirements-slim.txt
 COPY --from=wheel /wheels /wheels
 RUN pip install --no-cache-dir --no-deps /wheels/*.whl
-COPY --from=complete /models /models
-ENV MEMORYBASE_MODEL_DIR=/models
+COPY --from=complete /usr/share/memorybase/models /usr/share/memorybase/models
 USER 10001:10001
 VOLUME /data

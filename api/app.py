@@ -92,9 +92,9 @@ def application() -> FastAPI:
     app = create_app()
     if app.state.settings.web:
         # Imported here, so that api.openapi does not load the pages.
-        from api import web
+        from api.web import site
 
-        web.mount(app)
+        site.mount(app)
     return app
 
 

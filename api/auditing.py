@@ -62,8 +62,8 @@ def _with_change(operation: str, handler: Handler) -> Handler:
 
     async def changed(request: Request) -> Response:
         services: Services = request.app.state.services
-        settings = services.settings
-        if not settings.audit or (is_capture and not settings.audit_captures):
+        audit = services.settings.audit
+        if audit == "off" or (is_capture and audit == "changes"):
             return await handler(request)
         body = b"" if is_capture else await request.body()
         objects = named_in(request, body, ignored=IGNORED.get(operation, frozenset()))
@@ -77,7 +77,7 @@ def _with_read(operation: str, handler: Handler) -> Handler:
     async def read(request: Request) -> Response:
         services: Services = request.app.state.services
         answer = await handler(request)  # nothing of it is sent before it is returned
-        if services.settings.audit:
+        if services.settings.audit != "off":
             objects = named_in(request, b"")
             await run_in_threadpool(record.write, services, _actor(request), "read", operation, objects)
         return answer
@@ -107,7 +107,7 @@ async def note_denial(request: Request, operation: str, error: errors.Memorybase
     services: Services = request.app.state.services
     recent: Recent = request.app.state.recently_recorded
     actor = _actor(request)
-    if not services.settings.audit or (actor.key_id, operation) in recent:
+    if services.settings.audit == "off" or (actor.key_id, operation) in recent:
         return
     objects = {**named_in(request, b""), "error": error.code}
     try:

@@ -25,6 +25,7 @@ MAX_CONNECTIONS = 4_096
 MAX_CONNECTIONS_PER_ADDRESS = 1_024  # trusted proxies have no bound of their own
 MAX_HEADER_BYTES = 32_768  # of a request line and its headers
 HEADER_SECONDS = 10.0  # to receive them
+KEEP_ALIVE_SECONDS = 620  # of an idle connection; proxies must close theirs before, Google's do after 600
 WRITE_SECONDS = 60.0  # after which a client that does not read its answer is disconnected
 # Without this, stopping would wait for clients to close their event streams.
 STOP_SECONDS = 3
@@ -47,7 +48,7 @@ def serve(host: str, port: int, root_path: str = "") -> None:
         root_path=root_path,
         http=bounded_protocol(app, raise_file_limit()),
         ws="none",
-        timeout_keep_alive=settings.keep_alive_seconds,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
         proxy_headers=False,  # the application trusts the setting trusted_proxies
         server_header=False,

@@ -104,7 +104,7 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 
 def environment(features: list[str], endpoint: str, sampled: float) -> dict[str, str]:
     """The settings of a stack with these features and without the others."""
-    chosen = {"MEMORYBASE_AUDIT": str("audit" in features).lower(), "MEMORYBASE_RATE_LIMIT_PER_SECOND": "0"}
+    chosen = {"MEMORYBASE_AUDIT": "all" if "audit" in features else "off", "MEMORYBASE_RATE_LIMIT_PER_SECOND": "0"}
     if "traces" in features:
         chosen |= {
             "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,

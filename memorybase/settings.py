@@ -39,9 +39,6 @@ class EmbeddingSettings(BaseSettings):
     model_dir: Path | None = Field(
         None, description="Folder of prepared models; unset: memorybase/models in XDG_CACHE_HOME, or ~/.cache."
     )
-    model_image_dir: Path | None = Field(
-        None, description="Folder of further prepared models, such as an image's own; only read."
-    )
     embedding_prompts: dict[str, dict[PromptSide, str]] = Field(
         default_factory=dict,
         description="Prefixes by model, for models whose files name none, such as "
@@ -63,9 +60,6 @@ class EmbeddingSettings(BaseSettings):
         "", description="The tokenizer.json of the endpoint's model, or its folder; empty: that of the default model."
     )
     embedding_request_texts: int = Field(64, ge=1, le=2_048, description="Maximum texts in a request to embedding_url.")
-    embedding_request_tokens: int = Field(
-        16_000, ge=16, description="Maximum estimated tokens in a request; one text always fits."
-    )
 
 
 class DistillerSettings(BaseSettings):
@@ -94,13 +88,9 @@ class RetentionSettings(BaseSettings):
     deleted_retention_days: int = Field(
         30, ge=0, le=3_650, description="Days that a deleted message can be restored; 0: its text is deleted at once."
     )
-    retention_receipt_days: int = Field(
-        730, ge=0, le=36_500, description="Days until the receipt of a retention pass is deleted; 0: never."
-    )
 
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
-TokenHeader = Literal["authorization", "x-chroma-token"]
 LOCAL_CHROMA = "http://127.0.0.1:8001"
 CHROMA_CLOUD = "trychroma.com"  # and its subdomains, one for each region
 RESTORED_FOLDER = "restored"
@@ -134,19 +124,13 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         "",
         description=f"URL of the Chroma server; empty: {LOCAL_CHROMA}, and none if vector_store is pgvector.",
     )
-    chroma_token: str | None = Field(None, description="Token for Chroma Cloud, or for a proxy in front of Chroma.")
-    chroma_token_header: TokenHeader = Field(
-        "authorization", description="Header of chroma_token: authorization (a bearer token) or x-chroma-token."
+    chroma_token: str | None = Field(
+        None, description="Token for Chroma Cloud, or bearer token for a proxy in front of Chroma."
     )
     chroma_tenant: str = Field("", description="Chroma's tenant; empty: default_tenant.")
     chroma_database: str = Field("", description="Chroma's database; empty: default_database.")
     pgvector_url: str = Field(
         "", description="SQLAlchemy URL of a PostgreSQL with pgvector; empty: database_url if that is PostgreSQL."
-    )
-    pgvector_index_memory_mb: int = Field(
-        256,
-        ge=1,
-        description="Memory for building an index in PostgreSQL; too little makes it four times slower.",
     )
     api_key: str | None = Field(
         None, description="API key of the embedded stack; unset: generated and kept in data_dir."
@@ -166,7 +150,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         True, description="Store a vector of 48 bytes for each of a message's first 128 tokens, which improves search."
     )
     chunk_tokens: int = Field(254, ge=16, le=8192, description="Tokens per chunk, capped by the model's limit.")
-    chunk_overlap: int = Field(32, ge=0, le=1024, description="Maximum tokens that neighbouring chunks share.")
 
     # Search.
     reranker_model: str = Field(
@@ -200,11 +183,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         description="Token counter by model name: estimate, openai:ENCODING, hf:MODEL or tiktoken:ENCODING.",
     )
     node_memory_url: str = Field("", description="fsspec URL of node object memory; empty: data_dir.")
-    job_retention_days: int = Field(
-        90, ge=0, le=36_500, description="Days until the row of an ended job is deleted; 0: never."
-    )
-
-    idle_after: int = Field(600, ge=0, description="Seconds without a capture until a session is ingested; 0: off.")
 
     lease_seconds: float = Field(
         60.0,
@@ -215,7 +193,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     # Limits of the API; an error names the limit that the request exceeds.
     max_body_bytes: int = Field(16_000_000, ge=1_000, description="Maximum bytes of a request body.")
-    keep_alive_seconds: int = Field(75, ge=0, description="Time that an idle connection is kept for the next request.")
     trusted_proxies: list[str] = Field(
         default_factory=list,
         description="Addresses or networks of reverse proxies, whose X-Forwarded-For and -Proto are believed.",
@@ -230,16 +207,13 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     cors_origins: list[str] = Field(default_factory=list, description="Allowed CORS origins; empty: CORS is off.")
 
     # The audit log.
-    audit: bool = Field(True, description="Record changes, exports, and what people read on the page.")
-    audit_captures: bool = Field(True, description="Record captures too: runs, traces, chats, executions, memory uses.")
+    audit: Literal["off", "changes", "all"] = Field(
+        "all", description="changes: record changes, exports, and what people read on the page; all: captures too."
+    )
     audit_retention_days: int = Field(365, ge=0, le=36_500, description="Days that entries are kept; 0: for ever.")
 
     # The web page.
     web: bool = Field(True, description="Serve the web page at /ui.")
-    web_session_hours: int = Field(168, ge=1, le=8_760, description="Hours until a browser must sign in again.")
-    web_deadline_factor: float = Field(
-        1.0, ge=1, le=100, description="How many times as long as usual the web page waits for parts that may hang."
-    )
     proxy_user_header: str = Field(
         "",
         pattern=r"^([A-Za-z0-9-]{1,100})?$",
@@ -325,9 +299,6 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         if self.keyword_language not in languages:
             message = f"keyword_language={self.keyword_language} must be one of {', '.join(languages)}"
             raise ValueError(message)
-        if self.chunk_overlap * 2 > self.chunk_tokens:
-            message = f"chunk_overlap={self.chunk_overlap} must be at most half of chunk_tokens={self.chunk_tokens}"
-            raise ValueError(message)
         return self
 
     def _check_vector_store(self) -> None:
@@ -390,7 +361,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     @property
     def is_chroma_cloud(self) -> bool:
-        """Whether requests to Chroma must keep to the quotas of Chroma Cloud."""
+        """Whether chroma_url leads to Chroma Cloud, which has quotas and a header for its token."""
         host = urlsplit(self.chroma_url).hostname or ""
         return host == CHROMA_CLOUD or host.endswith(f".{CHROMA_CLOUD}")
 

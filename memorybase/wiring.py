@@ -18,7 +18,6 @@ from memorybase.services import IngestionQueue, Services
 from memorybase.settings import Settings
 from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.chroma_limits import CLOUD, UNLIMITED
 from memorybase.vectors.store import VectorStore
 from memorybase.vectors.stores import VectorStores
 
@@ -103,20 +102,16 @@ def _vector_stores(settings: Settings, role: Role) -> VectorStores:
             url,
             timeout_seconds=settings.chroma_timeout_seconds,
             token=settings.chroma_token,
-            token_header=settings.chroma_token_header,
             tenant=settings.chroma_tenant,
             database=settings.chroma_database,
-            limits=CLOUD if settings.is_chroma_cloud else UNLIMITED,
+            is_cloud=settings.is_chroma_cloud,
         )
     if url := settings.resolved_pgvector_url:
         # Here: PostgreSQL's driver takes 9 MB of each process.
         from memorybase.vectors import pgvector
 
         stores["pgvector"] = pgvector.PgVectorStore(
-            url,
-            pool_size=VECTOR_POOL_SIZES[role],
-            index_above=pgvector.INDEX_ABOVE,
-            index_memory_mb=settings.pgvector_index_memory_mb,
+            url, pool_size=VECTOR_POOL_SIZES[role], index_above=pgvector.INDEX_ABOVE
         )
     return VectorStores(stores, settings.vector_stores_in_use)
 

@@ -2,7 +2,7 @@
 
 HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script does the rest. Reading order:
 
-    site             the application below /ui and its routes
+    site             the application below /ui and its routes; `site.mount` adds it to the API's
     visits           the signed-in key behind a request, its calls of the domain, its pages
     rendering        Jinja2: filters and globals of all templates
     responses        a whole page, a live part, a redirect with a notice
@@ -30,9 +30,3 @@ How a view is written:
 - A part that changes by itself: `visit.live("jobs_table.html", ...)`, which answers 204 while nothing has changed.
 - Addresses hold filter, order, page and tab. Templates name colours, sizes and widths by classes or SVG attributes.
 """
-
-from __future__ import annotations
-
-from api.web.site import mount
-
-__all__ = ["mount"]

@@ -71,7 +71,7 @@ _REFUSAL = b"This page must be opened through the proxy that signs people in."
 async def recorder_of(request: Request, services: Services, principal: Principal) -> Recorder | None:
     """For a form: what records its change. For a page with content the entry is written here, before the content is
     read, so that nobody reads without one. Raises DatabaseUnavailable."""
-    if not services.settings.audit:
+    if services.settings.audit == "off":
         return None
     path: str = request.scope["route"].path
     actor, operation = actor_of(request, principal, "page"), f"{request.method} /ui{path}"
@@ -88,7 +88,7 @@ async def recorder_of(request: Request, services: Services, principal: Principal
 
 def record_sign_in(request: Request, services: Services, token: str) -> None:
     """The entry of a session that was opened, before the browser gets its cookie. Raises DatabaseUnavailable."""
-    if services.settings.audit:
+    if services.settings.audit != "off":
         actor = actor_of(request, web_sessions.principal_of(services, token), "page")
         record.write(services, actor, "change", f"{request.method} /ui{request.scope['route'].path}", {})
 

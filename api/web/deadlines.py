@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-from typing import Self
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds. By default a page answers within 2 s, whatever part hangs."""
+    """Seconds. A page answers within 2 s, whatever part hangs."""
 
     home: float = 1.6  # for the database: problems and overview
     part: float = 1.2  # then one that has not answered is a problem on Home; less than `home`, which waits for it
@@ -21,6 +20,5 @@ class Deadlines:
     map: float = 8.0  # for a question; a model that is not loaded yet takes some
     browser: float = 20.0  # then the browser gives up on a part of a page that this server has not answered
 
-    def times(self, factor: float) -> Self:
-        """All of them so many times as long, for a slow machine."""
-        return type(self)(*(factor * each for each in astuple(self)))
+
+USUAL = Deadlines()

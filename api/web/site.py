@@ -10,8 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.web import audited, same_origin, sign_in, visits
-from api.web.deadlines import Deadlines
+from api.web import audited, deadlines, same_origin, sign_in, visits
 from api.web.rendering import STATIC
 from api.web.views import VIEWS
 from memorybase import errors
@@ -52,11 +51,11 @@ class Headers:
 PATH = "/ui"
 
 
-def mount(app: FastAPI, deadlines: Deadlines | None = None) -> None:
-    """Serve the pages under /ui and redirect / there. `deadlines`: by default those of the settings."""
+def mount(app: FastAPI) -> None:
+    """Serve the pages under /ui and redirect / there."""
     site = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     site.state.host = app
-    site.state.deadlines = deadlines or Deadlines().times(app.state.settings.web_deadline_factor)
+    site.state.deadlines = deadlines.USUAL
     site.mount("/static", StaticFiles(directory=STATIC))
     site.include_router(sign_in.router)
     for view in VIEWS:

@@ -17,8 +17,8 @@ from fastapi.testclient import TestClient
 from harness.doubles import AtOnce, InMemoryQueue
 from ingesting.figures import percentile
 
-from api import web
 from api.app import create_app
+from api.web import site
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.ingestion import capture as capturing
 from memorybase.ingestion import job_runner
@@ -156,7 +156,7 @@ def _pages(meter: Meter, asked: Asker, calls: int) -> None:
         "page of a memory base": f"/ui/memories/{stage.base_id}",
     }
     app = create_app(stage.services)
-    web.mount(app)
+    site.mount(app)
     with TestClient(app) as client:
         client.post("/ui/sign-in", data={"key": KEY})
         headers = {"Authorization": f"Bearer {KEY}"}

@@ -175,7 +175,6 @@ def _started(
         api_key=KEY,
         vector_store="pgvector" if not chroma_url else "chroma",
         rate_limit_per_second=0,
-        pgvector_index_memory_mb=max(256, size.messages * 2 // 1_000),  # so that the graph fits
     )
     vocabulary = Vocabulary()
     embedders = make(settings, vocabulary)

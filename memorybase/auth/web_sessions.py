@@ -23,6 +23,7 @@ from memorybase.quotas.bounds import caller_of
 from memorybase.services import Services
 
 LINK_LIFETIME = timedelta(hours=1)
+SESSION_LIFETIME = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def open_session(services: Services, secret: str) -> Ticket:
     principal = api_keys.authenticate(services, secret)
     _check_unlimited(principal)
     with services.database.transaction() as db:
-        return _issue(db, principal.key_id, "session", _session_lifetime(services))
+        return _issue(db, principal.key_id, "session", SESSION_LIFETIME)
 
 
 def make_link(services: Services, principal: Principal) -> Ticket:
@@ -55,7 +56,7 @@ def enter(services: Services, token: str) -> Ticket:
         key_id = credentials.take_link(db, api_keys.hash_of(token), datetime.now(UTC))
         if key_id is None:
             raise errors.Unauthorized("This link was used or has expired. Run `memorybase sign-in` for a new one")
-        return _issue(db, key_id, "session", _session_lifetime(services))
+        return _issue(db, key_id, "session", SESSION_LIFETIME)
 
 
 def principal_of(services: Services, token: str) -> Principal:
@@ -80,10 +81,6 @@ def close(services: Services, token: str) -> None:
     """Sign out."""
     with services.database.transaction() as db:
         credentials.delete_session(db, api_keys.hash_of(token))
-
-
-def _session_lifetime(services: Services) -> timedelta:
-    return timedelta(hours=services.settings.web_session_hours)
 
 
 def _issue(db: OrmSession, key_id: UUID, kind: Literal["link", "session"], lifetime: timedelta) -> Ticket:

@@ -120,7 +120,7 @@ def recorded(services: Services, user_id: UUID, operation: str, **objects: UUID)
     """Record the change in the audit log, with the user of the operating system."""
     from memorybase.audit.record import Actor, Recorder, ids_in
 
-    if not services.settings.audit:
+    if services.settings.audit == "off":
         yield
         return
     actor = Actor("cli", user_id=user_id, person=getpass.getuser())

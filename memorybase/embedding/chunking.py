@@ -22,6 +22,8 @@ Offsets = Callable[[str], Sequence[tuple[int, int]]]
 # gets one window at a time. With eight chunks per window one in eight is split twice, and 1 MB takes seconds.
 CHUNKS_PER_WINDOW = 8
 
+OVERLAP = 32  # tokens that neighbours share at most; of short chunks half
+
 # Characters tokenized at once: of a text of 4 MB the tokenizer's answer takes 700 MB.
 TOKENIZED_CHARS = 50_000
 # Tokenizers start a token at a single space between two letters, so cutting before it changes no token.
@@ -136,4 +138,4 @@ class Chunker:
 
 def chunker_for(settings: Settings, embedder: Embedder) -> Chunker:
     """The chunker of the settings, within the model's limit."""
-    return Chunker(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap, embedder.token_offsets)
+    return Chunker(min(settings.chunk_tokens, embedder.max_tokens), OVERLAP, embedder.token_offsets)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PREFIX = "openai:"
 REQUESTS_AT_ONCE = 4
+REQUEST_TOKENS = 16_000  # estimated; what an endpoint refuses is sent again in halves
 TIMEOUT_SECONDS = 10.0  # of one request
 ATTEMPTS = 4  # of a worker at a request; a search makes at most two
 PAUSE_SECONDS = 15.0  # without requests after five failures in a row; then one tries
@@ -56,7 +57,6 @@ class EndpointEmbedder:
         tokenizer: Tokenizer,
         max_tokens: int,
         request_texts: int,
-        request_tokens: int,
         dimension: int = 0,
         prompts: Prompts = NO_PROMPTS,
     ) -> None:
@@ -65,7 +65,6 @@ class EndpointEmbedder:
         self._tokenizer = tokenizer
         self._prompts = prompts
         self._request_texts = request_texts
-        self._request_tokens = request_tokens
         self._running = ThreadPoolExecutor(REQUESTS_AT_ONCE, thread_name_prefix="embeddings")
         self.max_tokens = max_tokens - SPECIAL_TOKENS - len(tokens.offsets(tokenizer, prompts.passage))
         if self.max_tokens < 1:
@@ -127,7 +126,7 @@ class EndpointEmbedder:
         """Positions of neighbouring texts within the limits of a request; one text always fits."""
         start, total = 0, 0
         for position, size in enumerate(sizes):
-            is_full = position - start == self._request_texts or total + size > self._request_tokens
+            is_full = position - start == self._request_texts or total + size > REQUEST_TOKENS
             if is_full and position > start:
                 yield range(start, position)
                 start, total = position, 0
@@ -200,7 +199,6 @@ def load(
         tokenizer=_tokenizer(settings.embedding_tokenizer),
         max_tokens=settings.embedding_max_tokens,
         request_texts=settings.embedding_request_texts,
-        request_tokens=settings.embedding_request_tokens,
         dimension=settings.embedding_dimension,
         prompts=prompts,
     )

@@ -25,6 +25,7 @@ WEIGHTS_FILE = "weights.bin"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
 
+SHIPPED = Path("/usr/share/memorybase/models")  # that an image came with, where no volume hides them; only read
 EXPORTER_VERSION = 5  # increase it if the exporter's output changes; older exports are then unused
 EXPORT_SECONDS = 600  # MiniLM takes five; below the job's deadline, so that the error names the export
 EXPORTING = ("onnx", "safetensors")  # packages that slim installations lack
@@ -62,43 +63,49 @@ def write_model(model: Any, folder: Path) -> None:
 
 
 def exported_folder(settings: Settings, source: ModelSource, precision: Precision = "fp32") -> Path:
-    """The folder for the export of these weights by this exporter: in the image if it is there."""
-    name = f"{source.label}-{source.revision[:16]}-v{EXPORTER_VERSION}"
-    name = name if precision == "fp32" else f"{name}-{precision}"
-    if settings.model_image_dir is not None and (shipped := settings.model_image_dir.resolve() / name).is_dir():
-        return shipped
-    return settings.model_cache_dir.resolve() / name
+    """The folder for the export of these weights by this exporter: among the shipped ones if it is there."""
+    name = _name_of(source, precision)
+    shipped = SHIPPED / name
+    return shipped if shipped.is_dir() else settings.model_cache_dir.resolve() / name
 
 
 def ensure_exported(settings: Settings, source: ModelSource, precision: Precision = "fp32") -> Path:
     """The exported model's folder; exports the model if needed; raises ModelUnavailable."""
     folder = exported_folder(settings, source, precision)
-    if folder.is_dir():
-        return folder
+    if not folder.is_dir():
+        _export(settings, source, precision, folder)
+    return folder
+
+
+def export_into(folder: Path, settings: Settings, source: ModelSource, precision: Precision) -> Path:
+    """Export the model as a folder in this one that everybody may read; for another installation."""
+    exported = folder.resolve() / _name_of(source, precision)
+    if exported.is_dir():
+        return exported
+    for missing in reversed([each for each in (folder, *folder.parents) if not each.is_dir()]):
+        missing.mkdir()
+        missing.chmod(READABLE_FOLDER)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        made = Path(scratch).resolve() / exported.name
+        _export(settings, source, precision, made)
+        for file in made.iterdir():
+            file.chmod(READABLE_FILE)
+        made.chmod(READABLE_FOLDER)
+        return Path(shutil.move(made, exported))
+
+
+def _name_of(source: ModelSource, precision: Precision) -> str:
+    name = f"{source.label}-{source.revision[:16]}-v{EXPORTER_VERSION}"
+    return name if precision == "fp32" else f"{name}-{precision}"
+
+
+def _export(settings: Settings, source: ModelSource, precision: Precision, folder: Path) -> None:
     source.check()
     _check_can_export(source.label, folder)
     began = time.monotonic()
     log.info("model_export_started", model=source.label, precision=precision)
     _export_in_child(settings, source, [precision, str(source.folder), str(folder)], folder)
     log.info("model_exported", model=source.label, precision=precision, seconds=round(time.monotonic() - began, 2))
-    return folder
-
-
-def export_into(folder: Path, settings: Settings, source: ModelSource, precision: Precision) -> Path:
-    """Export the model as a folder in this one that everybody may read; for another installation."""
-    settings = settings.model_copy(update={"model_dir": folder, "model_image_dir": None})
-    exported = exported_folder(settings, source, precision)
-    if exported.is_dir():
-        return exported
-    if not folder.is_dir():
-        folder.mkdir(parents=True)
-        folder.chmod(READABLE_FOLDER)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        made = ensure_exported(settings.model_copy(update={"model_dir": Path(scratch)}), source, precision)
-        for file in made.iterdir():
-            file.chmod(READABLE_FILE)
-        made.chmod(READABLE_FOLDER)
-        return Path(shutil.move(made, exported))
 
 
 def _check_can_export(label: str, folder: Path) -> None:

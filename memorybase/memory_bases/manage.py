@@ -40,6 +40,7 @@ _PREPARED_BY: Mapping[Start, PreparationKind] = {
 }
 
 FIRST_GENERATION = 1
+IDLE_AFTER = 600  # seconds, unless a memory base is created with another time
 MAX_THRESHOLD = 10_000  # a capture counts no further, which bounds its cost
 CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after", "retain_days", "paused", "priority")
 
@@ -260,7 +261,7 @@ def _insert(
         auto_capture=new.auto_capture,
         created_at=now,
         serving=FIRST_GENERATION,
-        idle_after=services.settings.idle_after if new.idle_after is None else new.idle_after,
+        idle_after=IDLE_AFTER if new.idle_after is None else new.idle_after,
         retain_days=new.retain_days,
         priority=new.priority,
         forget_due_at=None if new.retain_days is None else now,

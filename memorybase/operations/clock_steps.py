@@ -12,7 +12,7 @@ from datetime import timedelta
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, telemetry
-from memorybase.auth.web_sessions import LINK_LIFETIME
+from memorybase.auth.web_sessions import LINK_LIFETIME, SESSION_LIFETIME
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.facts import distill
@@ -103,7 +103,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(MemoryBase.forgotten_until, -timedelta(days=1), becomes=-timedelta(days=MAX_RETAIN_DAYS))
     yield Limit(Heartbeat.beat_at)
     yield Limit(WebTicket.expires_at, LINK_LIFETIME, timestamps.IS_LINK)
-    yield Limit(WebTicket.expires_at, timedelta(hours=settings.web_session_hours), timestamps.IS_WEB_SESSION)
+    yield Limit(WebTicket.expires_at, SESSION_LIFETIME, timestamps.IS_WEB_SESSION)
     yield Limit(IdempotencyKey.lease_until, LEASE)
     yield Limit(IdempotencyKey.expires_at, KEPT)
     yield Limit(SessionSummary.notify_at, notify)

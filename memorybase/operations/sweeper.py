@@ -54,19 +54,16 @@ def mark_passed(services: Services) -> int:
         return pending.mark_passed(db, passed)
 
 
+KEPT = timedelta(days=90)  # an ended job
 DELETE_LIMIT = 2_000  # rows in one pass
 
 
 def delete_old(services: Services) -> int:
-    """The sweeper's step: delete jobs that ended `job_retention_days` ago; how many."""
-    days = services.settings.job_retention_days
-    if not days:
-        return 0
-    kept = timedelta(days=days)
+    """The sweeper's step: delete jobs that ended so long ago; how many."""
     return change_if_due(
         services.database,
-        lambda db, now: jobs.has_ended(db, now - kept),
-        lambda db, now: jobs.delete_ended(db, now - kept, limit=DELETE_LIMIT),
+        lambda db, now: jobs.has_ended(db, now - KEPT),
+        lambda db, now: jobs.delete_ended(db, now - KEPT, limit=DELETE_LIMIT),
         durable=False,
     )
 

@@ -327,17 +327,17 @@ def passes_page(db: OrmSession, user_id: UUID, request: PageRequest, *, flow_id:
     return fetch_page(db, sa.select(Pass).where(*mine), sa.select(Pass.id).where(*mine), _NEWEST_FIRST, request)
 
 
-def has_old_pass(db: OrmSession, *, days: int) -> bool:
-    return db.scalar(_old_passes(db, days).limit(1)) is not None
+def has_old_pass(db: OrmSession, *, kept: timedelta) -> bool:
+    return db.scalar(_old_passes(db, kept).limit(1)) is not None
 
 
-def delete_passes(db: OrmSession, *, days: int, limit: int) -> int:
+def delete_passes(db: OrmSession, *, kept: timedelta, limit: int) -> int:
     """Delete up to `limit` receipts that were finished so long ago; how many."""
-    return rows_affected(db, sa.delete(Pass).where(Pass.id.in_(_old_passes(db, days).limit(limit))))
+    return rows_affected(db, sa.delete(Pass).where(Pass.id.in_(_old_passes(db, kept).limit(limit))))
 
 
-def _old_passes(db: OrmSession, days: int) -> sa.Select[UUID]:
-    return sa.select(Pass.id).where(Pass.finished_at <= clock.now(db) - timedelta(days=days))
+def _old_passes(db: OrmSession, kept: timedelta) -> sa.Select[UUID]:
+    return sa.select(Pass.id).where(Pass.finished_at <= clock.now(db) - kept)
 
 
 # Dry runs.

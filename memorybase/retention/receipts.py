@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID, uuid4
 
@@ -30,6 +30,7 @@ from memorybase.webhooks.events import Event, EventType
 
 log = get_logger(__name__)
 
+KEPT = timedelta(days=730)  # a finished receipt
 CLEAN_UP_LIMIT = 1_000  # receipts in one sweep
 COUNTED = (
     "sessions",
@@ -176,15 +177,14 @@ def _view(row: AnyRow) -> RetentionPassView:
 
 
 def clean_up(services: Services) -> int:
-    """Close the passes of rules that are gone, and delete receipts that are older than the setting says; how many."""
-    days = services.settings.retention_receipt_days
+    """Close the passes of rules that are gone, and delete old receipts; how many."""
     with services.database.reading() as db:
         abandoned = retention.abandoned_passes(db, limit=CLEAN_UP_LIMIT)
-        has_old = days > 0 and retention.has_old_pass(db, days=days)
+        has_old = retention.has_old_pass(db, kept=KEPT)
     for rule, subject_id in abandoned:
         with services.database.transaction() as db:
             close(db, rule, subject_id, clock.now(db))
     if not has_old:
         return len(abandoned)
     with services.database.transaction() as db:
-        return len(abandoned) + retention.delete_passes(db, days=days, limit=CLEAN_UP_LIMIT)
+        return len(abandoned) + retention.delete_passes(db, kept=KEPT, limit=CLEAN_UP_LIMIT)

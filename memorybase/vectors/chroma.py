@@ -22,8 +22,7 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
-from memorybase.settings import TokenHeader
-from memorybase.vectors.chroma_limits import UNLIMITED, Limits
+from memorybase.vectors.chroma_limits import CLOUD, UNLIMITED
 from memorybase.vectors.store import (
     CHECK_COLLECTION,
     CHECK_ID,
@@ -66,7 +65,10 @@ class VectorUnreadable(VectorStoreUnavailable):
 
 
 class ChromaStore:
-    """A Chroma server over HTTP. The constructor does not connect; calls are independent and reconnect."""
+    """A Chroma server over HTTP. The constructor does not connect; calls are independent and reconnect.
+
+    Chroma Cloud has quotas and a header of its own for the token.
+    """
 
     def __init__(
         self,
@@ -74,16 +76,15 @@ class ChromaStore:
         *,
         timeout_seconds: float,
         token: str | None = None,
-        token_header: TokenHeader = "authorization",  # noqa: S107 - a header's name
         tenant: str = "",
         database: str = "",
-        limits: Limits = UNLIMITED,
+        is_cloud: bool = False,
     ) -> None:
         self._url = url
         self._timeout_seconds = timeout_seconds
-        self._token, self._token_header = token, token_header
+        self._token, self._is_cloud = token, is_cloud
         self._tenant, self._database = tenant or "default_tenant", database or "default_database"
-        self._limits = limits
+        self._limits = CLOUD if is_cloud else UNLIMITED
         self._connecting = threading.Lock()
         self._connected: FastAPI | None = None
         self._checks: ChromaStore | None = None
@@ -273,10 +274,9 @@ class ChromaStore:
                     self._url,
                     timeout_seconds=seconds,
                     token=self._token,
-                    token_header=self._token_header,
                     tenant=self._tenant,
                     database=self._database,
-                    limits=self._limits,
+                    is_cloud=self._is_cloud,
                 )
             return self._checks
 
@@ -354,7 +354,7 @@ class ChromaStore:
             _env_file=None,  # ignore a .env of the host application
             chroma_server_host=self._url,
             chroma_server_http_port=0,  # the URL has it; Chroma only requires a value
-            chroma_server_headers=_token_headers(self._token, self._token_header),
+            chroma_server_headers=_token_headers(self._token, is_cloud=self._is_cloud),
             anonymized_telemetry=False,
         )
         try:
@@ -367,10 +367,10 @@ class ChromaStore:
         return api
 
 
-def _token_headers(token: str | None, header: TokenHeader) -> dict[str, str] | None:
+def _token_headers(token: str | None, *, is_cloud: bool) -> dict[str, str] | None:
     if not token:
         return None
-    return {"Authorization": f"Bearer {token}"} if header == "authorization" else {"X-Chroma-Token": token}
+    return {"X-Chroma-Token": token} if is_cloud else {"Authorization": f"Bearer {token}"}
 
 
 def load_client() -> None:

@@ -116,18 +116,16 @@ MAX_MOVES = 5  # during one call; each takes as long as building an index
 class PgVectorStore:
     """PostgreSQL 14 or newer with pgvector 0.7 or newer. The constructor does not connect; calls reconnect.
 
-    With pgvector 0.8 collections of more than `index_above` records get an index, built within `index_memory_mb`.
+    With pgvector 0.8 collections of more than `index_above` records get an index.
     """
 
-    def __init__(
-        self, url: str, *, pool_size: int = 4, index_above: int = INDEX_ABOVE, index_memory_mb: int = 256
-    ) -> None:
+    def __init__(self, url: str, *, pool_size: int = 4, index_above: int = INDEX_ABOVE) -> None:
         self._database = Database(url, pool_size=pool_size)
         self._engine = self._database.engine
         self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._known: dict[UUID, Collection] = {}
         self._index_above = index_above
-        self._indexes = indexes.Indexes(self._engine, above=index_above, memory_mb=index_memory_mb)
+        self._indexes = indexes.Indexes(self._engine, above=index_above)
 
         @sa.event.listens_for(self._engine, "connect")
         def _connect(connection: Any, _record: object) -> None:

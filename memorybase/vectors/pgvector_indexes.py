@@ -28,6 +28,8 @@ log = get_logger(__name__)
 OLDEST_VERSION = (0, 8)  # of pgvector: iterative scans
 M, EF_CONSTRUCTION = 16, 64
 LINK_BYTES = 600  # of a vector in the graph beside its components, generously
+USUAL_MEMORY_MB = 64  # of a build; PostgreSQL's own default
+SPARE_MEMORY_MB = 256  # that every server has
 CATCH_UP_ROUNDS = 5
 FEW_CHANGES = 200  # copied while writers wait, in about half a second
 LEFTOVER_BATCH = 5_000
@@ -43,6 +45,12 @@ _COLUMNS = "collection, id, added, metadata, text, embedding"
 _COPY = "INSERT INTO $vectors ($columns) SELECT $columns FROM $old WHERE collection = %(number)s"
 _INDEX = f"""
 CREATE INDEX ON $vectors USING hnsw (embedding halfvec_cosine_ops) WITH (m = {M}, ef_construction = {EF_CONSTRUCTION})
+"""
+# What its operator allows, or half of what is a quarter of the machine's memory where PostgreSQL is set up for it.
+_SPARE_MEMORY_MB = """
+SELECT greatest(
+    pg_size_bytes(current_setting('maintenance_work_mem')), pg_size_bytes(current_setting('shared_buffers')) / 2
+) / 1048576
 """
 # What transactions wrote that had not ended when the copy began. An old row may look new once numbers of transactions
 # repeat, which only copies it again.
@@ -106,11 +114,10 @@ class _Built(NamedTuple):
 class Indexes:
     """Builds one index at a time in a database, whatever the number of processes: it takes memory and processors."""
 
-    def __init__(self, engine: sa.Engine, *, above: int, memory_mb: int) -> None:
+    def __init__(self, engine: sa.Engine, *, above: int) -> None:
         self._engine = engine
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._above = above
-        self._memory_mb = memory_mb
 
     def index(self, collection_id: UUID, *, anew: bool = False) -> bool:
         """Move the collection into a new table with an index, if it has none or `anew`; False while another process
@@ -157,9 +164,7 @@ class Indexes:
 
     def _create_index(self, connection: sa.Connection, move: _Move) -> None:
         needed = move.rows * (2 * (move.old.dimension or 0) + LINK_BYTES) // 1_000_000 + 1
-        # 64 MB is what PostgreSQL takes by default.
-        memory = max(min(needed, self._memory_mb), min(64, self._memory_mb))
-        connection.exec_driver_sql(f"SET LOCAL maintenance_work_mem = '{memory}MB'")
+        memory = _take_memory(connection, needed)
         try:
             with _logged_notices(connection, needed_mb=needed, memory_mb=memory), connection.begin_nested():
                 connection.exec_driver_sql(move.fill(_INDEX))
@@ -284,6 +289,14 @@ def _logged_notices(connection: sa.Connection, **values: int) -> Iterator[None]:
         yield
     finally:
         driver.remove_notice_handler(handle)
+
+
+def _take_memory(connection: sa.Connection, needed_mb: int) -> int:
+    """Let the transaction build a graph in the memory that it needs, at most in what the server can spare; how much."""
+    spare: int = connection.exec_driver_sql(_SPARE_MEMORY_MB).scalar_one()
+    memory = max(USUAL_MEMORY_MB, min(needed_mb, max(SPARE_MEMORY_MB, spare)))
+    connection.exec_driver_sql(f"SET LOCAL maintenance_work_mem = '{memory}MB'")
+    return memory
 
 
 def _find(connection: sa.Connection, collection_id: UUID) -> Collection | None:

@@ -29,16 +29,16 @@ def cloud(chroma_url: str) -> Iterator[Cloud]:
         assert running.refused == []  # nothing that the adapter sent was over a quota
 
 
-def connect(cloud: Cloud, **changes: str) -> VectorStores:
+def connect(cloud: Cloud, *, host: str = "127.0.0.1", **changes: str) -> VectorStores:
+    """`host`: of Chroma Cloud; by default where the stand-in listens."""
     settings = {
         "chroma_url": cloud.url,
         "chroma_token": TOKEN,
-        "chroma_token_header": "x-chroma-token",
         "chroma_tenant": cloud.tenant,
         "chroma_database": cloud.database,
     }
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("memorybase.settings.CHROMA_CLOUD", "127.0.0.1")  # where the stand-in listens
+        patched.setattr("memorybase.settings.CHROMA_CLOUD", host)
         services = wiring.build(Settings.model_validate(settings | changes))
     assert isinstance(services.vectors, VectorStores)
     return services.vectors
@@ -113,7 +113,7 @@ def test_checks_work_in_the_tenant(store: VectorStores) -> None:
     chroma.ping()
 
 
-@pytest.mark.parametrize("changes", [{"chroma_token": "other"}, {"chroma_token_header": "authorization"}])
+@pytest.mark.parametrize("changes", [{"chroma_token": "other"}, {"host": "elsewhere"}])
 def test_without_the_token_the_store_is_unavailable(cloud: Cloud, changes: dict[str, str]) -> None:
     vectors = connect(cloud, **changes)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.constants import constants
 from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, serving_embeddings
 
@@ -16,6 +17,7 @@ from memorybase.embedding.compatibility import check_searchable, check_writable
 from memorybase.errors import ModelUnavailable, TextRejected
 from memorybase.settings import Settings
 
+REQUEST_TOKENS = "memorybase.embedding.endpoint.REQUEST_TOKENS"
 PREFIXES = {"query": "query: ", "passage": "passage: "}
 KINDS = (
     "onnx",
@@ -48,8 +50,8 @@ def embedder(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Emb
     if kind == "double":
         yield FakeEmbedder()
     elif kind.startswith("endpoint"):
-        with serving_embeddings(Embedders(settings).get()) as endpoint:
-            stated = {"embedding_url": endpoint.url, "embedding_key": KEY, "embedding_request_tokens": 500}
+        with serving_embeddings(Embedders(settings).get()) as endpoint, constants({REQUEST_TOKENS: 500}):
+            stated = {"embedding_url": endpoint.url, "embedding_key": KEY}
             if kind.endswith("-128"):
                 stated["embedding_dimension"] = 128
             if kind.endswith("-prefixed"):

@@ -13,7 +13,8 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from harness import wait_until
-from harness.postgres import WAITING
+from harness.postgres import WAITING, PostgresServer
+from harness.rows import each_row
 from numpy.typing import NDArray
 from structlog.testing import capture_logs
 
@@ -72,6 +73,26 @@ def records(count: int, *, seed: int = 0) -> list[VectorRecord]:
 
 def own_tables(connection: psycopg.Connection) -> list[str]:
     return [row[0] for row in connection.execute(OWN_TABLES.encode())]
+
+
+def memory_of_a_build(url: str, monkeypatch: pytest.MonkeyPatch, needed_mb: int, own_memory: str) -> str:
+    """What `maintenance_work_mem` is while an index is built for a graph of this size, in sessions that begin with
+    another one."""
+    monkeypatch.setattr(pgvector_indexes, "LINK_BYTES", needed_mb * 1_000_000 // 10)
+    seen: list[str] = []
+
+    def look(connection: sa.Connection, _cursor: object, statement: str, *_: object) -> None:
+        if "CREATE INDEX" in statement and "hnsw" in statement:
+            seen.append(str(connection.exec_driver_sql("SHOW maintenance_work_mem").scalar()))
+
+    of_sessions = sa.make_url(url).update_query_dict({"options": f"-c maintenance_work_mem={own_memory}"})
+    with closing(PgVectorStore(of_sessions.render_as_string(hide_password=False))) as store:
+        sa.event.listen(store._engine, "before_cursor_execute", look)
+        ref = store.create_collection(f"mb-{uuid4()}-g1", {})
+        store.upsert(ref, records(10))
+        assert store.index(ref)
+    (memory,) = seen
+    return memory
 
 
 def before_the_index(monkeypatch: pytest.MonkeyPatch, step: Callable[[], object]) -> None:
@@ -428,13 +449,32 @@ class TestMove:
         assert [each["event"] for each in logs] == ["index_built_without_workers", "collection_indexed"]
         assert store._look_up(ref).indexed
 
+    @each_row(
+        ("own_memory", "needed_mb", "taken"),
+        [("64MB", 1, "64MB"), ("64MB", 200, "201MB"), ("64MB", 900, "256MB"), ("300MB", 900, "300MB")],
+    )
+    def test_a_build_takes_what_its_graph_needs_and_the_server_can_spare(
+        self, postgres_url: str, monkeypatch: pytest.MonkeyPatch, own_memory: str, needed_mb: int, taken: str
+    ) -> None:
+        assert memory_of_a_build(postgres_url, monkeypatch, needed_mb, own_memory) == taken
+
     @pytest.mark.slow
-    def test_memory_that_does_not_suffice_is_logged(self, postgres_url: str) -> None:
-        with closing(PgVectorStore(postgres_url, index_memory_mb=1)) as store:
-            ref = store.create_collection(f"mb-{uuid4()}-g1", {})
-            store.upsert(ref, records(3_000))
-            with capture_logs() as logs:
-                assert store.index(ref)
+    def test_a_build_takes_half_of_large_shared_buffers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with closing(PostgresServer(shared_buffers="1GB")) as server:
+            server.start()
+            url = server.url(server.create_database())
+            assert memory_of_a_build(url, monkeypatch, 900, "64MB") == "512MB"
+
+    @pytest.mark.slow
+    def test_memory_that_does_not_suffice_is_logged(
+        self, store: PgVectorStore, ref: CollectionRef, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("USUAL_MEMORY_MB", "SPARE_MEMORY_MB"):
+            monkeypatch.setattr(pgvector_indexes, name, 1)
+        monkeypatch.setattr(pgvector_indexes, "_SPARE_MEMORY_MB", "SELECT 1")
+        store.upsert(ref, records(3_000))
+        with capture_logs() as logs:
+            assert store.index(ref)
 
         assert [each["event"] for each in logs] == ["index_notice", "collection_indexed"]
         assert "maintenance_work_mem" in logs[0]["notice"]

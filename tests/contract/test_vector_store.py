@@ -45,11 +45,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
     if request.param == "chroma-cloud":
         with chroma_cloud.cloud(request.getfixturevalue("chroma_url")) as cloud:
             place = {"tenant": cloud.tenant, "database": cloud.database}
-            with closing(
-                ChromaStore(
-                    cloud.url, timeout_seconds=20, token=TOKEN, token_header="x-chroma-token", limits=CLOUD, **place
-                )
-            ) as behind:
+            with closing(ChromaStore(cloud.url, timeout_seconds=20, token=TOKEN, is_cloud=True, **place)) as behind:
                 yield behind
         return
     store: ChromaStore | PgVectorStore

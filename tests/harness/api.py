@@ -20,6 +20,8 @@ from api import admission, bodies
 from api.app import create_app
 from api.auditing import Recent
 from api.limits import Gate
+from harness.at_start.sitecustomize import found
+from harness.constants import PATIENT
 from harness.distiller import Model, plain
 from harness.doubles import FakeEmbedders, InMemoryQueue, InMemoryVectors
 from harness.world import World, empty_world
@@ -31,6 +33,9 @@ from memorybase.services import Services
 from memorybase.settings import Settings
 
 Json = dict[str, Any]
+
+for _path, _factor in PATIENT.items():
+    setattr(*found(_path, _factor))
 
 # Settings that an application takes when it is made; the others it reads at each call.
 BUILT_IN = ("max_body_bytes", "trusted_proxies", "cors_origins", "proxy_user_header")
@@ -154,7 +159,6 @@ def _bounded() -> Settings:
         api_key="the-key-from-the-settings",
         max_body_bytes=200_000,
         distiller="openai",
-        web_deadline_factor=40,
     )
 
 

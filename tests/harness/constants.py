@@ -16,6 +16,8 @@ AT_START = Path(__file__).parent / "at_start"
 VARIABLE = "TEST_CONSTANTS"
 SWEEP = "memorybase.settings.Settings.sweep_seconds"
 LOCK = "memorybase.settings.Settings.lock_seconds"
+PAGES = "api.web.deadlines.USUAL"
+PATIENT = {PAGES: 40.0}  # a busy machine is no part that hangs: a search on the page may take a minute
 
 
 def with_constants(environment: Mapping[str, str], values: Mapping[str, float]) -> dict[str, str]:

@@ -7,26 +7,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
+import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from api import web
-from api.web import visits
+from api.web import deadlines, site, visits
 from api.web.deadlines import Deadlines
 from api.web.visits import COOKIE
 from harness.api import Api
 
-# A busy machine is no part that hangs.
-PATIENT = Deadlines().times(40)
-
 
 @contextmanager
-def mounted(api: Api, deadlines: Deadlines | None = None) -> Iterator[None]:
+def mounted(api: Api, chosen: Deadlines | None = None) -> Iterator[None]:
     """The application serves its pages meanwhile: it serves other tests, without pages."""
     app = api.client.app
     assert isinstance(app, FastAPI)
     without = list(app.router.routes)
-    web.mount(app, deadlines or PATIENT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deadlines, "USUAL", chosen or deadlines.USUAL)
+        site.mount(app)
     try:
         yield
     finally:

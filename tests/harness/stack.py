@@ -23,7 +23,6 @@ CLIENT = ROOT / "clients" / "python" / "src"
 NAMES = ("redis", "chroma", "worker", "sweeper", "api")
 KEY = "mb_test_key_of_the_embedded_stack"
 RECOVERY_SECONDS = 180.0
-PATIENT = {"MEMORYBASE_WEB_DEADLINE_FACTOR": "40"}  # a search on the page may take a minute
 
 
 class EmbeddedStack(PortServer):

@@ -43,7 +43,7 @@ async def audit(
         "key": key,
         "operation": operation.strip(),
         "cursor": cursor,
-        "is_on": visit.services.settings.audit,
+        "is_on": visit.services.settings.audit != "off",
     }
     if not visit.may("admin"):
         return visit.page("settings_audit.html", place="settings", title="Audit log", tab="audit", found=None, **values)

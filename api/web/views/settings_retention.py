@@ -117,7 +117,7 @@ async def list_receipts(visit: Visitor, cursor: str = "") -> Response:
         found=found,
         cursor=cursor,
         rule_words=RULES,
-        kept_days=visit.services.settings.retention_receipt_days,
+        kept_days=receipts.KEPT.days,
         **await _names(visit, found.items),
     )
 

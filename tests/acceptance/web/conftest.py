@@ -8,7 +8,8 @@ from functools import cache
 
 import pytest
 from harness.browser import WIDE, Reader, SignedIn, chromium, new_context
-from harness.stack import KEY, PATIENT, EmbeddedStack
+from harness.constants import PATIENT
+from harness.stack import KEY, EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import Browser, expect
 
@@ -20,7 +21,7 @@ expect.set_options(timeout=60_000)
 @pytest.fixture(scope="package")
 def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     stack = EmbeddedStack(tmp_path_factory.mktemp("web"))
-    stack.changes |= PATIENT
+    stack.values |= PATIENT
     try:
         stack.start()
         yield stack

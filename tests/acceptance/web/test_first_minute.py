@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from harness.browser import NARROW, reader
-from harness.stack import KEY, PATIENT, EmbeddedStack
+from harness.constants import PATIENT
+from harness.stack import KEY, EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import Browser, expect
 
@@ -24,7 +25,7 @@ def empty_stack(web_stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFacto
         yield web_stack
         return
     stack = EmbeddedStack(tmp_path_factory.mktemp("first"))
-    stack.changes |= PATIENT
+    stack.values |= PATIENT
     try:
         stack.start()
         yield stack

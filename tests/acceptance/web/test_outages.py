@@ -9,6 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 from harness.browser import WIDE, Reader, SignedIn, new_context
+from harness.constants import PAGES
 from harness.stack import KEY, EmbeddedStack
 from harness.waiting import wait_until
 from memorybase_client import Client
@@ -19,14 +20,14 @@ pytestmark = pytest.mark.slow  # a browser, and processes that are frozen
 Window = Callable[[], Reader]
 # The page gives up on a search after six seconds: soon enough for these tests, and late enough for a search by words on
 # a busy machine.
-FACTOR = "4"
+FACTOR = 4.0
 QUESTION = "/playground?q=which+berth+has+shore+power&flow=harbour"
 
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     own = EmbeddedStack(tmp_path_factory.mktemp("outages"))
-    own.changes["MEMORYBASE_WEB_DEADLINE_FACTOR"] = FACTOR
+    own.values[PAGES] = FACTOR
     try:
         own.start()
         yield own

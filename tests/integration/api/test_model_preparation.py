@@ -11,10 +11,11 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api, settings_in
 from harness.doubles import FakeEmbedders
-from harness.plain_browser import PATIENT, Page, mounted
+from harness.plain_browser import Page, mounted
 from harness.preparing import Gate, prepared_by
 from harness.waiting import wait_until
 
+from api.web import deadlines
 from memorybase.embedding import Embedders
 from memorybase.errors import ModelUnavailable
 from memorybase.models import IngestionJob
@@ -133,7 +134,7 @@ def test_searches_by_meaning_are_refused_and_never_empty(restarted: Api, gate: G
 def test_a_page_that_ends_its_search_first_names_the_preparation_too(restarted: Api) -> None:
     embedders: Any = restarted.services.embedders
     embedders._wait_seconds = PATIENCE
-    with mounted(restarted, replace(PATIENT, search=0.05)):
+    with mounted(restarted, replace(deadlines.USUAL, search=0.05)):
         page = Page(restarted)
         for path in ("results", "given"):
             said = page.get(f"/playground/{path}?q=berth&flow=support")

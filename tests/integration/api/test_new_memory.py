@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 from harness.api import Api, open_api, settings_in
 
-from api import web
+from api.web import site
 
 OFFERED = re.compile(r'<select id="new-store" name="vector_store">(.*?)</select>')
 
@@ -22,7 +22,7 @@ def api(tmp_path: Path) -> Iterator[Api]:
         app = opened.client.app
         assert isinstance(app, FastAPI)
         without = list(app.router.routes)
-        web.mount(app)
+        site.mount(app)
         yield opened
         app.router.routes[:] = without  # the application serves other tests, without pages
 

@@ -23,8 +23,7 @@ from harness.facts import add_fact
 from harness.hooks import FAILED, deliver
 from harness.rows import each_row
 
-from api import web
-from api.web import visits
+from api.web import site, visits
 from api.web.views import VIEWS
 from api.web.visits import COOKIE
 
@@ -204,7 +203,7 @@ def api(tmp_path: Path) -> Iterator[Api]:
         app = opened.client.app
         assert isinstance(app, FastAPI)
         without = list(app.router.routes)
-        web.mount(app)
+        site.mount(app)
         yield opened
         app.router.routes[:] = without  # the application serves other tests, without pages
 

@@ -17,8 +17,7 @@ from harness.api import Api, open_api, settings_in
 from harness.rows import each_row
 from harness.statements import recorded
 
-from api import web
-from api.web import visits
+from api.web import site, visits
 from api.web.audited import WITHOUT_CONTENT
 from api.web.views import VIEWS
 from api.web.visits import COOKIE
@@ -170,16 +169,9 @@ def test_what_no_database_can_store_is_left_out(api: Api) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("changes", "wanted"),
-    [
-        ({}, ["put_flow", "capture_run"]),
-        ({"audit_captures": False}, ["put_flow"]),
-        ({"audit": False}, []),
-    ],
-)
-def test_the_settings_say_what_is_recorded(tmp_path: Path, changes: dict[str, Any], wanted: list[str]) -> None:
-    with open_api(settings_in(tmp_path).model_copy(update=changes)) as api:
+@pytest.mark.parametrize(("audit", "wanted"), [("all", ["put_flow", "capture_run"]), ("changes", ["put_flow"])])
+def test_the_setting_says_what_is_recorded(tmp_path: Path, audit: str, wanted: list[str]) -> None:
+    with open_api(settings_in(tmp_path).model_copy(update={"audit": audit})) as api:
         api.flow("support")
         api.capture("hello")
         assert operations_of(api) == wanted
@@ -187,10 +179,10 @@ def test_the_settings_say_what_is_recorded(tmp_path: Path, changes: dict[str, An
 
 def test_a_capture_has_one_statement_more_and_no_transaction(tmp_path: Path) -> None:
     counts = []
-    for is_on in (True, False):
-        folder = tmp_path / str(is_on)
+    for audit in ("all", "changes"):
+        folder = tmp_path / audit
         folder.mkdir()
-        with open_api(settings_in(folder).model_copy(update={"audit_captures": is_on})) as api:
+        with open_api(settings_in(folder).model_copy(update={"audit": audit})) as api:
             api.flow("support")
             api.capture("first")
             with recorded(api.services.database.engine) as sent:
@@ -254,7 +246,7 @@ def pages(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Api]:
         app = opened.client.app
         assert isinstance(app, FastAPI)
         without = list(app.router.routes)
-        web.mount(app)
+        site.mount(app)
         opened.flow("support")
         opened.capture(SECRET, session="s1", end_user_id="ann")
         yield opened
@@ -331,6 +323,16 @@ def test_a_sign_out_is_recorded_with_the_key_that_was_signed_in(pages: Api) -> N
     assert [(entry["via"], entry["key_id"], entry["address"]) for entry in found] == [
         ("page", principal.key_id, "203.0.113.9")
     ]
+
+
+@pytest.mark.parametrize("pages", [{"audit": "off"}], indirect=True)
+def test_nothing_is_recorded_if_it_is_off(pages: Api) -> None:
+    browser = Browser(pages)
+    assert SECRET in browser.get("/session?flow=support&id=s1").text
+    pages.call("GET", "/export", params={"flow_id": "support"})
+    pages.limited_key(end_user_id="ann").refused("GET", "/knowledge-bases", 403)
+    assert "MEMORYBASE_AUDIT is off" in browser.get("/settings/audit").text
+    assert entries(pages) == []
 
 
 # Behind an authenticating proxy.

@@ -70,7 +70,7 @@ class TestSessions:
         with pytest.raises(errors.Unauthorized):
             web_sessions.open_session(world.services, "mb_wrong")
 
-    def test_a_session_expires_after_web_session_hours(self, world: World, key: Key) -> None:
+    def test_a_session_expires_after_a_week(self, world: World, key: Key) -> None:
         ticket = web_sessions.open_session(world.services, key.secret)
         assert abs(ticket.expires_at - datetime.now(UTC) - timedelta(hours=168)) < timedelta(minutes=1)
         world.pass_time(167 * HOUR)

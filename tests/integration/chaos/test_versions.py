@@ -90,6 +90,6 @@ def test_with_one_revision_it_is_the_commit_that_last_changed_it(clone: Path) ->
 
 def test_a_process_of_a_version_is_told_no_setting_that_it_lacks() -> None:
     old = Version("old", Path("/old"), frozenset({"data_dir"}))
-    told = old.environment({"MEMORYBASE_DATA_DIR": "/data", "MEMORYBASE_AUDIT": "true", "PATH": "/bin"})
+    told = old.environment({"MEMORYBASE_DATA_DIR": "/data", "MEMORYBASE_AUDIT": "off", "PATH": "/bin"})
     assert told == {"MEMORYBASE_DATA_DIR": "/data", "PATH": "/bin", "PYTHONPATH": "/old:/old/clients/python/src"}
     assert "audit" in this_version().settings

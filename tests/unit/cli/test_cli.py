@@ -350,11 +350,11 @@ class TestDoctor:
         (check,) = [each for each in doctor.CHECKS if each.name == "settings"]
         context = doctor.DoctorContext(Settings(), "")
         assert check.run(context).detail == "all have their default"
-        monkeypatch.setenv("MEMORYBASE_IDLE_AFTER", "60")
+        monkeypatch.setenv("MEMORYBASE_CHUNK_TOKENS", "128")
         monkeypatch.setenv("MEMORYBASE_API_KEY", "a-secret")
         monkeypatch.setenv("MEMORYBASE_LEASE_SECONDS", "60")
         result = check.run(context)
-        assert (result.ok, result.detail) == (True, "not the default: MEMORYBASE_API_KEY, MEMORYBASE_IDLE_AFTER")
+        assert (result.ok, result.detail) == (True, "not the default: MEMORYBASE_API_KEY, MEMORYBASE_CHUNK_TOKENS")
 
 
 class TestProgress:

@@ -117,19 +117,17 @@ def test_without_onnx_a_missing_export_names_the_command(monkeypatch: pytest.Mon
 def test_services_of_other_users_can_read_an_export(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """`memorybase` sets a private umask for everything else that it writes."""
 
-    def export(settings: Settings, source: ModelSource, precision: exported.Precision) -> Path:
-        folder = exported.exported_folder(settings, source, precision)
+    def export(_settings: Settings, _source: ModelSource, _arguments: list[str], folder: Path) -> None:
         folder.mkdir(mode=0o700)
         (folder / exported.MODEL_FILE).touch(mode=0o600)
-        return folder
 
-    monkeypatch.setattr(exported, "ensure_exported", export)
+    monkeypatch.setattr(exported, "_export_in_child", export)
     source = ModelSource(DEFAULT_MODEL, tmp_path, "0" * 64, {})
     before = os.umask(0o077)
     try:
-        made = exported.export_into(tmp_path / "models", Settings(data_dir=tmp_path), source, "int8")
+        made = exported.export_into(tmp_path / "share" / "models", Settings(data_dir=tmp_path), source, "int8")
     finally:
         os.umask(before)
     assert [each.name for each in made.parent.iterdir()] == [made.name]
-    modes = [stat.S_IMODE(each.stat().st_mode) for each in (made.parent, made, made / exported.MODEL_FILE)]
-    assert modes == [0o755, 0o755, 0o644]
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (*made.parents[:2], made, made / exported.MODEL_FILE)]
+    assert modes == [0o755, 0o755, 0o755, 0o644]

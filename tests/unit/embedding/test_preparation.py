@@ -149,13 +149,10 @@ def test_a_prepared_model_is_only_looked_up(monkeypatch: pytest.MonkeyPatch, tmp
     def refuse(*_: object) -> None:
         raise AssertionError("nothing to export or to load")
 
-    settings = Settings(data_dir=tmp_path / "data", model_image_dir=tmp_path / "image")
-    folder = exported.exported_folder(
-        settings.model_copy(update={"model_dir": tmp_path / "image"}),
-        registry.find_source(settings.embedding_model),
-        "int8",
-    )
-    folder.mkdir(parents=True)
+    monkeypatch.setattr(exported, "SHIPPED", tmp_path / "image")
+    settings = Settings(data_dir=tmp_path / "data")
+    source = registry.find_source(settings.embedding_model)
+    (tmp_path / "image" / exported.exported_folder(settings, source, "int8").name).mkdir(parents=True)
     monkeypatch.setattr(exported, "_export_in_child", refuse)
     monkeypatch.setattr(registry, "load", refuse)
     embedders = Embedders(settings, wait_seconds=PATIENCE)
