@@ -2,7 +2,7 @@
 
     python bench/scale.py [--stores sqlite-chroma,...] [--sizes 10000,100000] [--sessions 1000]
                           [--only short,long,regenerate] [--calls 50] [--partitions 32] [--embed]
-                          [--postgresql shared_buffers=4GB,...] [--also FILE.json ...]
+                          [--postgresql shared_buffers=128MB,...] [--also FILE.json ...]
                           [--json FILE] [--markdown FILE] [--plot FILE.svg]
 
 It fills a store of its own, one for each size, with made conversations and made vectors (bench/scaling), in bulk, and
@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--calls", type=int, default=50, help="of each short operation")
     arguments.add_argument("--partitions", type=int, default=0, help="divide PostgreSQL's keyword index first")
     arguments.add_argument(
-        "--postgresql", type=postgresql_settings, default={}, help="NAME=VALUE,... in place of its defaults"
+        "--postgresql", type=postgresql_settings, default={}, help="NAME=VALUE,... in place of a deployment's"
     )
     arguments.add_argument("--embed", action="store_true", help="embed the texts with the model of the settings")
     arguments.add_argument("--also", type=Path, nargs="+", default=[], help="add the figures of former runs")

@@ -129,7 +129,7 @@ def filled(
 ) -> Iterator[Stage]:
     """The servers of a store, filled with made conversations; consistent by the product's own comparison.
 
-    `postgresql` has settings of that server other than its defaults. `embed`: by the model of the settings.
+    `postgresql` has settings of that server other than a deployment has. `embed`: by the model of the settings.
     """
     with ExitStack() as started:
         make = embedders or ((lambda settings, _: Embedders(settings)) if embed else (lambda _, v: MadeEmbedders(v)))

@@ -22,6 +22,7 @@ from memorybase.stack.state import DataDir, settings_in_use
 from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
 if TYPE_CHECKING:
+    from memorybase.database.postgresql import Memory
     from memorybase.operations.health import Vitals
     from memorybase.services import Services
 
@@ -29,6 +30,7 @@ SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
 SERVICE_URLS = frozenset({"database_url", "redis_url", *(store.url for store in VECTOR_STORES.values())})
+MORE_MEMORY = "ALTER SYSTEM SET shared_buffers = '1GB', or a quarter of the server's memory; then restart PostgreSQL"
 NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
 
@@ -175,6 +177,30 @@ def _replica(context: DoctorContext) -> str:
         return "none"
     behind = context.services.database.replica_bytes_behind()
     return f"{without_password(context.settings.database_read_url)}, {plural(behind or 0, 'byte')} behind"
+
+
+def _database_memory(context: DoctorContext) -> str:
+    settings = context.settings
+    urls = dict.fromkeys((context.database_url, settings.database_read_url, settings.pgvector_url))
+    found = [memory for url in urls if url and (memory := _memory(url)) is not None]
+    details = [
+        f"shared_buffers {_megabytes(each.shared_buffers)} for {_megabytes(each.database)} of data" for each in found
+    ]
+    return _fail_if(any(each.is_too_small for each in found), "; ".join(details) or "the system's page cache")
+
+
+def _memory(url: str) -> Memory | None:
+    from memorybase.database.engine import Database
+
+    database = Database(url, pool_size=1)
+    try:
+        return database.memory()
+    finally:
+        database.dispose()
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:,.0f} MB"
 
 
 def _redis_server(context: DoctorContext) -> str:
@@ -339,6 +365,7 @@ CHECKS = (
     Check("database", _database, lambda context: f"memorybase migrate{context.option}"),
     Check("timeouts", _timeouts, lambda _: "ALTER ROLE ... SET them for the role that the pooler uses"),
     Check("read replica", _replica, lambda _: "start the standby, or correct MEMORYBASE_DATABASE_READ_URL"),
+    Check("database memory", _database_memory, lambda _: MORE_MEMORY),
     Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
     Check("embedding model", _model, _fix_of_model),

@@ -7,7 +7,7 @@ pooler stands in between: nothing may depend on the session then.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
@@ -35,6 +35,9 @@ TIMEOUTS = {  # milliseconds
     "lock_timeout": LOCK_TIMEOUT_MILLISECONDS,
     "idle_in_transaction_session_timeout": STATEMENT_TIMEOUT_MILLISECONDS,
 }
+DEFAULT_SHARED_BUFFERS = 128 * 2**20
+# The system's cache makes up for a smaller shared_buffers until a database is larger than this.
+LARGE_DATABASE = 2 * 2**30
 # Parameters of a URL that the driver does not know; settings.py checks their values.
 OWN_PARAMETERS = ("pooler", "prepared_statements")
 # SQLSTATEs of a write on a standby: the write itself, or the beginning of its transaction.
@@ -44,6 +47,18 @@ REFUSED_BY_STANDBY = frozenset({"25006", "0A000"})
 # its text is translated.
 _WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 _UNCONFIRMED = "unconfirmed"
+
+
+class Memory(NamedTuple):
+    """A server's shared_buffers and the size of a database in it, in bytes."""
+
+    shared_buffers: int
+    database: int
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether nobody has given the server memory, though the database needs it."""
+        return self.shared_buffers <= DEFAULT_SHARED_BUFFERS and self.database > LARGE_DATABASE
 
 
 def create_engine(url: sa.URL, pool_size: int, *, target: str = "read-write") -> sa.Engine:
@@ -80,6 +95,12 @@ def missing_timeouts(connection: sa.Connection) -> list[str]:
     names = ", ".join(f"'{name}'" for name in TIMEOUTS)
     found = connection.exec_driver_sql(f"SELECT name FROM pg_settings WHERE setting = '0' AND name IN ({names})")  # noqa: S608 - constants
     return sorted(row.name for row in found)
+
+
+def memory(connection: sa.Connection) -> Memory:
+    """What the server has for the pages of this database."""
+    sizes = "pg_size_bytes(current_setting('shared_buffers')), pg_database_size(current_database())"
+    return Memory(*connection.exec_driver_sql(f"SELECT {sizes}").one())
 
 
 def connect_arguments(url: sa.URL, target: str = "read-write") -> dict[str, Any]:

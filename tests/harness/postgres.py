@@ -23,6 +23,7 @@ from uuid import uuid4
 
 import psutil
 import psycopg
+import yaml
 
 from harness.network.namespace import Namespace
 from harness.process import STOP_SECONDS, Server
@@ -31,8 +32,18 @@ from memorybase.database import migrate
 from memorybase.models import Base
 
 USER = "memorybase"
+_COMPOSE = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read_text(encoding="utf-8"))
+_WORDS: list[str] = _COMPOSE["services"]["postgres"]["command"]
+# Those of docker-compose.yml, with a quarter of this machine's memory.
+DEPLOYED = {
+    **dict(word.split("=", 1) for word in _WORDS if "=" in word),
+    "shared_buffers": f"{psutil.virtual_memory().total // 2**22}MB",
+}
 CONNECT_SECONDS = 10  # a busy machine takes longer than two to start the process of a connection
 SETTINGS = {
+    **DEPLOYED,  # so that tests explain the plans that operators get
+    "shared_buffers": "128MB",  # dropping a database searches all of them
+    "max_wal_size": "1GB",
     "listen_addresses": "",  # the socket is enough, and needs no port
     "max_connections": "200",
     "fsync": "off",  # a killed process loses nothing by it, a power cut would

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import typer
 from harness.contract import CONTRACT
+from harness.postgres import DEPLOYED
 
 from api import failures
 from api.locations import PREFIX
@@ -144,6 +145,13 @@ def test_no_page_names_a_setting_that_does_not_exist() -> None:
     pages = [*LINKING, ROOT / "docker-compose.yml"]
     unknown = [f"{page}: {name}" for page in pages for name in set(_VARIABLE.findall(page.read_text())) - known]
     assert not unknown, f"these are no settings; correct the pages: {unknown}"
+
+
+def test_each_setting_of_postgresql_is_explained() -> None:
+    page = (ROOT / "docs/howto/run-in-production.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"`(\w+)`", "".join(line for line in page.splitlines() if line.startswith("| `"))))
+    assert {"shared_buffers", "max_wal_size"} <= DEPLOYED.keys()
+    assert DEPLOYED.keys() <= explained
 
 
 # Errors

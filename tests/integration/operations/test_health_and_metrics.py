@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from memorybase import cli, errors
 from memorybase.cli import doctor as doctor_cli
+from memorybase.database import postgresql
 from memorybase.database.paging import PageRequest
 from memorybase.memory_bases import dead_letters, regenerate
 from memorybase.models import Heartbeat, IngestionJob, MemoryBase, Message
@@ -669,6 +670,16 @@ class TestDoctor:
         assert "1 message due in 1 session" in results["pending"].detail
         assert not results["stuck jobs"].ok
         assert results["stuck jobs"].fix
+
+    def test_it_says_when_postgresql_lacks_memory(self, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        context = doctor_cli.DoctorContext(Settings(database_url=postgres_url), "")
+        (check,) = [check for check in doctor_cli.CHECKS if check.name == "database memory"]
+        enough = check.run(context)
+        monkeypatch.setattr(postgresql, "LARGE_DATABASE", 5_000_000)
+        result = check.run(context)
+        assert enough.ok
+        assert re.fullmatch(r"shared_buffers 128 MB for [789] MB of data", result.detail)
+        assert (result.ok, "shared_buffers = '1GB'" in result.fix) == (False, True)
 
     def test_it_is_a_command(self) -> None:
         assert CliRunner().invoke(cli.app, ["doctor", "--help"]).exit_code == 0

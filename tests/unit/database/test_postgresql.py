@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from harness.rows import each_row
 
-from memorybase.database.postgresql import connect_arguments
+from memorybase.database.postgresql import Memory, connect_arguments
 
 ONE = "postgresql+psycopg://u@db/memorybase"
 SEVERAL = (
@@ -51,3 +51,13 @@ def test_a_pooler_gets_no_options() -> None:
 def test_prepared_statements_can_be_switched_off() -> None:
     given = arguments(f"{ONE}?pooler=transaction&prepared_statements=off")
     assert given["prepare_threshold"] is None
+
+
+@each_row(
+    "shared_buffers, database, is_too_small",
+    [(128, 50, False), (128, 1_900, False), (128, 2_100, True), (16, 2_100, True), (256, 100_000, False)],
+)
+def test_the_default_memory_is_too_small_for_a_large_database(
+    shared_buffers: int, database: int, is_too_small: bool
+) -> None:
+    assert Memory(shared_buffers << 20, database << 20).is_too_small is is_too_small
