@@ -102,6 +102,25 @@ ONE_CHROMA = (
 )
 
 
+def _traces_url() -> str:
+    """Where traces are sent, by OpenTelemetry's own variables; empty: nowhere. Raises ValueError if not by HTTP."""
+    if (
+        os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+        or os.environ.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp"
+    ):
+        return ""
+    for name, path in (("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""), ("OTEL_EXPORTER_OTLP_ENDPOINT", "/v1/traces")):
+        if url := os.environ.get(name):
+            if not url.startswith(("http://", "https://")):
+                message = (
+                    f"{name} must start with http:// or https:// (got '{without_password(url)}'); "
+                    "OTEL_TRACES_EXPORTER=none sends no traces"
+                )
+                raise ValueError(message)
+            return url.rstrip("/") + path if path else url
+    return ""
+
+
 class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     """Each field is the environment variable `MEMORYBASE_<NAME>`; an invalid value raises ValidationError."""
 
@@ -286,7 +305,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     @model_validator(mode="after")
     def _bounds_fit(self) -> Self:
         self._check_vector_store()
-        self.traces_url  # noqa: B018  (an address that is none is refused at start)
+        _traces_url()  # an address that is none is refused at start
         if self.database_read_url and not (
             self.database_url.startswith("postgresql") and self.database_read_url.startswith("postgresql")
         ):
@@ -317,22 +336,8 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     @property
     def traces_url(self) -> str:
-        """Where traces are sent, by OpenTelemetry's own variables; empty: nowhere. Raises ValueError if not by HTTP."""
-        if (
-            os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
-            or os.environ.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp"
-        ):
-            return ""
-        for name, path in (("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""), ("OTEL_EXPORTER_OTLP_ENDPOINT", "/v1/traces")):
-            if url := os.environ.get(name):
-                if not url.startswith(("http://", "https://")):
-                    message = (
-                        f"{name} must start with http:// or https:// (got '{without_password(url)}'); "
-                        "OTEL_TRACES_EXPORTER=none sends no traces"
-                    )
-                    raise ValueError(message)
-                return url.rstrip("/") + path if path else url
-        return ""
+        """Where traces are sent; empty: nowhere."""
+        return _traces_url()
 
     def allowed_model(self, model: str | None) -> str:
         """The model for a request: the named one if it is allowed, else the default. Raises InvalidRequest."""
