@@ -88,6 +88,8 @@ class RedisSessionLocks:
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         self._client.close()
+        if sentinels := getattr(self._client.connection_pool, "sentinel_manager", None):
+            sentinels.close()
 
 
 class RedisHeldLock:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
-from urllib.parse import parse_qs, urlsplit
+from typing import Annotated, Any, Literal, NamedTuple, Self
+from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
 
 import Stemmer
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -100,6 +100,50 @@ ONE_CHROMA = (
     "chroma_url must be one http or https URL; if one Chroma server is too small, take pgvector, Chroma Cloud or "
     "Chroma's distributed form"
 )
+SENTINEL_FORM = "redis+sentinel://[USER:PASSWORD@]HOST:PORT,HOST:PORT,.../SERVICE/DATABASE[?sentinel_password=PASSWORD]"
+REDIS_FORMS = f"redis://[USER:PASSWORD@]HOST:PORT/DATABASE, rediss:// likewise, or {SENTINEL_FORM}"
+_SENTINEL_URL = re.compile(
+    r"redis\+sentinel://(?:(?P<username>[^:@/?\s]*)(?::(?P<password>[^@/?\s]*))?@)?"
+    r"(?P<hosts>[^@/?\s]+)/(?P<service>[^/?\s]+)(?:/(?P<database>\d*))?(?:\?(?P<options>\S*))?"
+)
+_HOST = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::(?P<port>\d+))?")
+SENTINEL_PORT = 26379
+
+
+class RedisSentinel(NamedTuple):
+    """What a redis+sentinel URL says: where the sentinels are, and what Redis and they are told."""
+
+    hosts: list[tuple[str, int]]
+    service: str
+    database: int
+    credentials: dict[str, str]
+    sentinel_credentials: dict[str, str]
+
+    @classmethod
+    def of(cls, url: str) -> Self | None:
+        """None if the URL has another scheme. Raises ValueError."""
+        if not url.startswith("redis+sentinel:"):
+            return None
+        parts = _SENTINEL_URL.fullmatch(url)
+        hosts = [_HOST.fullmatch(each) for each in parts["hosts"].split(",")] if parts else []
+        options = dict(parse_qsl(parts["options"] or "")) if parts else {}
+        if parts is None or None in hosts or options.keys() - {"sentinel_username", "sentinel_password"}:
+            message = f"must be {SENTINEL_FORM}"
+            raise ValueError(message)
+        return cls(
+            [(each["host"].strip("[]"), int(each["port"] or SENTINEL_PORT)) for each in hosts if each],
+            unquote(parts["service"]),
+            int(parts["database"] or 0),
+            {name: unquote(parts[name]) for name in ("username", "password") if parts[name]},
+            {name.removeprefix("sentinel_"): value for name, value in options.items()},
+        )
+
+    def asked_within(self, seconds: float) -> dict[str, Any]:
+        """redis-py's arguments for the clients of the sentinels: a connection to each, one after the other."""
+        each = seconds / len(self.hosts)
+        timeouts = {"socket_timeout": each, "socket_connect_timeout": each}
+        # None: the library must not retry, with pauses of seconds, what the next sentinel answers.
+        return {**timeouts, "socket_keepalive": True, "retry": None, **self.sentinel_credentials}
 
 
 def _traces_url() -> str:
@@ -135,7 +179,10 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     database_read_url: str = Field(
         "", description="SQLAlchemy URL of a PostgreSQL standby, for lists and searches; empty: database_url."
     )
-    redis_url: str = Field("redis://127.0.0.1:6379/0", description="Redis: task broker and session locks.")
+    redis_url: str = Field(
+        "redis://127.0.0.1:6379/0",
+        description="Redis: task broker and session locks. One server, or the sentinels of several.",
+    )
     vector_store: VectorStoreName = Field(
         "chroma", description="Vector store of new memory bases, generations and knowledge bases."
     )
@@ -295,6 +342,18 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
             raise ValueError(message)
         return url
 
+    @field_validator("redis_url")
+    @classmethod
+    def _is_redis(cls, url: str) -> str:
+        try:
+            known = RedisSentinel.of(url) or re.fullmatch(r"rediss?://[^\s,;]+", url)
+        except ValueError:
+            known = None
+        if not known:
+            message = f"redis_url must be {REDIS_FORMS} (got '{without_password(url)}')"
+            raise ValueError(message)
+        return url
+
     @field_validator("trusted_proxies", "webhook_allowed_networks")
     @classmethod
     def _are_networks(cls, values: list[str]) -> list[str]:
@@ -347,6 +406,11 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
                 "embedding_model must be one of the allowed models", field="embedding_model", value=model, limit=allowed
             )
         return model or self.embedding_model
+
+    @property
+    def redis_sentinel(self) -> RedisSentinel | None:
+        """How to find Redis, if redis_url names sentinels."""
+        return RedisSentinel.of(self.redis_url)
 
     @cached_property
     def resolved_database_url(self) -> str:
@@ -489,7 +553,7 @@ def describe_settings(error: ValidationError) -> str:
 
 def without_password(url: str) -> str:
     """A URL, or several, for people to read."""
-    return re.sub(r"(//[^/@\s:]*):\S*@", r"\1:***@", url)
+    return re.sub(r"(_password=)[^&\s]*", r"\1***", re.sub(r"(//[^/@\s:]*):\S*@", r"\1:***@", url))
 
 
 def tiktoken_cache() -> Path | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from typing import Literal
+from typing import Any, Literal
 
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from redis.sentinel import Sentinel
 
 from memorybase import tracing
 from memorybase.database.engine import Database
@@ -72,15 +73,24 @@ def freeze_loaded_objects() -> None:
 
 
 def redis_client(settings: Settings) -> redis.Redis:
-    """A client that fails within its timeout and never retries: a job goes on under its claim in SQL."""
-    client: redis.Redis = redis.Redis.from_url(
-        settings.redis_url,
-        socket_timeout=settings.redis_timeout_seconds,
-        socket_connect_timeout=settings.redis_timeout_seconds,
-        socket_keepalive=True,
+    """A client that fails within its timeout and never retries: a job goes on under its claim in SQL.
+
+    Of several servers it asks the sentinels for the primary, again with each new connection.
+    """
+    options: dict[str, Any] = {
+        "socket_timeout": settings.redis_timeout_seconds,
+        "socket_connect_timeout": settings.redis_timeout_seconds,
+        "socket_keepalive": True,
         # By default the library retries three times and waits for seconds.
-        retry=Retry(NoBackoff(), 0),
-    )
+        "retry": Retry(NoBackoff(), 0),
+    }
+    client: redis.Redis
+    if (sentinel := settings.redis_sentinel) is None:
+        client = redis.Redis.from_url(settings.redis_url, **options)
+    else:
+        asked = sentinel.asked_within(settings.redis_timeout_seconds)
+        sentinels: Any = Sentinel(sentinel.hosts, sentinel_kwargs=asked)  # type: ignore[no-untyped-call]
+        client = sentinels.master_for(sentinel.service, db=sentinel.database, **sentinel.credentials, **options)
     return client
 
 

@@ -12,21 +12,35 @@ from typing import Any
 
 from celery import Celery, signals
 from celery.worker import WorkController
+from kombu.transport import TRANSPORT_ALIASES
 
 from memorybase import telemetry, tracing, wiring
 from memorybase.settings import Settings
 from worker import process
 from worker.queue import broker_settings
+from worker.transport import TRANSPORTS
 
 log = telemetry.get_logger(__name__)
 
 settings = Settings()
+# By the scheme of each URL: a broker_transport would hold for the first one only, and kombu goes on to the next when a
+# server is away.
+TRANSPORT_ALIASES.update(TRANSPORTS)
 app = Celery("memorybase", include=["worker.tasks"], fixups=[])
 app.backend_cls = "disabled"  # not result_backend, which CELERY_RESULT_BACKEND in the environment would override
 
 app.conf.update(
-    broker_settings(settings),
-    broker_transport="worker.transport:Transport",
+    broker_settings(
+        settings,
+        timeout_seconds=5,  # without it a frozen Redis blocks the worker for ever; above the 1 s blocking read
+        connect_seconds=3,
+        health_check_interval=10,  # notices a connection that a network dropped silently
+        # When a notification comes back from a worker that died before acknowledging it. The sweeper notifies long
+        # before.
+        visibility_timeout=900,
+        unacked_restore_interval=10,
+        unacked_restore_throttle=1,
+    ),
     # One process: no fork after the model's threads have started, and kill -9 leaves no orphan that embeds.
     worker_pool="solo",
     worker_concurrency=1,
@@ -44,17 +58,6 @@ app.conf.update(
     # A Redis that answers and refuses writes, because its disk is full for example, is an outage too.
     broker_channel_error_retry=True,
     worker_cancel_long_running_tasks_on_connection_loss=False,  # the SQL claim goes on without Redis
-    broker_transport_options={
-        "socket_timeout": 5,  # without it a frozen Redis blocks the worker for ever; above the 1 s blocking read
-        "socket_connect_timeout": 3,
-        "socket_keepalive": True,
-        "health_check_interval": 10,  # notices a connection that a network dropped silently
-        # When a notification comes back from a worker that died before acknowledging it. The sweeper notifies long
-        # before.
-        "visibility_timeout": 900,
-        "unacked_restore_interval": 10,
-        "unacked_restore_throttle": 1,
-    },
     # A warm shutdown lets the running job end; worker.process stops it after DRAIN_SECONDS. Celery's soft shutdown
     # sleeps in the main thread, where the solo pool runs the job.
     worker_soft_shutdown_timeout=0,

@@ -15,10 +15,11 @@ from uuid import UUID, uuid4
 
 from celery import Celery
 from kombu.messaging import Producer
+from kombu.utils.url import as_url
 
 from memorybase import telemetry
 from memorybase.services import JobMessage
-from memorybase.settings import Settings
+from memorybase.settings import RedisSentinel, Settings
 
 QUEUE = "memorybase"
 INGEST_TASK = "memorybase.ingest"
@@ -138,12 +139,24 @@ class CeleryQueue:
         log.warning("broker_unavailable", during=what, error=telemetry.describe_error(exc))
 
 
-def broker_settings(settings: Settings) -> dict[str, Any]:
-    """Settings that publishers and workers share."""
+def broker_settings(
+    settings: Settings, *, timeout_seconds: float, connect_seconds: float, **transport: Any
+) -> dict[str, Any]:
+    """Settings that publishers and workers share; `transport`: further options of kombu's transport."""
+    url = settings.redis_url
+    transport |= {
+        "socket_timeout": timeout_seconds,
+        "socket_connect_timeout": connect_seconds,
+        "socket_keepalive": True,
+    }
+    if sentinel := settings.redis_sentinel:
+        url = _kombu_url(sentinel)
+        transport |= {"master_name": sentinel.service, "sentinel_kwargs": sentinel.asked_within(connect_seconds)}
     return {
         # Not broker_url, which CELERY_BROKER_URL in the environment would override.
-        "broker_read_url": settings.redis_url,
-        "broker_write_url": settings.redis_url,
+        "broker_read_url": url,
+        "broker_write_url": url,
+        "broker_transport_options": transport,
         "task_default_queue": QUEUE,
         "task_serializer": "json",
         "accept_content": ["json"],  # a pickle from the broker could run code
@@ -151,17 +164,19 @@ def broker_settings(settings: Settings) -> dict[str, Any]:
     }
 
 
+def _kombu_url(sentinel: RedisSentinel) -> str:
+    """One URL for each sentinel, which kombu separates by semicolons; in each is what Redis itself is told."""
+    user, password = (sentinel.credentials.get(name, "") for name in ("username", "password"))
+    return ";".join(
+        as_url("sentinel", host, port, user, password, str(sentinel.database)) for host, port in sentinel.hosts
+    )
+
+
 def _publisher(settings: Settings) -> Celery:
     """An app that only publishes: it fails instead of waiting; a worker's app waits instead of failing."""
     app = Celery("memorybase-publisher", set_as_current=False, fixups=[])
     app.backend_cls = "disabled"
     app.conf.update(
-        broker_settings(settings),
-        broker_transport_options={
-            "max_retries": 0,
-            "socket_timeout": TIMEOUT_SECONDS,
-            "socket_connect_timeout": TIMEOUT_SECONDS,
-            "socket_keepalive": True,
-        },
+        broker_settings(settings, timeout_seconds=TIMEOUT_SECONDS, connect_seconds=TIMEOUT_SECONDS, max_retries=0)
     )
     return app

@@ -49,6 +49,22 @@ class Transport(redis.Transport):
     Channel = Channel
 
 
+class SentinelChannel(Channel, redis.SentinelChannel):
+    """Asks sentinels where Redis is."""
+
+
+class SentinelTransport(redis.SentinelTransport):
+    Channel = SentinelChannel
+
+
+# By the schemes of URLs, instead of kombu's own.
+TRANSPORTS = {
+    "redis": f"{__name__}:Transport",
+    "rediss": f"{__name__}:Transport",
+    "sentinel": f"{__name__}:SentinelTransport",
+}
+
+
 def _check(message: Any) -> None:
     """Raise unless the message has the shape of a task message. Celery itself checks only some of it."""
     arguments, keywords, _ = message.decode()

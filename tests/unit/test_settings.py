@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from memorybase import deadlines
 from memorybase.operations import health
-from memorybase.settings import LOCAL_CHROMA, Settings, describe_settings
+from memorybase.settings import LOCAL_CHROMA, RedisSentinel, Settings, describe_settings, without_password
 
 POSTGRES = "postgresql+psycopg://memorybase@db/memorybase"
 OTHER = "postgresql://memorybase@other/vectors"
@@ -52,11 +52,34 @@ def test_which_vector_stores_are_used_and_where(
         ({"chroma_url": "chroma:8000"}, r"chroma_url must be one http or https URL.* \(got 'chroma:8000'\)"),
         ({"chroma_url": "http://a:8000,http://b:8000"}, "take pgvector, Chroma Cloud or Chroma's distributed form"),
         ({"chroma_url": '["http://a:8000", "http://b:8000"]'}, "chroma_url must be one http or https URL"),
+        ({"redis_url": "redis:6379"}, r"redis_url must be redis://.*, or redis\+sentinel://.* \(got 'redis:6379'\)"),
+        ({"redis_url": "redis://a:6379,redis://b:6379"}, "redis_url must be redis://"),
+        ({"redis_url": "sentinel://a:26379;sentinel://b:26379"}, r"redis_url must be redis://.*redis\+sentinel://"),
+        ({"redis_url": "redis+sentinel://a:26379,b:26379"}, "HOST:PORT,.../SERVICE/DATABASE"),  # no service
+        ({"redis_url": "redis+sentinel://a:26379,:1/memory"}, r"got 'redis\+sentinel://a:26379,:1/memory'"),
+        ({"redis_url": "redis+sentinel://a/memory/zero"}, "SERVICE/DATABASE"),
+        ({"redis_url": "redis+sentinel://a/memory/0?pasword=x"}, r"\[\?sentinel_password=PASSWORD\]"),
     ],
 )
 def test_a_setting_that_cannot_be_meant_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         Settings(**given)
+
+
+def test_a_url_of_sentinels_says_where_they_are_and_what_each_is_told() -> None:
+    url = "redis+sentinel://app:p%40ss@a:1,b,[::1]:3/mem%20ory/2?sentinel_username=s&sentinel_password=s%2Fp"
+    assert RedisSentinel.of(url) == RedisSentinel(
+        hosts=[("a", 1), ("b", 26379), ("::1", 3)],
+        service="mem ory",
+        database=2,
+        credentials={"username": "app", "password": "p@ss"},
+        sentinel_credentials={"username": "s", "password": "s/p"},
+    )
+    assert RedisSentinel.of("redis+sentinel://a/memory") == RedisSentinel([("a", 26379)], "memory", 0, {}, {})
+    assert Settings(redis_url="rediss://:p@a:1/0").redis_sentinel is None
+    assert without_password(url) == (
+        "redis+sentinel://app:***@a:1,b,[::1]:3/mem%20ory/2?sentinel_username=s&sentinel_password=***"
+    )
 
 
 def test_a_refused_address_is_named_without_its_passwords(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,9 +59,22 @@ def test_a_closed_set_of_services_works_again(tmp_path: Path) -> None:
     wiring.close(services)
 
 
-def test_the_lock_client_gives_up_within_its_timeout(settings: Settings) -> None:
-    client = wiring.redis_client(settings)
+@each_row("url", ["redis://127.0.0.1:1/0", "redis+sentinel://127.0.0.1:1,127.0.0.1:2/memory/3"])
+def test_the_lock_client_gives_up_within_its_timeout(settings: Settings, url: str) -> None:
+    client = wiring.redis_client(settings.model_copy(update={"redis_url": url}))
 
     assert client.get_connection_kwargs()["socket_timeout"] == settings.redis_timeout_seconds
     assert client.get_retry() is not None
     assert client.get_retry().get_retries() == 0
+
+
+def test_the_sentinels_together_are_asked_within_one_timeout(settings: Settings) -> None:
+    url = "redis+sentinel://:of-redis@127.0.0.1:1,127.0.0.1:2/memory/3?sentinel_password=of-them"
+    client = wiring.redis_client(settings.model_copy(update={"redis_url": url}))
+
+    asked = [each.get_connection_kwargs() for each in client.connection_pool.sentinel_manager.sentinels]
+    assert [(each["port"], each["password"]) for each in asked] == [(1, "of-them"), (2, "of-them")]
+    assert sum(each["socket_connect_timeout"] for each in asked) == settings.redis_timeout_seconds
+    assert [each["retry"] for each in asked] == [None, None]
+    primary = client.get_connection_kwargs()
+    assert (primary["db"], primary["password"]) == (3, "of-redis")

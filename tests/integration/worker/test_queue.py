@@ -182,8 +182,12 @@ class Silent:
         self._accepted: list[socket.socket] = []
 
     @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self._server.getsockname()[1]}"
+
+    @property
     def url(self) -> str:
-        return f"redis://127.0.0.1:{self._server.getsockname()[1]}/0"
+        return f"redis://{self.address}/0"
 
     def new_connections(self) -> int:
         """How many clients have connected since the last look. Each of them waits for one timeout."""
@@ -207,8 +211,9 @@ def silent() -> Iterator[Silent]:
         redis_that_hangs.close()
 
 
-def test_a_silent_redis_costs_one_timeout_however_many_jobs(make_queue: MakeQueue, silent: Silent) -> None:
-    queue = make_queue(silent.url, pause_seconds=0, timeout_seconds=0.05)
+@pytest.mark.parametrize("form", ["redis://{}/0", "redis+sentinel://{}/memory/0"])
+def test_a_silent_redis_costs_one_timeout_however_many_jobs(make_queue: MakeQueue, silent: Silent, form: str) -> None:
+    queue = make_queue(form.format(silent.address), pause_seconds=0, timeout_seconds=0.05)
     assert queue.enqueue([make_job()]) == 0
     assert silent.new_connections() == 1
 
