@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
 
 import Stemmer
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memorybase import errors
@@ -101,7 +101,10 @@ ONE_CHROMA = (
     "Chroma's distributed form"
 )
 SENTINEL_FORM = "redis+sentinel://[USER:PASSWORD@]HOST:PORT,HOST:PORT,.../SERVICE/DATABASE[?sentinel_password=PASSWORD]"
-REDIS_FORMS = f"redis://[USER:PASSWORD@]HOST:PORT/DATABASE, rediss:// likewise, or {SENTINEL_FORM}"
+REDIS_FORM = f"redis://[USER:PASSWORD@]HOST:PORT/DATABASE, rediss:// likewise, or {SENTINEL_FORM}"
+AMQP_FORM = "amqp://USER:PASSWORD@HOST:PORT/VIRTUAL_HOST"
+_REDIS_URL = re.compile(r"rediss?://[^\s,;]+")
+_AMQP_URL = re.compile(r"amqps?://[^\s,;]+")
 _SENTINEL_URL = re.compile(
     r"redis\+sentinel://(?:(?P<username>[^:@/?\s]*)(?::(?P<password>[^@/?\s]*))?@)?"
     r"(?P<hosts>[^@/?\s]+)/(?P<service>[^/?\s]+)(?:/(?P<database>\d*))?(?:\?(?P<options>\S*))?"
@@ -181,8 +184,9 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     )
     redis_url: str = Field(
         "redis://127.0.0.1:6379/0",
-        description="Redis: task broker and session locks. One server, or the sentinels of several.",
+        description="Redis: session locks and task broker. One server, or the sentinels of several.",
     )
+    broker_url: str = Field("", description="Task broker: RabbitMQ, or another Redis; empty: redis_url.")
     vector_store: VectorStoreName = Field(
         "chroma", description="Vector store of new memory bases, generations and knowledge bases."
     )
@@ -342,15 +346,17 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
             raise ValueError(message)
         return url
 
-    @field_validator("redis_url")
+    @field_validator("redis_url", "broker_url")
     @classmethod
-    def _is_redis(cls, url: str) -> str:
+    def _is_known(cls, url: str, info: ValidationInfo) -> str:
+        is_broker = info.field_name == "broker_url"
         try:
-            known = RedisSentinel.of(url) or re.fullmatch(r"rediss?://[^\s,;]+", url)
+            known = RedisSentinel.of(url) or _REDIS_URL.fullmatch(url)
         except ValueError:
             known = None
-        if not known:
-            message = f"redis_url must be {REDIS_FORMS} (got '{without_password(url)}')"
+        if not (known or (is_broker and (not url or _AMQP_URL.fullmatch(url)))):
+            forms = f"{AMQP_FORM}, {REDIS_FORM}" if is_broker else REDIS_FORM
+            message = f"{info.field_name} must be {forms} (got '{without_password(url)}')"
             raise ValueError(message)
         return url
 
@@ -408,9 +414,9 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         return model or self.embedding_model
 
     @property
-    def redis_sentinel(self) -> RedisSentinel | None:
-        """How to find Redis, if redis_url names sentinels."""
-        return RedisSentinel.of(self.redis_url)
+    def resolved_broker_url(self) -> str:
+        """broker_url, or redis_url."""
+        return self.broker_url or self.redis_url
 
     @cached_property
     def resolved_database_url(self) -> str:

@@ -16,7 +16,7 @@ from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.embedding.preparation import WAIT_SECONDS
 from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
-from memorybase.settings import Settings
+from memorybase.settings import RedisSentinel, Settings
 from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.store import VectorStore
@@ -85,7 +85,7 @@ def redis_client(settings: Settings) -> redis.Redis:
         "retry": Retry(NoBackoff(), 0),
     }
     client: redis.Redis
-    if (sentinel := settings.redis_sentinel) is None:
+    if (sentinel := RedisSentinel.of(settings.redis_url)) is None:
         client = redis.Redis.from_url(settings.redis_url, **options)
     else:
         asked = sentinel.asked_within(settings.redis_timeout_seconds)

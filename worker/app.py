@@ -23,6 +23,7 @@ from worker.transport import TRANSPORTS
 log = telemetry.get_logger(__name__)
 
 settings = Settings()
+is_amqp = settings.resolved_broker_url.startswith("amqp")
 # By the scheme of each URL: a broker_transport would hold for the first one only, and kombu goes on to the next when a
 # server is away.
 TRANSPORT_ALIASES.update(TRANSPORTS)
@@ -50,7 +51,9 @@ app.conf.update(
     task_reject_on_worker_lost=False,  # it would repeat a job that kills its worker for ever
     # Prefetch nothing: a notification in a dead worker's buffer is lost.
     worker_prefetch_multiplier=1,
-    worker_disable_prefetch=True,
+    worker_disable_prefetch=not is_amqp,  # RabbitMQ hands one on; it takes it back when the worker is gone
+    # In RabbitMQ its queue belongs to one worker of a name, and by default all workers of a machine have the same.
+    worker_enable_remote_control=not is_amqp,
     # Redis may be unavailable for hours; by default the worker exits after a hundred attempts.
     broker_connection_retry=True,
     broker_connection_retry_on_startup=True,

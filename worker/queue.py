@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from celery import Celery
+from kombu.connection import Connection
 from kombu.messaging import Producer
 from kombu.utils.url import as_url
 
@@ -86,13 +87,15 @@ class CeleryQueue:
         waiting: int | None = None
         with self._bounded("backlog") as answering:
             if answering:
-                waiting = self._connected().channel.queue_declare(queue=QUEUE).message_count
+                # As Celery declares it: RabbitMQ compares.
+                declared = self._connected().channel.queue_declare(queue=QUEUE, durable=True, auto_delete=False)
+                waiting = declared.message_count
         return waiting
 
     def close(self) -> None:
         """Close the connection; a later call opens a new one."""
         with self._mutex:
-            self._disconnect()
+            self._discard(lambda connection: connection.release())
 
     def _publish(self, task: str, message: dict[str, Any]) -> None:
         self._app.send_task(
@@ -114,11 +117,11 @@ class CeleryQueue:
             self._producer = self._app.amqp.Producer(self._app.connection_for_write())
         return self._producer
 
-    def _disconnect(self) -> None:
+    def _discard(self, close: Callable[[Connection], object]) -> None:
         producer, self._producer = self._producer, None
         if producer is not None:
             with suppress(Exception):  # it is discarded either way
-                producer.connection.release()
+                close(producer.connection)
 
     @contextmanager
     def _bounded(self, what: str) -> Iterator[bool]:
@@ -135,21 +138,29 @@ class CeleryQueue:
 
     def _pause(self, what: str, exc: Exception) -> None:
         self._paused_until = self._now() + PAUSE_SECONDS
-        self._disconnect()
+        # Without a farewell, for whose answer AMQP would wait.
+        self._discard(lambda connection: connection.collect())
         log.warning("broker_unavailable", during=what, error=telemetry.describe_error(exc))
 
 
 def broker_settings(
     settings: Settings, *, timeout_seconds: float, connect_seconds: float, **transport: Any
 ) -> dict[str, Any]:
-    """Settings that publishers and workers share; `transport`: further options of kombu's transport."""
-    url = settings.redis_url
+    """Settings that publishers and workers share; `transport`: further options of kombu's transport.
+
+    kombu's transports for Redis and for AMQP ignore each other's options.
+    """
+    url = settings.resolved_broker_url
     transport |= {
         "socket_timeout": timeout_seconds,
         "socket_connect_timeout": connect_seconds,
         "socket_keepalive": True,
+        "read_timeout": timeout_seconds,
+        "write_timeout": timeout_seconds,
+        "connect_timeout": connect_seconds,
+        "confirm_publish": True,  # else the first notifications after RabbitMQ has gone are lost without an error
     }
-    if sentinel := settings.redis_sentinel:
+    if sentinel := RedisSentinel.of(url):
         url = _kombu_url(sentinel)
         transport |= {"master_name": sentinel.service, "sentinel_kwargs": sentinel.asked_within(connect_seconds)}
     return {
@@ -157,6 +168,8 @@ def broker_settings(
         "broker_read_url": url,
         "broker_write_url": url,
         "broker_transport_options": transport,
+        # RabbitMQ's host name is compared with its certificate.
+        "broker_use_ssl": {"server_hostname": None} if url.startswith("amqps") else False,
         "task_default_queue": QUEUE,
         "task_serializer": "json",
         "accept_content": ["json"],  # a pickle from the broker could run code

@@ -1,4 +1,4 @@
-"""Kombu's Redis transport, but malformed queue messages are dropped.
+"""Kombu's transports for Redis and RabbitMQ, but malformed queue messages are dropped.
 
 Celery pops a message before it decodes it. Malformed ones raise out of its event loop, which ends the worker, and some
 stay unacknowledged and come back to the next worker. The job row in SQL is the source of truth: dropping a notification
@@ -12,7 +12,7 @@ from queue import Empty
 from typing import Any
 
 from kombu.exceptions import KombuError
-from kombu.transport import redis
+from kombu.transport import pyamqp, redis
 
 from memorybase.telemetry import get_logger
 
@@ -33,16 +33,7 @@ class Channel(redis.Channel):
     def basic_consume(
         self, queue: str, no_ack: bool, callback: Callable[[Any], Any], *args: Any, **options: Any
     ) -> Any:
-        def deliver(message: Any) -> Any:
-            try:
-                _check(message)
-            except (*MALFORMED, KombuError) as error:
-                _log_dropped(error)
-                message.ack()
-                return None
-            return callback(message)
-
-        return super().basic_consume(queue, no_ack, deliver, *args, **options)
+        return super().basic_consume(queue, no_ack, _checked(callback), *args, **options)
 
 
 class Transport(redis.Transport):
@@ -57,12 +48,49 @@ class SentinelTransport(redis.SentinelTransport):
     Channel = SentinelChannel
 
 
+class AmqpChannel(pyamqp.Channel):
+    def basic_consume(self, queue: str, *args: Any, callback: Callable[[Any], Any], **options: Any) -> Any:
+        return super().basic_consume(queue, *args, callback=_checked(callback, self.message_to_python), **options)
+
+
+class AmqpConnection(pyamqp.Connection):
+    Channel = AmqpChannel
+
+
+class AmqpTransport(pyamqp.Transport):
+    Connection = AmqpConnection
+
+
+class AmqpsTransport(pyamqp.SSLTransport):
+    Connection = AmqpConnection
+
+
 # By the schemes of URLs, instead of kombu's own.
 TRANSPORTS = {
     "redis": f"{__name__}:Transport",
     "rediss": f"{__name__}:Transport",
     "sentinel": f"{__name__}:SentinelTransport",
+    "amqp": f"{__name__}:AmqpTransport",
+    "amqps": f"{__name__}:AmqpsTransport",
 }
+
+
+def _checked(
+    callback: Callable[[Any], Any], read: Callable[[Any], Any] = lambda message: message
+) -> Callable[[Any], Any]:
+    """The callback of a consumer, for messages that have the shape of a task message; others are dropped."""
+
+    def deliver(raw: Any) -> Any:
+        message = read(raw)
+        try:
+            _check(message)
+        except (*MALFORMED, KombuError) as error:
+            _log_dropped(error)
+            message.ack()
+            return None
+        return callback(raw)
+
+    return deliver
 
 
 def _check(message: Any) -> None:

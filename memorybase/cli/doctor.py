@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
-SERVICE_URLS = frozenset({"database_url", "redis_url", *(store.url for store in VECTOR_STORES.values())})
+SERVICE_URLS = frozenset({"database_url", "redis_url", "broker_url", *(store.url for store in VECTOR_STORES.values())})
 MORE_MEMORY = "ALTER SYSTEM SET shared_buffers = '1GB', or a quarter of the server's memory; then restart PostgreSQL"
 NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
@@ -262,7 +262,9 @@ def _queue(context: DoctorContext) -> str:
     waiting = context.services.queue.backlog()
     if waiting is None:
         raise errors.QueueUnavailable
-    return f"{plural(waiting, 'notification')} waiting"
+    waiting_there = f"{plural(waiting, 'notification')} waiting"
+    url = context.settings.broker_url
+    return f"{without_password(url)}, {waiting_there}" if url else waiting_there
 
 
 def _pending(context: DoctorContext) -> str:
@@ -371,7 +373,7 @@ CHECKS = (
     Check("embedding model", _model, _fix_of_model),
     Check("worker", _worker, lambda context: f"{context.up} (or: celery -A worker.app worker)"),
     Check("sweeper", _sweeper, lambda context: f"{context.up} (or: memorybase sweep)"),
-    Check("queue", _queue, _start),
+    Check("queue", _queue, lambda context: f"{context.up} (or set MEMORYBASE_BROKER_URL)"),
     Check("pending", _pending, _worker_log),
     Check("jobs", _jobs, _worker_log),
     Check("stuck jobs", _stuck, _worker_log),

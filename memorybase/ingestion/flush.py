@@ -92,7 +92,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
         conflicts = [{"session_id": c.session_id, "job_id": str(c.job_id), "state": c.state} for c in result.conflicts]
         if any(c.state == JobState.QUEUED for c in result.conflicts) and services.queue.backlog() is None:
             raise errors.QueueUnavailable(
-                "Redis does not answer, so no worker is notified. The queued jobs start once it is back",
+                "The broker does not answer, so no worker is notified. The queued jobs start once it is back",
                 conflicts=conflicts,
             )
         raise errors.IngestionActive(field="memory_base_id", value=base_id, conflicts=conflicts)

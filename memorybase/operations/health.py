@@ -11,7 +11,7 @@ from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
@@ -166,7 +166,8 @@ def read_vitals(services: Services) -> Vitals:
 
 def part_names(settings: Settings) -> tuple[str, ...]:
     """The components that must work."""
-    return ("database", "redis", *settings.vector_stores_in_use, "worker", "sweeper")
+    broker = ("broker",) if settings.broker_url else ()
+    return ("database", "redis", *broker, *settings.vector_stores_in_use, "worker", "sweeper")
 
 
 def check_parts(services: Services) -> list[Part]:
@@ -251,9 +252,16 @@ def check_part(services: Services, name: str) -> Part:
     return Part(name, ok=True, latency_seconds=time.monotonic() - started)
 
 
-def _ping_redis(services: Services) -> None:
+def _ping_broker(services: Services) -> None:
     if services.queue.backlog() is None:
         raise errors.QueueUnavailable
+
+
+def _ping_redis(services: Services) -> None:
+    if services.settings.broker_url:
+        services.locks.held(uuid4(), "health")
+    else:
+        _ping_broker(services)
 
 
 def _ping_database(services: Services) -> None:
@@ -268,6 +276,7 @@ def _ping_database(services: Services) -> None:
 _PINGS: dict[str, Callable[[Services], None]] = {
     "database": _ping_database,
     "redis": _ping_redis,
+    "broker": _ping_broker,
     **{store: partial(check_vector_store, store=store) for store in VECTOR_STORES},
 }
 

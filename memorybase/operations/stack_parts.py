@@ -50,6 +50,9 @@ WORDS: dict[str, PartWords] = {
     "redis": PartWords(
         "Redis", "Queues jobs and locks sessions.", "Captured messages are kept, and are ingested later."
     ),
+    "broker": PartWords(
+        "Broker", "Queues jobs, instead of Redis.", "Captured messages are kept, and are ingested later."
+    ),
     **{
         name: PartWords(
             store.label,
@@ -196,7 +199,7 @@ def _check(services: Services, name: str) -> _Seen:
 
 def _last_sign(services: Services, name: str) -> datetime | None:
     """When the database last heard of the part; None if it never did."""
-    if name in {"database", "redis"}:
+    if name in {"database", "redis", "broker"}:
         return None
     with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
         if heartbeat := _STORE_HEARTBEATS.get(name):

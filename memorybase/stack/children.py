@@ -105,6 +105,7 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
 def _environment(settings: Settings, data: DataDir, stack: RunningStack) -> dict[str, str]:
     changes: dict[str, str] = {
         **dict.fromkeys(("chroma_tenant", "chroma_database"), ""),  # its own Chroma has the default ones
+        "broker_url": "",
         "data_dir": str(data.path),
         "database_url": _absolute_sqlite(settings.resolved_database_url),
         "redis_url": stack.redis_url,

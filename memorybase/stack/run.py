@@ -72,7 +72,7 @@ def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_pare
 
 
 def _note_ignored(settings: Settings, report: Report) -> None:
-    for name in ("redis_url", "chroma_url"):
+    for name in ("redis_url", "broker_url", "chroma_url"):
         if getattr(settings, name) != Settings.model_fields[name].default:
             report(f"note: MEMORYBASE_{name.upper()} is ignored, because this stack runs its own")
 

@@ -1,8 +1,9 @@
-"""The broker is lost under captures: Redis behind sentinels."""
+"""The broker is lost under captures: Redis behind sentinels, and RabbitMQ."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,8 +12,11 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from harness import ChromaServer, wait_until
+import redis
+from conftest import running
+from harness import ChromaServer, RedisServer, wait_until
 from harness.pieces import PATIENCE, Topology, topology
+from harness.rabbitmq import INSTALLED, RabbitServer
 from harness.redis import Sentinels
 
 from memorybase import wiring
@@ -20,6 +24,7 @@ from memorybase.cli import doctor
 from memorybase.locks import RedisSessionLocks
 from memorybase.operations import health
 from memorybase.settings import Settings
+from worker.queue import INGEST_TASK, QUEUE, TIMEOUT_SECONDS, CeleryQueue
 
 pytestmark = pytest.mark.slow  # processes are started and killed
 
@@ -35,6 +40,25 @@ def sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sentinels]:
         yield servers
     finally:
         servers.close()
+
+
+@pytest.fixture(scope="module")
+def rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RabbitServer]:
+    if not INSTALLED:
+        pytest.skip("RabbitMQ is not installed: apt-get install --no-install-recommends rabbitmq-server")
+    with running(RabbitServer(tmp_path_factory.mktemp("rabbitmq"))) as server:
+        yield server
+
+
+@pytest.fixture
+def queue(rabbitmq: RabbitServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[CeleryQueue]:
+    """Of RabbitMQ, emptied."""
+    monkeypatch.setattr("worker.queue.PAUSE_SECONDS", 0)
+    opened = CeleryQueue(Settings(broker_url=rabbitmq.url))
+    assert opened.backlog() is not None
+    opened._connected().channel.queue_purge(QUEUE)
+    yield opened
+    opened.close()
 
 
 class Captures:
@@ -56,6 +80,10 @@ class Captures:
         wait_until(
             lambda: self._stack.status(self._base)["total_processed"] > before, PATIENCE, "later messages are ingested"
         )
+
+    def wait_until_captured_anew(self) -> None:
+        before = self.acknowledged
+        wait_until(lambda: self.acknowledged >= before + SESSIONS * RUN_MESSAGES, PATIENCE, "captures go on")
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
@@ -133,3 +161,90 @@ class TestRedisBehindSentinels:
             assert result.ok, result
             assert sentinels.PASSWORD not in result.detail
         wiring.close(context.services)
+
+
+class TestRabbitMQ:
+    def test_captures_go_on_while_it_is_killed_and_nothing_is_lost_or_doubled(
+        self, rabbitmq: RabbitServer, redis_url: str, chroma_server: ChromaServer, tmp_path: Path
+    ) -> None:
+        with topology(tmp_path, chroma=chroma_server, redis_url=redis_url, broker_url=rabbitmq.url) as stack:
+            stack.start(stack.api, stack.sweeper, stack.worker)
+            second = stack.start_worker()
+            base = stack.base(threshold=1)
+            captures = Captures(stack, base)
+            with captures.going_on():
+                captures.wait_until_ingested_anew()
+                for _ in range(2):
+                    rabbitmq.kill()
+                    captures.wait_until_captured_anew()
+                    rabbitmq.start()
+                    captures.wait_until_ingested_anew()
+            finish(stack, base, captures)
+            assert stack.worker.running
+            assert second.running
+            wait_until(lambda: all(part.ok for part in health.check_parts(stack.services)), what="every part is up")
+            with redis.Redis.from_url(redis_url) as client:
+                assert not client.exists(QUEUE)  # locks only
+
+    def test_a_notification_is_published_once_and_counted_until_a_worker_takes_it(self, queue: CeleryQueue) -> None:
+        assert queue.enqueue_clean_up() == 1
+        assert queue.enqueue_maps([uuid4(), uuid4()]) == 2
+        assert queue.backlog() == 3
+
+    def test_one_that_is_frozen_costs_one_timeout_and_takes_the_next_once_it_is_thawed(
+        self, queue: CeleryQueue, rabbitmq: RabbitServer
+    ) -> None:
+        began = time.monotonic()
+        rabbitmq.freeze()
+        try:
+            assert queue.enqueue_maps([uuid4() for _ in range(500)]) == 0
+            assert queue.backlog() is None  # its first call, on a new connection
+        finally:
+            rabbitmq.thaw()
+        assert time.monotonic() - began < 500 * TIMEOUT_SECONDS / 2
+        wait_until(lambda: queue.enqueue_clean_up() == 1, what="the thawed RabbitMQ takes notifications")
+
+    def test_a_worker_drops_malformed_messages_and_goes_on(
+        self, queue: CeleryQueue, rabbitmq: RabbitServer, redis_url: str, chroma_server: ChromaServer, tmp_path: Path
+    ) -> None:
+        with topology(tmp_path, chroma=chroma_server, redis_url=redis_url, broker_url=rabbitmq.url) as stack:
+            stack.start(stack.api, stack.worker)
+            base = stack.base(threshold=1)
+            headers = {"task": INGEST_TASK, "id": "1"}
+            bodies: list[object] = [None, 1, "x", [], [1, 2, 3], [{}, [], {}]]
+            producer = queue._connected()
+            for malformed in (None, {}, {"task": INGEST_TASK}):
+                producer.publish([[], {}, {}], routing_key=QUEUE, serializer="json", headers=malformed)
+            for body in bodies:
+                producer.publish(body, routing_key=QUEUE, serializer="json", headers=headers)
+            producer.publish("x", routing_key=QUEUE, serializer="pickle", headers=headers)
+            producer.publish(b"\xff{", routing_key=QUEUE, content_type="application/json", content_encoding="utf-8")
+            stack.capture("hello")
+            stack.wait_until_ingested(base, 1)
+            assert stack.worker.running
+            assert stack.worker.log.read_text().count("queue_message_dropped") == 3 + len(bodies) + 2
+            assert queue.backlog() == 0
+
+    def test_each_part_is_reported_for_itself(
+        self, rabbitmq: RabbitServer, own_redis: RedisServer, chroma_server: ChromaServer, tmp_path: Path
+    ) -> None:
+        urls = {"redis_url": own_redis.url, "chroma_url": chroma_server.url, "broker_url": rabbitmq.url}
+        services = wiring.build(Settings(data_dir=tmp_path, **urls))
+
+        def problems() -> dict[str, bool]:
+            return {name: health.check_part(services, name).ok for name in ("redis", "broker")}
+
+        assert problems() == {"redis": True, "broker": True}
+        (check,) = [each for each in doctor.CHECKS if each.name == "queue"]
+        context = doctor.DoctorContext(services.settings, "")
+        result = check.run(context)
+        wiring.close(context.services)
+        assert result.ok
+        assert result.detail.startswith("amqp://guest:***@127.0.0.1")
+        own_redis.kill()
+        assert problems() == {"redis": False, "broker": True}
+        rabbitmq.kill()
+        assert services.queue.enqueue_clean_up() == 0  # also on a connection that was open before
+        assert problems() == {"redis": False, "broker": False}
+        rabbitmq.start()
+        wiring.close(services)

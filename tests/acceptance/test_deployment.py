@@ -39,6 +39,7 @@ EVERYTHING: Mapping[str, Any] = {
     "image": {"repository": "registry.example.com/memorybase", "digest": f"sha256:{'a' * 64}", "pullSecrets": ["pull"]},
     "database": {"directKey": "direct"},
     "vectorStore": "pgvector",
+    "broker": {"existingSecret": "rabbitmq"},
     "chroma": {"existingSecret": "token"},
     "pgvector": {"existingSecret": "vectors"},
     "settings": {
@@ -251,7 +252,15 @@ def test_secrets_come_from_existing_secrets_alone() -> None:
     assert not objects("Secret", REQUIRED, EVERYTHING)
     for _, pod in pods(REQUIRED, EVERYTHING):
         variables = {each["name"]: each for container in pod["containers"] for each in container["env"]}
-        for name in ("API_KEY", "DATABASE_URL", "DATABASE_DIRECT_URL", "REDIS_URL", "CHROMA_TOKEN", "PGVECTOR_URL"):
+        for name in (
+            "API_KEY",
+            "DATABASE_URL",
+            "DATABASE_DIRECT_URL",
+            "REDIS_URL",
+            "BROKER_URL",
+            "CHROMA_TOKEN",
+            "PGVECTOR_URL",
+        ):
             assert "secretKeyRef" in variables[f"{ENVIRONMENT_PREFIX}{name}"]["valueFrom"]
         settings = {name for name in variables if name.startswith(ENVIRONMENT_PREFIX)}
         known = {f"{ENVIRONMENT_PREFIX}{name.upper()}" for name in Settings.model_fields}

@@ -55,6 +55,9 @@ def test_which_vector_stores_are_used_and_where(
         ({"redis_url": "redis:6379"}, r"redis_url must be redis://.*, or redis\+sentinel://.* \(got 'redis:6379'\)"),
         ({"redis_url": "redis://a:6379,redis://b:6379"}, "redis_url must be redis://"),
         ({"redis_url": "sentinel://a:26379;sentinel://b:26379"}, r"redis_url must be redis://.*redis\+sentinel://"),
+        ({"redis_url": "amqp://a:5672"}, "redis_url must be redis://"),
+        ({"broker_url": "rabbit:5672"}, r"broker_url must be amqp://.*, redis://.* \(got 'rabbit:5672'\)"),
+        ({"broker_url": "amqp://a:5672;amqp://b:5672"}, "broker_url must be amqp://USER:PASSWORD@HOST:PORT"),
         ({"redis_url": "redis+sentinel://a:26379,b:26379"}, "HOST:PORT,.../SERVICE/DATABASE"),  # no service
         ({"redis_url": "redis+sentinel://a:26379,:1/memory"}, r"got 'redis\+sentinel://a:26379,:1/memory'"),
         ({"redis_url": "redis+sentinel://a/memory/zero"}, "SERVICE/DATABASE"),
@@ -76,7 +79,7 @@ def test_a_url_of_sentinels_says_where_they_are_and_what_each_is_told() -> None:
         sentinel_credentials={"username": "s", "password": "s/p"},
     )
     assert RedisSentinel.of("redis+sentinel://a/memory") == RedisSentinel([("a", 26379)], "memory", 0, {}, {})
-    assert Settings(redis_url="rediss://:p@a:1/0").redis_sentinel is None
+    assert RedisSentinel.of(Settings(redis_url="rediss://:p@a:1/0").redis_url) is None
     assert without_password(url) == (
         "redis+sentinel://app:***@a:1,b,[::1]:3/mem%20ory/2?sentinel_username=s&sentinel_password=***"
     )
@@ -84,7 +87,7 @@ def test_a_url_of_sentinels_says_where_they_are_and_what_each_is_told() -> None:
 
 def test_a_refused_address_is_named_without_its_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     for url in ("ftp://u:s3cr@t@a:1", "ftp://a:1,http://u:s3cr@t@b:2", "ftp://u:s3cr@t@a:1,http://v:s3cr@t@b:2"):
-        for name in ("MEMORYBASE_CHROMA_URL", "OTEL_EXPORTER_OTLP_ENDPOINT"):
+        for name in ("MEMORYBASE_CHROMA_URL", "MEMORYBASE_BROKER_URL", "OTEL_EXPORTER_OTLP_ENDPOINT"):
             with monkeypatch.context() as patched:
                 patched.setenv(name, url)
                 with pytest.raises(ValidationError) as refused:

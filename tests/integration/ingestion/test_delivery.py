@@ -150,7 +150,7 @@ def test_a_flush_names_redis_if_its_jobs_wait_only_for_that(world: World) -> Non
     world.say("s", "a")
     world.queue.away = True
     assert len(world.flush(base, "s").jobs) == 1
-    with pytest.raises(errors.QueueUnavailable, match="Redis does not answer") as caught:
+    with pytest.raises(errors.QueueUnavailable, match="The broker does not answer") as caught:
         world.flush(base, "s")
     (conflict,) = caught.value.details["conflicts"]  # type: ignore[misc]
     assert conflict["job_id"] == str(world.active_jobs(base)[0].id)

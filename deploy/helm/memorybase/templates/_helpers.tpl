@@ -48,6 +48,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{ include "memorybase.fromSecret" (list "MEMORYBASE_DATABASE_DIRECT_URL" $.Values.database.existingSecret .) }}
 {{- end }}
 {{ include "memorybase.fromSecret" (list "MEMORYBASE_REDIS_URL" .Values.redis.existingSecret .Values.redis.key) }}
+{{- with .Values.broker.existingSecret }}
+{{ include "memorybase.fromSecret" (list "MEMORYBASE_BROKER_URL" . $.Values.broker.key) }}
+{{- end }}
 - name: MEMORYBASE_VECTOR_STORE
   value: {{ .Values.vectorStore }}
 {{- with .Values.chroma.url }}
