@@ -33,6 +33,9 @@ CLEAN_NODE_MEMORY_TASK = "memorybase.clean_node_memory"
 TIMEOUT_SECONDS = 0.5
 PAUSE_SECONDS = 2.0
 
+# By the scheme. kombu by itself takes any certificate of Redis, and any host name in RabbitMQ's.
+VERIFYING: dict[str, dict[str, Any]] = {"rediss": {"ssl_cert_reqs": "required"}, "amqps": {"server_hostname": None}}
+
 log = telemetry.get_logger(__name__)
 
 
@@ -168,8 +171,8 @@ def broker_settings(
         "broker_read_url": url,
         "broker_write_url": url,
         "broker_transport_options": transport,
-        # RabbitMQ's host name is compared with its certificate.
-        "broker_use_ssl": {"server_hostname": None} if url.startswith("amqps") else False,
+        # A copy, since kombu writes the host's name into it.
+        "broker_use_ssl": {**VERIFYING.get(url.partition(":")[0], {})},
         "task_default_queue": QUEUE,
         "task_serializer": "json",
         "accept_content": ["json"],  # a pickle from the broker could run code

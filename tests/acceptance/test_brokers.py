@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -248,3 +253,37 @@ class TestRabbitMQ:
         assert problems() == {"redis": False, "broker": False}
         rabbitmq.start()
         wiring.close(services)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """Of 127.0.0.1, signed by itself, with its key."""
+    path, subject = tmp_path / "certificate.pem", ["-subj", "/CN=broker", "-addext", "subjectAltName=IP:127.0.0.1"]
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject, "-keyout", str(path)]
+    certificate = subprocess.run(made, check=True, capture_output=True).stdout
+    path.write_bytes(path.read_bytes() + certificate)
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["rediss", "amqps"])
+def test_a_broker_gets_nothing_before_its_certificate_is_verified(
+    scheme: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def received(host: str, trusted: str) -> bytes:
+        monkeypatch.setenv("SSL_CERT_FILE", trusted)
+        with socket.create_server((host, 0)) as server, ThreadPoolExecutor(1) as pool:
+            queue = CeleryQueue(Settings(broker_url=f"{scheme}://u:p@{host}:{server.getsockname()[1]}/0"))
+            asked, data = pool.submit(queue.backlog), b""
+            accepted, _ = server.accept()
+            with contextlib.suppress(OSError), accepted, context.wrap_socket(accepted, server_side=True) as connection:
+                data = connection.recv(4)
+        assert asked.result() is None
+        queue.close()
+        return data
+
+    assert received("127.0.0.1", os.devnull) == b""
+    assert received("127.0.0.2", str(certificate)) == b""
+    assert received("127.0.0.1", str(certificate)) in (b"*5\r\n", b"AMQP")
