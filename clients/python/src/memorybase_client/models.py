@@ -2372,7 +2372,7 @@ class Problem(Answer):
     since: datetime | None = None
     """Since when; null if not known."""
     part: str | None = None
-    """The part that does not answer: `database`, `redis`, `chroma`, `pgvector`, `worker` or `sweeper`."""
+    """The part that does not answer: `database`, `redis`, `broker`, `chroma`, `pgvector`, `worker` or `sweeper`."""
     memory_base_id: UUID | None = None
     """The memory base; null if all are concerned."""
     memory_base_name: str | None = None
