@@ -142,7 +142,13 @@ def log_failure(request: Request, error: errors.MemorybaseError) -> None:
     """Log what is not the caller's mistake."""
     # While a stack starts, its readiness is polled many times a second.
     if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, errors.NotReady):
-        log.warning("request_failed", code=error.code, method=request.method, reason=str(error))
+        # Of an outage: during which operation, and the type of the driver's error or the server's status.
+        cause: dict[str, object] = {
+            name: error.details[name] for name in ("operation", "status") if name in error.details
+        }
+        if "reason" in error.details:
+            cause["cause"] = error.details["reason"]
+        log.warning("request_failed", code=error.code, method=request.method, reason=str(error), **cause)
 
 
 def title_of(kind: type[errors.MemorybaseError]) -> str:

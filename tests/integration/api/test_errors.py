@@ -14,7 +14,7 @@ from harness.api import Api, open_api, settings_in
 from harness.contract import CONTRACT
 
 from api import docs_page, failures
-from memorybase.errors import MemorybaseError
+from memorybase.errors import MemorybaseError, VectorStoreUnavailable
 from memorybase.services import Services
 from memorybase.validation import Sent
 
@@ -348,6 +348,15 @@ class TestUnexpected:
         assert answer.json()["error"]["message"] == "The database is unavailable."
         assert "boss" not in answer.text
         assert [each["reason"] for each in logged] == [f"The database is unavailable: {said}"]
+
+    def test_the_log_says_why_a_store_did_not_answer(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise VectorStoreUnavailable(operation="query", reason="ReadTimeout")
+
+        monkeypatch.setattr("memorybase.read_models.sessions.list_flows", fail)
+        with structlog.testing.capture_logs() as logged:
+            api.call("GET", "/flows", expect=503)
+        assert [(each["operation"], each["cause"]) for each in logged] == [("query", "ReadTimeout")]
 
     def test_an_outage_is_503_with_retry_after(self, api: Api) -> None:
         api.flow()
