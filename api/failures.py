@@ -143,11 +143,8 @@ def log_failure(request: Request, error: errors.MemorybaseError) -> None:
     # While a stack starts, its readiness is polled many times a second.
     if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, errors.NotReady):
         # Of an outage: during which operation, and the type of the driver's error or the server's status.
-        cause: dict[str, object] = {
-            name: error.details[name] for name in ("operation", "status") if name in error.details
-        }
-        if "reason" in error.details:
-            cause["cause"] = error.details["reason"]
+        names = {"operation": "operation", "status": "status", "reason": "cause"}
+        cause = {names[name]: value for name, value in error.details.items() if name in names}
         log.warning("request_failed", code=error.code, method=request.method, reason=str(error), **cause)
 
 

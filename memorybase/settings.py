@@ -114,7 +114,7 @@ SENTINEL_PORT = 26379
 
 
 class RedisSentinel(NamedTuple):
-    """What a redis+sentinel URL says: where the sentinels are, and what Redis and they are told."""
+    """What a redis+sentinel URL says: where the sentinels are, and the credentials of Redis and of them."""
 
     hosts: list[tuple[str, int]]
     service: str

@@ -181,7 +181,7 @@ def broker_settings(
 
 
 def _kombu_url(sentinel: RedisSentinel) -> str:
-    """One URL for each sentinel, which kombu separates by semicolons; in each is what Redis itself is told."""
+    """One URL for each sentinel, which kombu separates by semicolons; each has the credentials of Redis itself."""
     user, password = (sentinel.credentials.get(name, "") for name in ("username", "password"))
     return ";".join(
         as_url("sentinel", host, port, user, password, str(sentinel.database)) for host, port in sentinel.hosts

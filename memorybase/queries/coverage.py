@@ -21,7 +21,7 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries.joins import MESSAGE_OF_SESSION, SERVES, serving_entry, serving_progress
-from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, TARGET, is_counted, is_due, is_pending
+from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, SESSION_IS_EDITED, TARGET, is_counted, is_due, is_pending
 from memorybase.queries.threads import Range
 
 Base = MemoryBase
@@ -52,8 +52,6 @@ RANKED = tuple(SearchState)
 # Few rows can be in these states, and indexes lead to them.
 FEW = frozenset({SearchState.LOST, SearchState.FAILED, SearchState.INGESTING, SearchState.UPDATING})
 
-_IS_EDITED = Progress.dirty > Progress.repaired
-
 
 def may_be(state: SearchState, table: type[Session | Run]) -> list[Condition]:
     """A condition that indexes answer: it holds for every row in one of the FEW states, and for some others."""
@@ -66,7 +64,7 @@ def may_be(state: SearchState, table: type[Session | Run]) -> list[Condition]:
         return [key.in_(dead)]
     # Both are the conditions of partial indexes.
     if state == SearchState.UPDATING:
-        return [key.in_(sessions.where(_IS_EDITED))]
+        return [key.in_(sessions.where(SESSION_IS_EDITED))]
     if state == SearchState.INGESTING:
         rebuilt = sa.select(Base.flow_id).where(Base.building.is_not(None))
         return [sa.or_(key.in_(sessions.where(SESSION_IS_DUE)), table.flow_id.in_(rebuilt))]
@@ -94,7 +92,7 @@ def session_state() -> sa.ColumnElement[int]:
         failed=failed.correlate(Progress),
         pending=pending,
         due=SESSION_IS_DUE,
-        edited=_IS_EDITED,
+        edited=SESSION_IS_EDITED,
     )
 
 
@@ -113,7 +111,7 @@ def run_state() -> sa.ColumnElement[int]:
         failed=failed.correlate(Progress, Run),
         pending=_any_message(of_run, is_pending(Generation.capture, CURSOR)),
         due=_any_message(of_run, is_due(Generation.capture, CURSOR, TARGET)),
-        edited=sa.and_(_IS_EDITED, edited.correlate(Run, Base)),
+        edited=sa.and_(SESSION_IS_EDITED, edited.correlate(Run, Base)),
     )
 
 

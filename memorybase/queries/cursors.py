@@ -30,7 +30,7 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries.joins import MESSAGE_OF_SESSION, serving_progress
-from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, is_pending
+from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, SESSION_IS_EDITED, is_pending
 
 if TYPE_CHECKING:
     from memorybase.queries.memory_bases import BaseRow
@@ -311,7 +311,7 @@ def busy_sessions(db: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
 
 def is_repair_pending() -> sa.ColumnElement[bool]:
     """A repair is pending, or an audit is scheduled."""
-    return sa.or_(Progress.audit_at.is_not(None), Progress.dirty > Progress.repaired)
+    return sa.or_(Progress.audit_at.is_not(None), SESSION_IS_EDITED)
 
 
 def sessions_of_messages(db: OrmSession, base: MemoryBase, message_ids: Iterable[UUID]) -> dict[UUID, UUID]:
@@ -439,7 +439,7 @@ def sessions_with_pending_work(db: OrmSession, now: datetime, *, limit: int) -> 
     # Three statements, each on a partial index of pending rows.
     for pending in (
         sa.and_(SESSION_IS_DUE, is_written, MemoryBase.paused_at.is_(None)),
-        sa.and_(Progress.dirty > Progress.repaired, current),
+        sa.and_(SESSION_IS_EDITED, current),
         sa.and_(Progress.audit_at <= now, current),
     ):
         found = db.execute(
@@ -513,7 +513,7 @@ def recheck_idle_sessions(db: OrmSession, base: BaseRow, now: datetime, session_
 def build_is_complete(db: OrmSession, base_id: UUID, generation: int) -> bool:
     """Whether every session of the build has reached what the old generation covered, and no repair is pending."""
     row = sa.select(sa.literal(1)).where(Progress.memory_base_id == base_id, Progress.generation == generation)
-    left = (Progress.cursor_seq < Progress.build_seq, Progress.dirty > Progress.repaired)
+    left = (Progress.cursor_seq < Progress.build_seq, SESSION_IS_EDITED)
     return all(db.scalar(row.where(each).limit(1)) is None for each in left)
 
 

@@ -30,8 +30,9 @@ Seq = sa.SQLColumnExpression[int]
 # Of a session's row in a generation, or 0 while it has none.
 CURSOR: sa.ColumnElement[int] = sa.func.coalesce(Progress.cursor_seq, 0)
 TARGET: sa.ColumnElement[int] = sa.func.coalesce(Progress.target_seq, 0)
-# The condition of a partial index.
+# Each is the condition of a partial index.
 SESSION_IS_DUE: sa.ColumnElement[bool] = Progress.target_seq > Progress.cursor_seq
+SESSION_IS_EDITED: sa.ColumnElement[bool] = Progress.dirty > Progress.repaired
 
 
 def is_counted(capture: Capture | sa.SQLColumnExpression[Any], message: Any = Message) -> sa.ColumnElement[bool]:

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.engine import connection
 from memorybase.models import Capture, LedgerEntry, Message, Session
 from memorybase.models import SessionProgress as Progress
+from memorybase.queries.pending import SESSION_IS_EDITED, is_pending
 from memorybase.queries.pending import is_counted as counted
-from memorybase.queries.pending import is_pending
 from memorybase.queries.search import (
     AT_MOST,
     BASE,
@@ -178,11 +178,7 @@ def _held() -> sa.ScalarSelect[int]:
     )
 
 
-_DIRTY = (
-    sa.select(Progress.id, Progress.memory_base_id, Progress.generation)
-    .where(Progress.dirty > Progress.repaired)
-    .limit(AT_MOST)
-)
+_DIRTY = sa.select(Progress.id, Progress.memory_base_id, Progress.generation).where(SESSION_IS_EDITED).limit(AT_MOST)
 
 
 def _dirty_sessions(db: OrmSession, target: Target, limit: int) -> list[UUID]:

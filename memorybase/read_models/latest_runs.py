@@ -18,6 +18,7 @@ from memorybase.models import Run
 from memorybase.queries import coverage, memory_uses, overview
 from memorybase.queries import runs as run_queries
 from memorybase.queries.coverage import RANKED, SearchState
+from memorybase.read_models.runs import searchable_after_seconds
 
 SHOWN_CHARS = 200
 
@@ -77,9 +78,6 @@ def _run(
 ) -> LatestRun:
     run: Run = row.Run
     state = RANKED[row.state]
-    after = None
-    if state is SearchState.SEARCHABLE and since is not None:
-        after = round(max((since - run.created_at).total_seconds(), 0.0), 3)
     recalled = None if given is None else [source for source in given if source.get("kind") == "recall"]
     return LatestRun(
         run_id=run.id,
@@ -91,7 +89,7 @@ def _run(
         answer=_short(texts.get((run.id, "assistant"))),
         created_at=run.created_at,
         state=state,
-        searchable_after_seconds=after,
+        searchable_after_seconds=searchable_after_seconds(run, state, since),
         pending=waits.pending if waits is not None else None,
         threshold=waits.threshold if waits is not None and waits.auto_capture else None,
         memories=None if recalled is None else len(recalled),

@@ -100,9 +100,6 @@ def _views(db: OrmSession, rows: Collection[AnyRow]) -> dict[UUID, RunView]:
 def _view(row: AnyRow, given: RecalledView | None, since: datetime | None) -> RunView:
     run: Run = row.Run
     state = RANKED[row.state]
-    delay = None
-    if state == SearchState.SEARCHABLE and since is not None:
-        delay = round(max((since - run.created_at).total_seconds(), 0.0), 3)
     return view_of(
         RunView,
         run,
@@ -112,9 +109,16 @@ def _view(row: AnyRow, given: RecalledView | None, since: datetime | None) -> Ru
         question=excerpt(row.question),
         answer=excerpt(row.answer),
         state=state,
-        searchable_after_seconds=delay,
+        searchable_after_seconds=searchable_after_seconds(run, state, since),
         given=given,
     )
+
+
+def searchable_after_seconds(run: Run, state: SearchState, since: datetime | None) -> float | None:
+    """From its capture until all of it is searchable, which it is `since` then; None in another state."""
+    if state is not SearchState.SEARCHABLE or since is None:
+        return None
+    return round(max((since - run.created_at).total_seconds(), 0.0), 3)
 
 
 def _given(db: OrmSession, runs: list[Run]) -> dict[UUID, RecalledView]:
