@@ -13,14 +13,13 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import hypothesis
 import pytest
 import redis
-from harness import ChromaServer, PostgresServer, RedisServer, Server
+from harness import ChromaServer, PostgresServer, RedisServer, running
 from harness.model import CACHE, MODEL_DIR, export_model
 from harness.pgbouncer import PgBouncerServer
 from harness.world import World, build_world
@@ -167,18 +166,6 @@ def pytest_configure_node(node: WorkerController) -> None:
             server.launch()
     postgres, redis_, chroma = config.stash[RUN_SERVERS]
     node.workerinput["servers"] = str(postgres.directory), redis_.port, chroma.port
-
-
-AnyServer = TypeVar("AnyServer", bound=Server)
-
-
-@contextmanager
-def running(server: AnyServer) -> Iterator[AnyServer]:
-    try:
-        server.start()
-        yield server
-    finally:
-        server.close()
 
 
 @pytest.fixture(scope="session")

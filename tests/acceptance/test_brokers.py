@@ -18,8 +18,7 @@ from uuid import uuid4
 
 import pytest
 import redis
-from conftest import running
-from harness import ChromaServer, RedisServer, wait_until
+from harness import ChromaServer, RedisServer, running, wait_until
 from harness.pieces import PATIENCE, Topology, topology
 from harness.rabbitmq import INSTALLED, RabbitServer
 from harness.redis import Sentinels
@@ -39,12 +38,8 @@ RUN_MESSAGES = 2
 
 @pytest.fixture
 def sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sentinels]:
-    servers = Sentinels(tmp_path_factory.mktemp("sentinels"))
-    try:
-        servers.start()
+    with running(Sentinels(tmp_path_factory.mktemp("sentinels"))) as servers:
         yield servers
-    finally:
-        servers.close()
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +104,22 @@ class Captures:
             self._counts[number] += RUN_MESSAGES
 
 
-def finish(stack: Topology, base: str, captures: Captures) -> None:
-    """Every session is ingested to its end, and each message once."""
+@contextmanager
+def captured_all_the_time(stack: Topology) -> Iterator[Captures]:
+    """Captures into a stack with two workers. At the end every session is ingested to its end, each message once, and
+    no worker has ended."""
+    stack.start(stack.api, stack.sweeper, stack.worker)
+    second = stack.start_worker()
+    base = stack.base(threshold=1)
+    captures = Captures(stack, base)
+    with captures.going_on():
+        captures.wait_until_ingested_anew()
+        yield captures
     stack.wait_until_ingested(base, captures.acknowledged)
     stack.assert_exact(base, captures.acknowledged)
     assert stack.call("GET", f"/memories/{base}/dead-letters")["total"] == 0
+    assert stack.worker.running
+    assert second.running
 
 
 class TestRedisBehindSentinels:
@@ -121,21 +127,13 @@ class TestRedisBehindSentinels:
         self, sentinels: Sentinels, chroma_server: ChromaServer, tmp_path: Path
     ) -> None:
         with topology(tmp_path, chroma=chroma_server, redis_url=sentinels.url) as stack:
-            stack.start(stack.api, stack.sweeper, stack.worker)
-            second = stack.start_worker()
-            base = stack.base(threshold=1)
-            captures = Captures(stack, base)
-            with captures.going_on():
-                captures.wait_until_ingested_anew()
+            with captured_all_the_time(stack) as captures:
                 sentinels.fail_over()
                 captures.wait_until_ingested_anew()
                 sentinels.rejoin()
                 sentinels.sentinels[0].kill()  # the one that the URL names first
                 sentinels.fail_over(frozen=True)
                 captures.wait_until_ingested_anew()
-            finish(stack, base, captures)
-            assert stack.worker.running
-            assert second.running
             parts = {part.name: part.problem for part in health.check_parts(stack.services)}
             assert (parts["redis"], parts["worker"], parts["sweeper"]) == (None, None, None)
             logs = "".join(each.log.read_text() for each in (stack.api, stack.sweeper, stack.worker))
@@ -173,20 +171,12 @@ class TestRabbitMQ:
         self, rabbitmq: RabbitServer, redis_url: str, chroma_server: ChromaServer, tmp_path: Path
     ) -> None:
         with topology(tmp_path, chroma=chroma_server, redis_url=redis_url, broker_url=rabbitmq.url) as stack:
-            stack.start(stack.api, stack.sweeper, stack.worker)
-            second = stack.start_worker()
-            base = stack.base(threshold=1)
-            captures = Captures(stack, base)
-            with captures.going_on():
-                captures.wait_until_ingested_anew()
+            with captured_all_the_time(stack) as captures:
                 for _ in range(2):
                     rabbitmq.kill()
                     captures.wait_until_captured_anew()
                     rabbitmq.start()
                     captures.wait_until_ingested_anew()
-            finish(stack, base, captures)
-            assert stack.worker.running
-            assert second.running
             wait_until(lambda: all(part.ok for part in health.check_parts(stack.services)), what="every part is up")
             with redis.Redis.from_url(redis_url) as client:
                 assert not client.exists(QUEUE)  # locks only

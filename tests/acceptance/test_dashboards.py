@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from harness import EmbeddedStack, wait_until
+from harness import EmbeddedStack, running, wait_until
 from harness.dashboards import panel_expressions
 from harness.prometheus import PrometheusServer
 from harness.stack import KEY
@@ -29,21 +29,15 @@ EMPTY = {
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     made = EmbeddedStack(tmp_path_factory.mktemp("stack"))
     made.changes = {"MEMORYBASE_METRICS_PUBLIC": "true"}
-    try:
-        made.start()
+    with running(made):
         yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture(scope="module")
 def prometheus(stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrometheusServer]:
     made = PrometheusServer(tmp_path_factory.mktemp("prometheus"), stack.url)
-    try:
-        made.start()
+    with running(made):
         yield made
-    finally:
-        made.close()
 
 
 def test_every_panel_shows_something(stack: EmbeddedStack, prometheus: PrometheusServer) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from harness import running
 from harness.langflow import CLIENT, MODEL, MODEL_CODE, PATIENT, ROOT, TEMPLATE, Request, node_of, prepared
 from harness.stack import KEY, EmbeddedStack
 
@@ -32,12 +33,8 @@ def python(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    stack = EmbeddedStack(tmp_path_factory.mktemp("stack"))
-    try:
-        stack.start()
+    with running(EmbeddedStack(tmp_path_factory.mktemp("stack"))) as stack:
         yield stack
-    finally:
-        stack.close()
 
 
 def run(*command: object) -> str:

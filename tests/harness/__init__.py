@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from harness.chroma import ChromaServer
 from harness.postgres import PostgresServer
-from harness.process import Server
+from harness.process import Server, running
 from harness.redis import RedisServer
 from harness.stack import EmbeddedStack
 from harness.waiting import wait_until
 
-__all__ = ["ChromaServer", "EmbeddedStack", "PostgresServer", "RedisServer", "Server", "wait_until"]
+__all__ = ["ChromaServer", "EmbeddedStack", "PostgresServer", "RedisServer", "Server", "running", "wait_until"]

@@ -11,9 +11,10 @@ import socket
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Protocol, Self, TypeVar
 
 from harness.network.namespace import Namespace
 from harness.waiting import wait_until
@@ -23,6 +24,26 @@ STOP_SECONDS = 60.0
 # Below the range that the kernel takes outgoing ports from, so that none steals it while the server is down; and apart
 # from the one that a stack takes its Redis and Chroma from, which looks at no claims.
 PORTS = range(10_000, 20_000)
+
+
+class Started(Protocol):
+    """What is started once and closed at the end."""
+
+    def start(self) -> object: ...
+    def close(self) -> object: ...
+
+
+AnyStarted = TypeVar("AnyStarted", bound=Started)
+
+
+@contextmanager
+def running(started: AnyStarted) -> Iterator[AnyStarted]:
+    """Start it, and close it at the end or if that fails."""
+    try:
+        started.start()
+        yield started
+    finally:
+        started.close()
 
 
 class Server(ABC):

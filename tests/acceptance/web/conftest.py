@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from functools import cache
 
 import pytest
+from harness import running
 from harness.browser import WIDE, Reader, SignedIn, chromium, new_context
 from harness.constants import PATIENT
 from harness.stack import KEY, EmbeddedStack
@@ -22,11 +23,8 @@ expect.set_options(timeout=60_000)
 def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     stack = EmbeddedStack(tmp_path_factory.mktemp("web"))
     stack.values |= PATIENT
-    try:
-        stack.start()
+    with running(stack):
         yield stack
-    finally:
-        stack.close()
 
 
 @pytest.fixture(scope="package")

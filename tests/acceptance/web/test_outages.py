@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
+from harness import running
 from harness.browser import WIDE, Reader, SignedIn, new_context
 from harness.constants import PAGES
 from harness.stack import KEY, EmbeddedStack
@@ -28,11 +29,8 @@ QUESTION = "/playground?q=which+berth+has+shore+power&flow=harbour"
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     own = EmbeddedStack(tmp_path_factory.mktemp("outages"))
     own.values[PAGES] = FACTOR
-    try:
-        own.start()
+    with running(own):
         yield own
-    finally:
-        own.close()
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from conftest import running
-from harness import PostgresServer
+from harness import PostgresServer, running
 from harness.pgbouncer import SERVER_CONNECTIONS, PgBouncerServer
 from harness.postgres import USER
 from harness.world import World, build_world

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from harness import wait_until
+from harness import running, wait_until
 from harness.replication import Replicated
 from harness.world import World, build_world
 
@@ -31,12 +31,8 @@ PATIENCE = 60.0
 
 @contextmanager
 def replicated() -> Iterator[Replicated]:
-    servers = Replicated(synchronous=False)
-    try:
-        servers.start()
+    with running(Replicated(synchronous=False)) as servers:
         yield servers
-    finally:
-        servers.close()
 
 
 @pytest.fixture(scope="module")
