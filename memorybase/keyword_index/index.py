@@ -20,6 +20,7 @@ from memorybase.queries import keyword_index as postings
 from memorybase.queries import messages as message_queries
 from memorybase.queries import sessions
 from memorybase.queries.keyword_index import Waiting
+from memorybase.queries.posting_blocks import MOST_TIMES
 from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 
@@ -102,7 +103,12 @@ def add(
 
 def replace(db: OrmSession, services: Services, session: SessionRow, message: Message) -> Document:
     """Replace a message's old content in the index; returns what is indexed now."""
-    _remove(db, session, message)
+    postings.remove(db, message.position)
+    return _index_anew(db, services, session, message)
+
+
+def _index_anew(db: OrmSession, services: Services, session: SessionRow, message: Message) -> Document:
+    _discount(session, message)
     document = analyze(services, message.role, message.content)
     for name, value in columns(document).items():
         setattr(message, name, value)
@@ -115,12 +121,12 @@ def replace(db: OrmSession, services: Services, session: SessionRow, message: Me
 
 def remove(db: OrmSession, session: SessionRow, message: Message) -> None:
     """Take a message out of the index."""
-    _remove(db, session, message)
+    postings.remove(db, message.position)
+    _discount(session, message)
     sessions.save(db, session)
 
 
-def _remove(db: OrmSession, session: SessionRow, message: Message) -> None:
-    postings.remove(db, message.position)
+def _discount(session: SessionRow, message: Message) -> None:
     session.documents -= bool(message.terms)
     session.terms -= message.terms
 
@@ -158,12 +164,15 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
             if session is None:  # deleted or renamed meanwhile
                 return
             messages = message_queries.dialogue_after(db, flow_id, session_id, last, limit=REINDEX_PAGE)
+            if messages:
+                postings.remove_positions(db, session, last + 1, messages[-1].seq)
             for message in messages:
-                spoken.add(replace(db, services, session, message).spoken)
+                spoken.add(_index_anew(db, services, session, message).spoken)
                 last = message.seq
             is_done = len(messages) < REINDEX_PAGE
             if is_done:
-                sessions.update(db, session, keyword_language=session_label(_label(services), spoken - {""}))
+                label = session_label(_label(services), spoken - {""})
+                sessions.update(db, session, keyword_language=label, packed_seq=0)
         yield len(messages)
 
 
@@ -186,4 +195,6 @@ def _count(session: SessionRow, document: Document) -> None:
 
 
 def _postings(flow_id: UUID, position: int, document: Document) -> list[tuple[int, int, int]]:
-    return [(analyzer.term_key(flow_id, term), position, count) for term, count in document.counts.items()]
+    return [
+        (analyzer.term_key(flow_id, term), position, min(count, MOST_TIMES)) for term, count in document.counts.items()
+    ]

@@ -56,6 +56,9 @@ class Flow(Base):
     standing: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
 
 
+BLOCK = 1_024  # positions in a block of postings; a session begins with one
+
+
 class Session(Base):
     """A session of a flow. `last_seq` is the counter of its messages; the row lock makes seq order commit order."""
 
@@ -96,6 +99,13 @@ class Session(Base):
             postgresql_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
             sqlite_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
         ),
+        # The sweeper packs the postings of these.
+        Index(
+            "ix_sessions_unpacked",
+            "last_captured_at",
+            postgresql_where=text("last_seq > packed_seq"),
+            sqlite_where=text("last_seq > packed_seq"),
+        ),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -103,14 +113,17 @@ class Session(Base):
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     end_user_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     # The keyword index identifies a message by its position: the session's first_position + seq. First positions are
-    # random and far apart. In case two sessions overlap, readers of a position also compare the session.
-    first_position: Mapped[int] = mapped_column(BigInteger, default=lambda: secrets.randbits(62))
+    # random and far apart, each at the beginning of a block. In case two sessions overlap, readers of a position also
+    # compare the session.
+    first_position: Mapped[int] = mapped_column(BigInteger, default=lambda: secrets.randbits(52) * BLOCK)
     last_seq: Mapped[int] = mapped_column(BigInteger)
     # Every memory base of the flow has its cursor here or beyond. The sweeper raises it to last_seq, so it may be lower
     # than the cursors are; a new memory base with pending messages sets it to 0.
     passed_seq: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     documents: Mapped[int] = mapped_column(BigInteger, default=0)  # messages in the keyword index
     terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths in total
+    # The postings of messages up to here were packed. Those of a message that was edited since may be rows again.
+    packed_seq: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     keyword_language: Mapped[str | None] = mapped_column(String(32))  # keyword_index/labels.py; None: in several ways
     created_at: Mapped[datetime]
     last_captured_at: Mapped[datetime]
@@ -262,7 +275,10 @@ IS_MUTED: ColumnElement[Any] = literal_column("messages.muted")
 
 
 class Posting(Base):
-    """How many times a term occurs in the message at a position. A term is a number, hashed for one flow, not text."""
+    """How many times a term occurs in the message at a position. A term is a number, hashed for one flow, not text.
+
+    `packed`: all of the term's postings in a block of positions; then `position` is negative, and `times` 0.
+    """
 
     __tablename__ = "postings"
     __table_args__ = (Index("ix_postings_position", "position"), {"sqlite_with_rowid": False})
@@ -270,6 +286,7 @@ class Posting(Base):
     term: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     position: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     times: Mapped[int] = mapped_column(SmallInteger)
+    packed: Mapped[str | None] = mapped_column(Text)  # queries/posting_blocks.py
 
 
 class Speaker(Base):

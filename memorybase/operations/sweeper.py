@@ -19,6 +19,7 @@ from memorybase.database.due import change_if_due
 from memorybase.database.engine import Database
 from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
+from memorybase.keyword_index import packing
 from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
@@ -95,6 +96,7 @@ class SweepReport:
     memory_uses: int = 0
     receipts: int = 0
     passed: int = 0
+    packed: int = 0
     mismatches: int = 0
     summaries: int = 0
     maps: int = 0
@@ -119,7 +121,8 @@ class SweepReport:
         has_old_uses = self.memory_uses >= uses.PAGE * uses.PAGES
         is_late = self.planned >= recovery.SESSIONS_WITHOUT_JOB or self.idle >= recovery.SWEEP_LIMIT
         is_cut_off = self.sessions_erased > 0 or self.prepared >= preparation.PAGES_A_PASS
-        return is_late or is_expiring or has_old_jobs or has_old_uses or is_cut_off
+        is_unpacked = self.packed >= packing.PAGES_A_PASS
+        return is_late or is_expiring or has_old_jobs or has_old_uses or is_cut_off or is_unpacked
 
 
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
@@ -152,6 +155,7 @@ def sweep(
         "ids_forgotten": session_deletion.delete_expired_ids,
         "deleted_emptied": restoring.delete_expired,
         "passed": mark_passed,
+        "packed": packing.pack,
         "mismatches": consistency.compare_counts,
         "summaries": summary_job.enqueue_due,
         "maps": map_job.enqueue_due,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -16,7 +16,7 @@ from memorybase.database import engine, records
 from memorybase.database.batches import is_among, pages
 from memorybase.database.upsert import core, insert
 from memorybase.models import Posting, Session, Speaker, SpokenLanguage
-from memorybase.queries import sessions
+from memorybase.queries import posting_blocks, sessions
 from memorybase.queries.sessions import SessionRow
 
 INSERT_PAGE = 2_000  # rows in one statement
@@ -45,6 +45,10 @@ class Occurrences(NamedTuple):
 
 
 NOWHERE = Occurrences(np.empty(0, dtype=np.int64), np.empty(0))
+
+
+Range = tuple[int, int]  # the first and the last position of a session
+Postings = sa.CompoundSelect[int, str, str | None]
 
 
 class Collected(NamedTuple):
@@ -76,15 +80,19 @@ def add(db: OrmSession, postings: Sequence[tuple[int, int, int]]) -> None:
 
 
 def remove(db: OrmSession, position: int) -> None:
-    db.execute(sa.delete(Posting).where(Posting.position == position))
+    _remove(db, position, position)
 
 
 def remove_positions(db: OrmSession, session: SessionRow, first: int, last: int) -> None:
     """Remove the postings of a session's messages from one seq to another."""
-    base = session.first_position
-    postings = sa.delete(Posting).where(Posting.position.between(base + first, base + last))
+    _remove(db, session.first_position + first, session.first_position + last)
+
+
+def _remove(db: OrmSession, first: int, last: int) -> None:
+    postings = sa.delete(Posting).where(Posting.position.between(first, last))
     # Else SQLAlchemy would read each row back, to look for it in the session: half of the time of a deletion.
     db.execute(postings.execution_options(synchronize_session=False))
+    posting_blocks.remove(db, first, last)
 
 
 def remove_session(db: OrmSession, session: SessionRow) -> None:
@@ -163,67 +171,107 @@ def collected(db: OrmSession, flow_id: UUID) -> Collected:
     return Collected(*(int(value) for value in row))
 
 
-def counts(db: OrmSession, terms: Collection[int], within: Sequence[tuple[int, int]] | None = None) -> dict[int, int]:
-    """In how many messages each term occurs, in all sessions or within ranges of positions (ends included)."""
-    statement = _COUNTS if within is None else _COUNTS.where(_is_within(within))
-    rows = engine.connection(db).execute(statement, {"terms": terms})
-    return dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
+def counts(db: OrmSession, terms: Collection[int], within: Sequence[Range] | None = None) -> dict[int, int]:
+    """In how many messages each term occurs, in all sessions or within the ranges of some."""
+    if within is not None:
+        return {term: len(found.positions) for term, found in occurrences(db, terms, within).items()}
+    rows = engine.connection(db).execute(_COUNTS, {"terms": terms})
+    return dict.fromkeys(terms, 0) | {row[0]: int(row[1]) for row in rows}
 
 
 def occurrences(
-    db: OrmSession, terms: Collection[int], within: Sequence[tuple[int, int]] | None = None, *, limit: int | None = None
+    db: OrmSession, terms: Collection[int], within: Sequence[Range] | None = None, *, limit: int | None = None
 ) -> dict[int, Occurrences]:
-    """The terms' postings, in all sessions or within the ranges; at most `limit` in total."""
+    """The terms' postings, in all sessions or within the ranges of some; at most `limit` of each."""
     limited = limit is not None
-    statement = _anywhere(limited=limited) if within is None else _as_text(_is_within(within), limited=limited)
-    return _occurrences(db, statement, terms, {"limit": limit})
+    statement = _anywhere(limited=limited) if within is None else _within(within, limited=limited)
+    found = _occurrences(db, statement, terms, {"limit": limit})
+    return {term: Occurrences(each.positions[:limit], each.times[:limit]) for term, each in found.items()}
 
 
 def occurrences_at(db: OrmSession, terms: Collection[int], positions: Collection[int]) -> dict[int, Occurrences]:
-    """The terms' postings at these positions."""
-    return _occurrences(db, _at_positions(), terms, {"positions": list(positions)})
+    """The terms' postings at these positions, and others in their blocks."""
+    blocks = {posting_blocks.key(position) for position in positions}
+    return _occurrences(db, _at_positions(), terms, {"positions": list(positions), "blocks": list(blocks)})
 
 
-def _is_within(within: Sequence[tuple[int, int]]) -> sa.ColumnElement[bool]:
-    return sa.or_(sa.false(), *(_Table.position.between(low, high) for low, high in within))
+def positions_of(db: OrmSession, terms: Collection[int], *, most: int) -> list[int]:
+    """The positions with any of these terms; if there are more than `most`, more than so many of them."""
+    found: set[int] = set()
+    for some in pages(terms):
+        for each in _occurrences(db, _anywhere(limited=True), some, {"limit": most + 1}).values():
+            found.update(each.positions.tolist())
+        if len(found) > most:
+            break
+    return sorted(found)
 
 
 _OF_TERMS = _Table.term.in_(sa.bindparam("terms", expanding=True))
-_COUNTS = sa.select(_Table.term, sa.func.count()).where(_OF_TERMS).group_by(_Table.term)
+_IN_A_BLOCK = _Table.position < 0
+_COUNTS = sa.select(_Table.term, sa.func.sum(posting_blocks.SIZE)).where(_OF_TERMS).group_by(_Table.term)
 
 
 @lru_cache
-def _anywhere(*, limited: bool) -> sa.Select[int, str]:
-    return _as_text(limited=limited)
+def _anywhere(*, limited: bool) -> Postings:
+    return _select(~_IN_A_BLOCK, _IN_A_BLOCK, limited=limited)
 
 
 @lru_cache
-def _at_positions() -> sa.Select[int, str]:
-    return _as_text(is_among(_Table.position, "positions"), limited=False)
+def _at_positions() -> Postings:
+    return _select(is_among(_Table.position, "positions"), is_among(_Table.position, "blocks"), limited=False)
 
 
-def _as_text(*conditions: sa.ColumnElement[bool], limited: bool) -> sa.Select[int, str]:
-    """Each term's postings as one text of numbers, positions and times alternating: a third of the time of thousands of
-    rows."""
-    rows = sa.select(_Table.term, _Table.position, _Table.times).where(_OF_TERMS, *conditions)
+def _within(ranges: Sequence[Range], *, limited: bool) -> Postings:
+    rows = [_Table.position.between(low, high) for low, high in ranges]
+    blocks = [_Table.position.between(posting_blocks.key(high), posting_blocks.key(low)) for low, high in ranges]
+    return _select(sa.or_(sa.false(), *rows), sa.or_(sa.false(), *blocks), limited=limited)
+
+
+def _select(of_rows: sa.ColumnElement[bool], of_blocks: sa.ColumnElement[bool], *, limited: bool) -> Postings:
+    """Each term's single postings as one text of numbers, positions and times alternating (a third of the time of
+    thousands of rows), and its blocks. In one statement, because the sweeper makes blocks of rows."""
+    rows = sa.select(_Table.term, _Table.position, _Table.times).where(_OF_TERMS, of_rows)
+    blocks = sa.select(_Table.term, sa.cast(_Table.position, sa.Text), _Table.packed).where(_OF_TERMS, of_blocks)
     if limited:
-        rows = rows.limit(sa.bindparam("limit", type_=sa.Integer()))
+        limit = sa.bindparam("limit", type_=sa.Integer())
+        rows, blocks = rows.limit(limit), blocks.limit(limit)
     read = rows.subquery().c
     pair = sa.cast(read.position, sa.Text) + sa.literal_column("' '", sa.Text) + sa.cast(read.times, sa.Text)
-    return sa.select(read.term, sa.func.aggregate_strings(pair, " ")).group_by(read.term)
+    texts = sa.select(read.term, sa.func.aggregate_strings(pair, " "), sa.cast(sa.null(), sa.Text))
+    return sa.union_all(texts.group_by(read.term), sa.select(*blocks.subquery().c))
 
 
 def _occurrences(
-    db: OrmSession, statement: sa.Select[int, str], terms: Collection[int], parameters: Mapping[str, object]
+    db: OrmSession, statement: Postings, terms: Collection[int], parameters: Mapping[str, object]
 ) -> dict[int, Occurrences]:
-    found = dict.fromkeys(terms, NOWHERE)
     if not terms:
-        return found
-    for term, text in engine.connection(db).execute(statement, {"terms": terms, **parameters}).all():
-        positions, times = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 2).T
-        order = np.argsort(positions)  # an aggregate has no guaranteed order
-        found[term] = Occurrences(positions[order], times[order].astype(np.float64))
-    return found
+        return {}
+    parts: dict[int, list[NDArray[np.int64]]] = {}
+    blocks: dict[int, tuple[list[int], list[str]]] = {}
+    for term, text, packed in engine.connection(db).execute(statement, {"terms": terms, **parameters}).all():
+        if packed is None:
+            parts.setdefault(term, []).append(np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 2))
+        else:
+            keys, texts = blocks.setdefault(term, ([], []))
+            keys.append(int(text))
+            texts.append(packed)
+    for term, (keys, texts) in blocks.items():
+        parts.setdefault(term, []).append(posting_blocks.unpack(keys, texts))
+    return dict.fromkeys(terms, NOWHERE) | {term: _sorted(np.concatenate(of_term)) for term, of_term in parts.items()}
+
+
+def _sorted(postings: NDArray[np.int64]) -> Occurrences:
+    """In the order of their positions: an aggregate has no guaranteed order."""
+    positions, times = postings[np.argsort(postings[:, 0])].T
+    return Occurrences(positions, times.astype(np.float64))
+
+
+def has_term(is_key: sa.ColumnElement[bool], position: Any, *tables: type[Any]) -> sa.ColumnElement[bool]:
+    """Whether a posting with such a key is at the position of these tables' row, by itself or in a block."""
+    keys = sa.select(_Table.position).where(is_key).correlate(*tables)
+    return sa.or_(
+        keys.where(_Table.position == position).exists(), keys.where(posting_blocks.contains(position)).exists()
+    )
 
 
 def in_other_way(db: OrmSession, label: str) -> Waiting:

@@ -21,7 +21,8 @@ _MIRROR = (
             DELETE FROM postings_copy WHERE term = OLD.term AND position = OLD.position;
         END IF;
         IF TG_OP <> 'DELETE' THEN
-            INSERT INTO postings_copy (term, position, times) VALUES (NEW.term, NEW.position, NEW.times);
+            INSERT INTO postings_copy (term, position, times, packed)
+            VALUES (NEW.term, NEW.position, NEW.times, NEW.packed);
         END IF;
         RETURN NULL;
     END $$
@@ -36,10 +37,11 @@ _MIRROR = (
 _COPY_PAGE = sa.text(
     """
     WITH page AS MATERIALIZED (
-        SELECT term, position, times FROM postings WHERE (term, position) > (:term, :position)
+        SELECT term, position, times, packed FROM postings WHERE (term, position) > (:term, :position)
         ORDER BY term, position LIMIT :size FOR SHARE NOWAIT
     ), copied AS (
-        INSERT INTO postings_copy (term, position, times) SELECT term, position, times FROM page ON CONFLICT DO NOTHING
+        INSERT INTO postings_copy (term, position, times, packed) SELECT term, position, times, packed FROM page
+        ON CONFLICT DO NOTHING
     )
     SELECT term, position, (SELECT count(*) FROM page) FROM page ORDER BY term DESC, position DESC LIMIT 1
     """

@@ -31,7 +31,7 @@ from memorybase.models import (
     Posting,
     Session,
 )
-from memorybase.queries import sessions
+from memorybase.queries import keyword_index, sessions
 from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow, serving_entry
 from memorybase.queries.pending import is_due, is_pending
 from memorybase.queries.sessions import SessionRow
@@ -87,6 +87,7 @@ class MessageQuery:
     state: MessageState | None = None
     find: str | None = None  # words, by the keyword index
     find_keys: tuple[tuple[int, ...], ...] | None = None  # of each of its terms in the flow's index
+    find_positions: Sequence[int] | None = None  # of the rarest of these terms; None: too many
     order: Literal["asc", "desc"] = "asc"
 
 
@@ -356,13 +357,15 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
     if query.find_keys is not None:
         # Without a term, only stop words were sent: nothing is indexed by them.
         conditions += [_has_term(keys) for keys in query.find_keys] or [sa.false()]
+        if query.find_positions is not None:
+            conditions.append(Message.position.in_(query.find_positions))
     if query.ingested is not None:
         conditions.append(_ingested(base) if query.ingested else sa.not_(_ingested(base)))
     return conditions
 
 
 def _has_term(keys: tuple[int, ...]) -> sa.ColumnElement[bool]:
-    return Message.position.in_(sa.select(Posting.position).where(Posting.term.in_(keys)))
+    return keyword_index.has_term(Posting.term.in_(keys), Message.position, Message)
 
 
 def _in_state(state: MessageState, base: MemoryBase | None) -> sa.ColumnElement[Any]:

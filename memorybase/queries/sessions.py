@@ -38,6 +38,7 @@ class SessionRow:
     last_seq: int
     documents: int
     terms: int
+    packed_seq: int
     keyword_language: str | None
     last_captured_at: datetime
     deleted_at: datetime | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.batches import is_among, pages
+from memorybase.database.batches import is_among
 from memorybase.models import Flow, Message, Posting, Run, Session
+from memorybase.queries import keyword_index, posting_blocks
 from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow
 
 NAMES = (Session.session_id, Session.end_user_id, Session.meta["title"].as_string())
@@ -40,15 +41,8 @@ class TextFilter:
         by_id = contains(self.text, *NAMES)
         if self.sessions is not None:
             by_id = Session.id.in_(self.sessions)
-        position = Posting.position
-        within = sa.and_(
-            position > Session.first_position,
-            position <= Session.first_position + Session.last_seq,
-            MESSAGE_OF_SESSION,
-        )
-        return sa.or_(
-            by_id, self._has_words(db, Session, within, sa.select(Session.id).join(Message, MESSAGE_OF_SESSION))
-        )
+        of_positions = sa.select(Session.id).join(Message, MESSAGE_OF_SESSION)
+        return sa.or_(by_id, self._has_words(db, Session, _session_has, of_positions))
 
     def for_runs(self, db: OrmSession) -> sa.ColumnElement[bool]:
         by_id = contains(self.text, Run.session_id)
@@ -59,10 +53,14 @@ class TextFilter:
                 Run.flow_id.in_([flow_id for flow_id, _ in self.keys]), Run.external_id == self.text
             )
             by_id = Run.id.in_({*db.scalars(of_sessions), *db.scalars(named)})
-        return sa.or_(by_id, self._has_words(db, Run, Message.run_id == Run.id, sa.select(Message.run_id)))
+        return sa.or_(by_id, self._has_words(db, Run, _run_has, sa.select(Message.run_id)))
 
     def _has_words(
-        self, db: OrmSession, table: type[Session | Run], within: sa.ColumnElement[bool], rare: sa.Select[UUID]
+        self,
+        db: OrmSession,
+        table: type[Session | Run],
+        has: Callable[[sa.ColumnElement[bool]], sa.ColumnElement[bool]],
+        of_positions: sa.Select[UUID],
     ) -> sa.ColumnElement[bool]:
         forms = [len(keys) for keys in self.keys[0][1]] if self.keys else []
         words = len(forms)
@@ -73,25 +71,36 @@ class TextFilter:
         rows = [(flow_id, *(key for keys in of_words for key in keys)) for flow_id, of_words in self.keys]
         of_flows = sa.values(*columns).data(rows).cte("words")
         conditions: list[sa.ColumnElement[bool]] = [
-            sa.select(Posting.position)
-            .join(Message, Message.position == Posting.position)
-            # Not joined: with statistics SQLite takes the flows for a million rows and reads all postings and messages.
-            .where(_has_key(of_flows, table, [f"k{word}_{form}" for form in range(count)]), within)
-            .correlate(table)
-            .exists()
+            has(_has_key(of_flows, table, [f"k{word}_{form}" for form in range(count)]))
             for word, count in enumerate(forms)
         ]
         if self.positions is not None:
-            found = db.scalars(rare.where(is_among(Message.position, "positions")), {"positions": self.positions})
+            with_rarest = of_positions.where(is_among(Message.position, "positions"))
+            found = db.scalars(with_rarest, {"positions": self.positions})
             conditions = [table.id.in_(set(found)), *(conditions if words > 1 else [])]
         return sa.and_(*conditions)
 
 
 def _has_key(of_flows: sa.CTE, table: type[Session | Run], names: Sequence[str]) -> sa.ColumnElement[bool]:
-    """Whether a posting has one of the keys of a word in the row's flow."""
+    """Whether a posting has one of the keys of a word in the row's flow.
+
+    Flows are not joined: with statistics SQLite takes them for a million rows and reads all postings and messages.
+    """
     of_flow = [sa.select(of_flows.c[name]).where(of_flows.c.flow_id == table.flow_id) for name in names]
     keys = [key.correlate(table).scalar_subquery() for key in of_flow]
     return Posting.term == keys[0] if len(keys) == 1 else Posting.term.in_(keys)
+
+
+def _session_has(is_key: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    first, last = Session.first_position + 1, Session.first_position + Session.last_seq
+    rows = sa.select(Posting.position).where(is_key).correlate(Session)
+    in_blocks = Posting.position.between(posting_blocks.key(last), posting_blocks.key(first))
+    return sa.or_(rows.where(Posting.position.between(first, last)).exists(), rows.where(in_blocks).exists())
+
+
+def _run_has(is_key: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    has_term = keyword_index.has_term(is_key, Message.position, Message, Run)
+    return sa.select(Message.id).where(Message.run_id == Run.id, has_term).correlate(Run).exists()
 
 
 def read_filter(
@@ -103,10 +112,16 @@ def read_filter(
 ) -> TextFilter:
     """The filter for the user's flows, or for one. `keys`: of each flow, the keys of each word."""
     words = len(keys[0][1]) if keys else 0
-    found = [_positions(db, [key for _, of_flow in keys for key in of_flow[word]]) for word in range(words)]
-    rarest = min(found, key=len, default=[])
+    rarest = rarest_positions(db, [[key for _, of_flow in keys for key in of_flow[word]] for word in range(words)])
     sessions = _sessions(db, user_id, flow_id, text)
-    return TextFilter(text, keys, rarest if len(rarest) <= RARE else None, sessions if len(sessions) <= RARE else None)
+    return TextFilter(text, keys, rarest, sessions if len(sessions) <= RARE else None)
+
+
+def rarest_positions(db: OrmSession, words: Sequence[Sequence[int]]) -> Sequence[int] | None:
+    """The positions of messages with the rarest of these words, each given as its keys; None if they are too many."""
+    found = [keyword_index.positions_of(db, keys, most=RARE) for keys in words]
+    rarest = min(found, key=len, default=[])
+    return rarest if len(rarest) <= RARE else None
 
 
 def flows_to_filter(db: OrmSession, user_id: UUID) -> Sequence[UUID]:
@@ -122,17 +137,6 @@ def _sessions(db: OrmSession, user_id: UUID, flow_id: UUID | None, text: str) ->
     if flow_id is not None:
         own = own.where(Session.flow_id == flow_id)
     return db.scalars(own.limit(RARE + 1)).all()
-
-
-def _positions(db: OrmSession, keys: Sequence[int]) -> list[int]:
-    """The positions of messages with any of these terms, at most one more than RARE."""
-    found: list[int] = []
-    for some in pages(keys):
-        statement = sa.select(Posting.position).where(is_among(Posting.term, "terms")).limit(RARE + 1 - len(found))
-        found += db.scalars(statement, {"terms": some})
-        if len(found) > RARE:
-            break
-    return found
 
 
 def contains(text: str, *columns: sa.ColumnElement[Any] | InstrumentedAttribute[Any]) -> sa.ColumnElement[bool]:

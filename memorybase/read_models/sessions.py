@@ -41,7 +41,7 @@ from memorybase.queries.coverage import RANKED, SearchState
 from memorybase.queries.messages import MessageQuery
 from memorybase.queries.ownership import require, require_flow, require_memory_base, resolve_flow
 from memorybase.queries.session_lists import SessionFilter
-from memorybase.queries.text_filter import TextFilter, flows_to_filter, read_filter
+from memorybase.queries.text_filter import TextFilter, flows_to_filter, rarest_positions, read_filter
 from memorybase.read_models.titles import session_title, session_titles, title_of
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
@@ -255,12 +255,13 @@ def _resolved(
     if flow_id is None and query.session_id is not None:
         flows = session_lists.flows_with_session(db, user_id, query.session_id)
         flow_id = flows[0] if len(flows) == 1 else None
-    keys = None
+    keys, rarest = None, None
     if query.find is not None and flow_id is not None:
         words = analyzer.analyzer(services.settings.keyword_language)
         asked = words.asked(query.find, partial(postings.languages_of, db, [flow_id]))
         keys = tuple(analyzer.term_keys(flow_id, term, asked) for term in asked.terms)
-    return replace(query, flow_id=flow_id, run_id=run_id, find_keys=keys), base
+        rarest = rarest_positions(db, keys)
+    return replace(query, flow_id=flow_id, run_id=run_id, find_keys=keys, find_positions=rarest), base
 
 
 def flow_view(flow: Flow) -> FlowView:

@@ -87,6 +87,7 @@ def upgrade() -> None:
         sa.Column("term", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("position", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("times", sa.SmallInteger(), nullable=False),
+        sa.Column("packed", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("term", "position", name=op.f("pk_postings")),
         sqlite_with_rowid=False,
     )
@@ -365,6 +366,7 @@ def upgrade() -> None:
         sa.Column("passed_seq", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("documents", sa.BigInteger(), nullable=False),
         sa.Column("terms", sa.BigInteger(), nullable=False),
+        sa.Column("packed_seq", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("keyword_language", sa.String(length=32), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("last_captured_at", sa.DateTime(timezone=True), nullable=False),
@@ -386,6 +388,14 @@ def upgrade() -> None:
     )
     op.create_index(
         "ix_sessions_end_user", "sessions", ["flow_id", "end_user_id", "last_captured_at", "deleted_at"], unique=False
+    )
+    op.create_index(
+        "ix_sessions_unpacked",
+        "sessions",
+        ["last_captured_at"],
+        unique=False,
+        postgresql_where=sa.text("last_seq > packed_seq"),
+        sqlite_where=sa.text("last_seq > packed_seq"),
     )
     op.create_index(
         "ix_sessions_behind",
