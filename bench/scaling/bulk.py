@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -14,23 +15,10 @@ from psycopg.types.json import Jsonb
 
 from memorybase.database.upsert import core
 from memorybase.models import Posting
+from memorybase.queries import posting_blocks
 from scaling.rows import TABLES, Batch
 
 PAGE = 100_000  # postings in one call
-# A row of COPY's binary format with three numbers.
-_COPIED = np.dtype(
-    [
-        ("fields", ">i2"),
-        ("l1", ">i4"),
-        ("term", ">i8"),
-        ("l2", ">i4"),
-        ("position", ">i8"),
-        ("l3", ">i4"),
-        ("times", ">i2"),
-    ]
-)
-_SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-_END = b"\xff\xff"
 
 
 class Loader:
@@ -52,17 +40,26 @@ class Loader:
         self._connection.commit()
 
     def finish(self) -> None:
-        """Write the postings."""
+        """Write the postings, packed as they are an hour after the last capture."""
         postings = np.concatenate(self._postings)
         self._postings.clear()
         postings = postings[np.lexsort((postings["position"], postings["term"]))]
-        for start in range(0, len(postings), PAGE):
-            page = postings[start : start + PAGE]
-            if self._is_sqlite:
-                rows = list(zip(*(page[name].tolist() for name in ("term", "position", "times")), strict=True))
-                self._connection.exec_driver_sql("INSERT INTO postings (term, position, times) VALUES (?, ?, ?)", rows)
-            else:
-                _copy_postings(_cursor(self._connection), page)
+        blocks = posting_blocks.key(postings["position"])
+        begins = np.flatnonzero((np.diff(postings["term"], prepend=0) != 0) | (np.diff(blocks, prepend=0) != 0))
+        sizes = np.diff(begins, append=len(postings))
+        single = postings[begins[sizes == 1]]
+        rows = zip(*(single[name].tolist() for name in single.dtype.names), repeat(None), strict=False)
+        _write_postings(self._connection, rows)
+        packed = (
+            (
+                int(postings["term"][first]),
+                int(blocks[first]),
+                0,
+                posting_blocks.pack(postings[["position", "times"]][first : first + size].tolist()),
+            )
+            for first, size in zip(begins[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True)
+        )
+        _write_postings(self._connection, packed)
         self._connection.commit()
 
 
@@ -115,10 +112,12 @@ def _copy_rows(cursor: psycopg.Cursor[Any], table: sa.Table, rows: Sequence[dict
             copy.write_row([Jsonb(value) if wrapped and value is not None else value for value, wrapped in pairs])
 
 
-def _copy_postings(cursor: psycopg.Cursor[Any], page: NDArray[Any]) -> None:
-    rows = np.zeros(len(page), dtype=_COPIED)
-    rows["fields"], rows["l1"], rows["l2"], rows["l3"] = 3, 8, 8, 2
-    for name in ("term", "position", "times"):
-        rows[name] = page[name]
-    with cursor.copy(b"COPY postings (term, position, times) FROM STDIN (FORMAT BINARY)") as copy:
-        copy.write(_SIGNATURE + rows.tobytes() + _END)
+def _write_postings(connection: sa.Connection, rows: Iterator[tuple[int, int, int, str | None]]) -> None:
+    if connection.dialect.name == "sqlite":
+        insert = "INSERT INTO postings (term, position, times, packed) VALUES (?, ?, ?, ?)"
+        while page := list(islice(rows, PAGE)):
+            connection.exec_driver_sql(insert, page)
+        return
+    with _cursor(connection).copy(b"COPY postings (term, position, times, packed) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)

@@ -32,6 +32,7 @@ from memorybase.models import (
     Speaker,
     TokenVectors,
 )
+from memorybase.models.sessions import BLOCK
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import VectorRecord
 from scaling.texts import TOPICS, Turn, Vocabulary, turns
@@ -121,7 +122,7 @@ class RowMaker:
             person,
             started,
             timedelta(seconds=step),
-            int(rng.integers(2**62)),
+            int(rng.integers(2**62 // BLOCK)) * BLOCK,
             self._uuid(),
             self._uuid(),
             cursor=length - 2 if waits and length > 2 else length,
@@ -143,6 +144,7 @@ class RowMaker:
             last_seq=length,
             documents=state.documents,
             terms=state.terms,
+            packed_seq=length,
             passed_seq=length if state.cursor == length else 0,
             keyword_language="detect",
             created_at=started,

@@ -30,7 +30,7 @@ MOST_TIMES = 63  # BM25 gives more repetitions 2 % more
 _FIRST_OFFSET = 0x100  # two bytes in UTF-8
 _FIRST_TIMES = ord("0")  # one byte
 
-Position = TypeVar("Position", int, sa.ColumnElement[int])
+Position = TypeVar("Position", int, sa.ColumnElement[int], NDArray[np.int64])
 _Table = Posting.__table__.c  # without the mapped class, as where postings are read
 
 

@@ -56,6 +56,7 @@ sessions ix_sessions_behind 26 2 1
 sessions ix_sessions_end_user 1200 60 6 1 1
 sessions ix_sessions_page 1200 60 1 1
 sessions ix_sessions_recent 1200 60 1 1
+sessions ix_sessions_unpacked 26 2
 sessions sqlite_autoindex_sessions_1 1200 1
 sessions sqlite_autoindex_sessions_2 1200 60 1
 speakers ix_speakers_session 1650 2

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from harness.index import stored_postings
 from harness.world import World
 from scaling import rows
 from scaling.bulk import loading
@@ -17,7 +18,7 @@ from scaling.texts import Vocabulary
 from memorybase.embedding import chunking
 from memorybase.keyword_index import index
 from memorybase.memory_bases import consistency
-from memorybase.models import Posting, Session
+from memorybase.models import Session
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 
@@ -55,12 +56,12 @@ def test_a_filled_keyword_index_is_that_of_the_messages(filled: tuple[World, UUI
     world, _ = filled
     services = world.services
     expected = {
-        (term, message.position, times)
+        (term, message.position): times
         for message in world.messages()
         for term, _, times in index._postings(world.flow_id, 0, index.analyze(services, "user", message.content))
     }
     with services.database.reading() as db:
-        stored = {tuple(row) for row in db.execute(sa.select(Posting.term, Posting.position, Posting.times))}
+        stored = stored_postings(db)
         sizes = {row.session_id: (row.documents, row.terms) for row in db.scalars(sa.select(Session))}
     assert stored == expected
     for session_id, size in sizes.items():

@@ -42,6 +42,7 @@ SMALL = {
     "ix_session_progress_unbuilt",
     "ix_sessions_behind",
     "ix_sessions_deleted",
+    "ix_sessions_unpacked",
     "ix_ingestion_jobs_queued",
     "ix_ingestion_jobs_order",
     "ix_ingestion_jobs_running",
