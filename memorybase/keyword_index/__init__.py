@@ -4,9 +4,10 @@
     scripts    what words are made of in each script, and which spellings are one
     languages/ what is known of each language, and which one a text is in
     index      add, replace, remove and reindex messages
+    packing    one row for what a term occurs in a part of a session, once the part is older
     partitions divide the postings of a large PostgreSQL database
 
-Its statements are in `queries/keyword_index.py`.
+Its statements are in `queries/keyword_index.py` and `queries/posting_blocks.py`.
 
 It always matches the messages in SQL, for every memory base of a flow, so no query waits for a rebuild.
 """

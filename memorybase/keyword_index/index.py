@@ -20,7 +20,6 @@ from memorybase.queries import keyword_index as postings
 from memorybase.queries import messages as message_queries
 from memorybase.queries import sessions
 from memorybase.queries.keyword_index import Waiting
-from memorybase.queries.posting_blocks import MOST_TIMES
 from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 
@@ -195,6 +194,4 @@ def _count(session: SessionRow, document: Document) -> None:
 
 
 def _postings(flow_id: UUID, position: int, document: Document) -> list[tuple[int, int, int]]:
-    return [
-        (analyzer.term_key(flow_id, term), position, min(count, MOST_TIMES)) for term, count in document.counts.items()
-    ]
+    return [(analyzer.term_key(flow_id, term), position, count) for term, count in document.counts.items()]

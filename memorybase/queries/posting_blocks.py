@@ -26,9 +26,8 @@ from memorybase.database import engine
 from memorybase.models import Posting, Session
 from memorybase.models.sessions import BLOCK
 
-MOST_TIMES = 63  # BM25 gives more repetitions 2 % more
-_FIRST_OFFSET = 0x100  # two bytes in UTF-8
-_FIRST_TIMES = ord("0")  # one byte
+_FIRST_OFFSET = 0x200  # up to 0x5FF: two bytes in UTF-8
+_FIRST_TIMES = ord("0")  # one byte up to "~"; the largest count, 255, is below the first offset
 
 Position = TypeVar("Position", int, sa.ColumnElement[int], NDArray[np.int64])
 _Table = Posting.__table__.c  # without the mapped class, as where postings are read

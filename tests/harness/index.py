@@ -14,7 +14,6 @@ from memorybase.keyword_index import index
 from memorybase.messages import message_text
 from memorybase.models import Message, Posting, Session, Speaker
 from memorybase.queries import posting_blocks
-from memorybase.queries.posting_blocks import MOST_TIMES
 
 
 def stored_postings(db: OrmSession) -> dict[tuple[int, int], int]:
@@ -47,7 +46,7 @@ def assert_index_exact(world: World, language: str = keywords.DETECT) -> None:
             stored = {name: getattr(message, name) for name in index.columns(document)}
             assert stored == index.columns(document)
             for term, times in document.counts.items():
-                wanted[keywords.term_key(message.flow_id, term), message.position] = min(times, MOST_TIMES)
+                wanted[keywords.term_key(message.flow_id, term), message.position] = times
             totals.setdefault(conversation.id, Counter()).update(documents=bool(document.counts), terms=document.length)
             names |= {(conversation.id, name) for name in keywords.name_words(message.sender_name) if document.counts}
         assert stored_postings(db) == wanted

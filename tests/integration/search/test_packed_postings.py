@@ -165,6 +165,20 @@ def test_what_is_captured_edited_and_deleted_meanwhile_is_in_it_once(world: Worl
     assert_index_exact(world)
 
 
+def test_a_block_has_any_count_at_any_offset() -> None:
+    postings = [(position, times) for position in range(8) for times in (1, 78, 79, 255)]
+    for position, times in postings:
+        assert posting_blocks.unpack([-1], [posting_blocks.pack([(position, times)])]).tolist() == [[position, times]]
+
+
+def test_a_frequent_word_stays_frequent(world: World) -> None:
+    world.say("s", " ".join(["zebra"] * 300), "a zebra")
+    pack(world)
+    assert_index_exact(world)
+    text = SessionFilter(text="zebra", order="recent")
+    assert len(sessions.list_sessions(world.services, world.user_id, text, PageRequest()).items) == 1
+
+
 def test_recent_messages_stay_rows(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "PAGE", 4)
     world.say("s", "zebra", "zebra", "zebra")
