@@ -171,10 +171,8 @@ def collected(db: OrmSession, flow_id: UUID) -> Collected:
     return Collected(*(int(value) for value in row))
 
 
-def counts(db: OrmSession, terms: Collection[int], within: Sequence[Range] | None = None) -> dict[int, int]:
-    """In how many messages each term occurs, in all sessions or within the ranges of some."""
-    if within is not None:
-        return {term: len(found.positions) for term, found in occurrences(db, terms, within).items()}
+def counts(db: OrmSession, terms: Collection[int]) -> dict[int, int]:
+    """In how many messages each term occurs."""
     rows = engine.connection(db).execute(_COUNTS, {"terms": terms})
     return dict.fromkeys(terms, 0) | {row[0]: int(row[1]) for row in rows}
 
@@ -184,8 +182,9 @@ def occurrences(
 ) -> dict[int, Occurrences]:
     """The terms' postings, in all sessions or within the ranges of some; at most `limit` of each."""
     limited = limit is not None
-    statement = _anywhere(limited=limited) if within is None else _within(within, limited=limited)
-    found = _occurrences(db, statement, terms, {"limit": limit})
+    statement = _anywhere(limited=limited) if within is None else _within(len(within), limited=limited)
+    bounds = {name: bound for number, each in enumerate(within or ()) for name, bound in _bounds(number, each).items()}
+    found = _occurrences(db, statement, terms, {"limit": limit, **bounds})
     return {term: Occurrences(each.positions[:limit], each.times[:limit]) for term, each in found.items()}
 
 
@@ -221,10 +220,21 @@ def _at_positions() -> Postings:
     return _select(is_among(_Table.position, "positions"), is_among(_Table.position, "blocks"), limited=False)
 
 
-def _within(ranges: Sequence[Range], *, limited: bool) -> Postings:
-    rows = [_Table.position.between(low, high) for low, high in ranges]
-    blocks = [_Table.position.between(posting_blocks.key(high), posting_blocks.key(low)) for low, high in ranges]
-    return _select(sa.or_(sa.false(), *rows), sa.or_(sa.false(), *blocks), limited=limited)
+@lru_cache
+def _within(ranges: int, *, limited: bool) -> Postings:
+    either = [sa.or_(sa.false(), *(_is_between(kind, number) for number in range(ranges))) for kind in ("row", "block")]
+    return _select(*either, limited=limited)
+
+
+def _is_between(kind: str, number: int) -> sa.ColumnElement[bool]:
+    low, high = (sa.bindparam(f"{kind}_{end}_{number}", type_=sa.BigInteger()) for end in ("low", "high"))
+    return _Table.position.between(low, high)
+
+
+def _bounds(number: int, within: Range) -> dict[str, int]:
+    low, high = within
+    blocks = {f"block_low_{number}": posting_blocks.key(high), f"block_high_{number}": posting_blocks.key(low)}
+    return {f"row_low_{number}": low, f"row_high_{number}": high, **blocks}
 
 
 def _select(of_rows: sa.ColumnElement[bool], of_blocks: sa.ColumnElement[bool], *, limited: bool) -> Postings:

@@ -239,11 +239,12 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
         number = sum(message_counts[key] for key in of_term)
         rarities[text] = math.log(1 + max(0, collected.documents - number + 0.5) / (number + 0.5)) / rarest
     chosen = sorted(rarities, key=lambda text: -rarities[text])[:MAX_TERMS]
-    counts = message_counts
+    counts, known = message_counts, None
     if within is not None:
-        counts = postings.counts(db, [key for text in chosen for key in keys[text]], within)
+        known = postings.occurrences(db, [key for text in chosen for key in keys[text]], within)
+        counts = {key: len(found.positions) for key, found in known.items()}
     located = [tuple(key for key in keys[text] if counts[key]) for text in chosen]
-    occurrences = _read(db, [of_term for of_term in located if of_term], counts, within)
+    occurrences = _read(db, [of_term for of_term in located if of_term], counts, known)
     loaded = []
     for text, of_term in zip(chosen, located, strict=True):
         found = _merged([occurrences[key] for key in of_term if key in occurrences])
@@ -267,13 +268,17 @@ def _read(
     db: OrmSession,
     terms: Sequence[tuple[int, ...]],
     counts: Mapping[int, int],
-    within: Sequence[tuple[int, int]] | None,
-) -> dict[int, Occurrences]:
-    """Postings of the rarest terms, each given as its keys, up to the bound; at least some of the rarest term."""
+    known: Mapping[int, Occurrences] | None,
+) -> Mapping[int, Occurrences]:
+    """Postings of the rarest terms, each given as its keys, up to the bound; at least some of the rarest term. From
+    what is known of them, else read."""
     totals = accumulate(sum(counts[key] for key in keys) for keys in terms)
     complete = [key for keys, total in zip(terms, totals, strict=True) if total <= POSTINGS_READ for key in keys]
-    first = terms[0] if terms else ()
-    return postings.occurrences(db, complete or first, within, limit=None if complete else POSTINGS_READ)
+    chosen = complete or (terms[0] if terms else ())
+    limit = None if complete else POSTINGS_READ
+    if known is None:
+        return postings.occurrences(db, chosen, limit=limit)
+    return {key: Occurrences(known[key].positions[:limit], known[key].times[:limit]) for key in chosen}
 
 
 def _message_counts(db: OrmSession, keys: Sequence[int]) -> dict[int, int]:
