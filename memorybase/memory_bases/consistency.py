@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -238,9 +238,7 @@ def _compare_expected(
 ) -> None:
     """Find what is missing: chunks of sessions that have fewer than they should, and token vectors. `stored` None:
     there is no collection, and nobody writes to it."""
-    after: UUID | None = None
-    while page := _page_of_sessions(services, base, after):
-        after = max(page)
+    for page in _pages_of_sessions(services, base):
         found.expected += sum(page.values())
         if stored is None:
             found.missing.update({row: count for row, count in page.items() if count})
@@ -258,9 +256,16 @@ def _compare_expected(
         found.without_tokens |= {row: count for row, count in without_tokens.items() if row not in busy}
 
 
-def _page_of_sessions(services: Services, base: MemoryBase, after: UUID | None) -> dict[UUID, int]:
-    with services.database.reading() as db:
-        return ledger.chunks_by_session(db, base.id, base.serving, after=after, limit=SESSION_PAGE)
+def _pages_of_sessions(services: Services, base: MemoryBase) -> Iterator[dict[UUID, int]]:
+    """Pages of session rows with the chunks that each must have. One that is renamed meanwhile is being repaired."""
+    after = ""
+    while True:
+        with services.database.reading() as db:
+            page = ledger.chunks_by_session(db, base.id, base.serving, after=after, limit=SESSION_PAGE)
+        if not page:
+            return
+        yield {row: chunks for _, row, chunks in page}
+        after = page[-1][0]
 
 
 def _missing_of_session(services: Services, base: MemoryBase, ref: CollectionRef, row: UUID) -> set[str]:
@@ -301,9 +306,8 @@ def find_unreachable_chunks(
     with services.database.reading() as db:
         total = cursors.chunks_of_generation(db, base.id, base.serving)
         busy = cursors.busy_sessions(db, base.id, base.serving)
-    queried, after = 0, None
-    while page := _page_of_sessions(services, base, after):
-        after = max(page)
+    queried = 0
+    for page in _pages_of_sessions(services, base):
         chunks = {chunk: row for row in page if row not in busy for chunk in _expected(services, base, row)}
         for batch in batches(list(chunks), PROBE_BATCH):
             unreachable.update(chunks[chunk] for chunk in unreachable_ids(services.vectors, ref, batch))

@@ -209,15 +209,15 @@ def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
 
 
 def chunks_by_session(
-    db: OrmSession, base_id: UUID, generation: int, *, after: UUID | None, limit: int
-) -> dict[UUID, int]:
-    """The generation's next session rows by id, each with the chunks that it must have."""
-    page = sa.select(SessionProgress.id, SessionProgress.total_chunks).where(
-        SessionProgress.memory_base_id == base_id, SessionProgress.generation == generation
+    db: OrmSession, base_id: UUID, generation: int, *, after: str, limit: int
+) -> list[tuple[str, UUID, int]]:
+    """The generation's next sessions, (session id, row, chunks that it must have), in the order of an index."""
+    page = sa.select(SessionProgress.session_id, SessionProgress.id, SessionProgress.total_chunks).where(
+        SessionProgress.memory_base_id == base_id,
+        SessionProgress.generation == generation,
+        SessionProgress.session_id > after,
     )
-    if after is not None:
-        page = page.where(SessionProgress.id > after)
-    return {row.id: row.total_chunks for row in db.execute(page.order_by(SessionProgress.id).limit(limit))}
+    return [(*row,) for row in db.execute(page.order_by(SessionProgress.session_id).limit(limit))]
 
 
 def held_chunks(

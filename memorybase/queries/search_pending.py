@@ -113,21 +113,16 @@ def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) 
         .correlate(recent)
         .limit(1)
     )
-    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
+    # Joined, PostgreSQL would read the progress of all sessions of the memory base.
+    cursor_seq = sa.select(Progress.cursor_seq).where(
+        Progress.memory_base_id == BASE, Progress.session_id == recent.c.session_id, Progress.generation == GENERATION
+    )
+    cursor = sa.func.coalesce(cursor_seq.correlate(recent).scalar_subquery(), 0)
     return (
         sa.select(
             recent.c.session_id,
             cursor.label("cursor"),
             sa.func.coalesce(newest_first.offset(AT_MOST).scalar_subquery(), 0).label("newest"),
-        )
-        .select_from(recent)
-        .outerjoin(
-            Progress,
-            sa.and_(
-                Progress.memory_base_id == BASE,
-                Progress.session_id == recent.c.session_id,
-                Progress.generation == GENERATION,
-            ),
         )
         .where(recent.c.last_seq > cursor, newest_first.scalar_subquery() > cursor)
         .order_by(recent.c.last_captured_at.desc())

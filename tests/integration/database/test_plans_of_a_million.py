@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import traceback
 from collections import defaultdict
@@ -21,6 +22,9 @@ from harness.world import World
 
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.database.paging import PageRequest
+from memorybase.import_export import exporter
+from memorybase.keyword_index import index, packing
+from memorybase.memory_bases import consistency, deletion, reconcile, regenerate
 from memorybase.models import Base
 from memorybase.queries import keyword_index, search_pending, token_vectors
 from memorybase.queries import search as search_queries
@@ -31,7 +35,9 @@ from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, memory_bases, overview, runs, sessions
 from memorybase.search import keyword_search, search
 from memorybase.search.request import MODES, SearchRequest
-from memorybase.sessions import edits
+from memorybase.services import Services
+from memorybase.sessions import deletion as session_deletion
+from memorybase.sessions import edits, flows
 
 pytestmark = pytest.mark.slow
 LARGE = {"messages", "sessions", "runs", "postings", "ledger", "session_progress", "token_vectors", "ingestion_jobs"}
@@ -164,6 +170,96 @@ def test_no_hot_statement_reads_a_large_table_from_its_beginning(large: tuple[Wo
             for step in steps(world, statement, parameters):
                 found.setdefault(name, []).append(f"{step}: {statement}")
     assert not found, json.dumps(found, indent=1)
+
+
+MANY = 5_000  # rows, as many as the largest page has; a flow has 6,000 sessions
+
+# A part of each statement that reads more rows of a large table, and why it may.
+READS_MANY = {
+    "FROM (SELECT messages.id AS id": "the total of a list counts up to 100,000",
+    "FROM (SELECT runs.id AS id": "the same",
+    "FROM (SELECT sessions.id AS id": "the same",
+    "AS total_processed": "a memory base adds up what its sessions have, in an index alone",
+    "sum(session_progress.total_chunks)": "the same, once a comparison",
+    "ORDER BY session_progress.last_sync_at DESC": "a comparison looks once for the sessions that were ingested last",
+    "buckets.position": "the overview counts what is in its window, in an index alone",
+    "WITH people AS": "end users are known by their sessions alone",
+}
+
+
+def long_operations(world: World, base: UUID) -> dict[str, Callable[[], object]]:
+    """What is done once in a while; each may take what the ones before it left."""
+    services, user_id, flow_id = world.services, world.user_id, world.flow_id
+    return {
+        "mismatch": lambda: consistency.check_mismatch(services, user_id, base),
+        "reconcile": lambda: reconcile.reconcile_base(services, base, repair=True),
+        "export": lambda: list(exporter.export(services, exporter.ExportScope(user_id=user_id))),
+        "reindex": lambda: list(index.reindex(_in_german(world))),
+        "pack": lambda: packing.pack(services),
+        "retention": lambda: (flows.update_flow(services, user_id, flow_id, {"retain_days": 1}), world.sweep()),
+        "rename of a session": lambda: edits.update_session(
+            services, user_id, flow_id, "session 4", new_session_id="other name"
+        ),
+        "deletion of a session": lambda: (edits.delete_session(services, user_id, flow_id, "session 5"), world.sweep()),
+        "erasure of a person": lambda: (edits.erase_end_user(services, user_id, "person 2"), world.sweep()),
+        "new memory base": world.new_base,
+        "regenerate": lambda: (regenerate.regenerate(services, user_id, base), world.settle()),
+        "deletion of a memory base": lambda: deletion.delete_memory_base(services, user_id, base),
+        "deletion of a flow": lambda: session_deletion.delete_flow(services, user_id, flow_id),
+    }
+
+
+def _in_german(world: World) -> Services:
+    german = world.services.settings.model_copy(update={"keyword_language": "german"})
+    return replace(world.services, settings=german)
+
+
+@pytest.mark.parametrize("large", [(100, 1)], ids=["million"], indirect=True)
+def test_what_reads_many_rows_is_known(large: tuple[World, UUID]) -> None:
+    world, base = large
+    if world.services.database.is_sqlite:
+        pytest.skip("SQLite does not say how many rows it expects")
+    found: dict[str, dict[str, int]] = {}
+    for name, call in (pages(world, base) | long_operations(world, base)).items():
+        with sent_by(world) as sent:
+            call()
+        for statement, parameters in sent:
+            if rows := many_rows(world, statement, parameters):
+                found[f"{name}: {statement}"] = rows
+    unknown = {name: rows for name, rows in found.items() if not any(part in name for part in READS_MANY)}
+    assert not unknown, json.dumps(unknown, indent=1)
+    unused = [part for part in READS_MANY if not any(part in name for name in found)]
+    assert not unused, "these read no more than others now"
+
+
+def many_rows(world: World, statement: str, parameters: Any) -> dict[str, int]:
+    """Large tables of which the plan reads more than MANY rows, and how many."""
+    with world.services.database.engine.connect() as connection:
+        connection.exec_driver_sql("SET LOCAL cpu_tuple_cost = 0.09")
+        explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
+        connection.rollback()
+    read = _rows_read(explained[0]["Plan"], math.inf, 1)
+    return {table: int(rows) for table, rows in read if table in LARGE and rows > MANY}
+
+
+def _rows_read(node: dict[str, Any], most: float, times: float) -> Iterator[tuple[str, float]]:
+    """(table, rows) of each step that reads one. `most`: where a limit above it ends it; `times`: how often it runs."""
+    rows = float(node["Plan Rows"])
+    if node["Node Type"] == "Limit":
+        most = min(most, rows)
+    elif node["Node Type"] in ("Sort", "Aggregate", "Hash", "Materialize", "SetOp"):
+        most = math.inf  # it reads all before it returns the first
+    if "Relation Name" in node:
+        yield node["Relation Name"], min(rows, most) * times
+    children = node.get("Plans", [])
+    for child in children:
+        relation, again = child.get("Parent Relationship"), 1.0
+        if relation == "SubPlan":
+            again = rows
+        elif node["Node Type"] == "Nested Loop" and relation == "Inner":
+            again = float(children[0]["Plan Rows"])
+        of_child = 1 if relation in ("InitPlan", "SubPlan") else most  # a subquery's first row is enough
+        yield from _rows_read(child, of_child, times * max(1, min(again, most)))
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
