@@ -238,7 +238,7 @@ class _Move:
         self._connection = connection
         self._new = old._replace(home=old.home + 1)
         self._since = ""
-        layout.create_vectors(connection, self._new)
+        layout.create_vectors(connection, self._new, indexes=False)
 
     def fill(self, template: str) -> str:
         return layout.fill(template, layout.table_of(self._new), old=layout.table_of(self.old), columns=_COLUMNS)
@@ -247,6 +247,7 @@ class _Move:
         """Copy every row as it is now."""
         self._since = self._snapshot()
         self.rows = self._run(_COPY)
+        layout.create_indexes(self._connection, layout.table_of(self._new))
 
     def catch_up(self) -> None:
         """Copy what changed since, and move."""
