@@ -26,8 +26,8 @@ from memorybase.vectors.pgvector_values import sqlstate, translated_errors
 log = get_logger(__name__)
 
 OLDEST_VERSION = (0, 8)  # of pgvector: iterative scans
-M, EF_CONSTRUCTION = 16, 64
-LINK_BYTES = 600  # of a vector in the graph beside its components, generously
+M, EF_CONSTRUCTION = 12, 100
+LINK_BYTES = 650  # of a vector in the graph beside its components, generously
 USUAL_MEMORY_MB = 64  # of a build; PostgreSQL's own default
 SPARE_MEMORY_MB = 256  # that every server has
 CATCH_UP_ROUNDS = 5
