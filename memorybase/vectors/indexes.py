@@ -1,7 +1,7 @@
 """Indexes that are built when a collection is large, in stores that search small collections without one.
 
-A store that does so has these methods beside the protocol's, and finds the chunks of a message or of a session by an
-index whatever the size; any other store indexes each record's vector as it is written, and nothing else.
+A store that does so has these methods beside the protocol's, and finds the chunks of a session by an index whatever
+the size; any other store indexes each record's vector as it is written, and nothing else.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from memorybase.errors import (
 )
 from memorybase.vectors import pgvector_indexes as indexes
 from memorybase.vectors import pgvector_layout as layout
-from memorybase.vectors.pgvector_layout import INDEXED_KEYS, Collection, Statements
+from memorybase.vectors.pgvector_layout import INDEXED_KEY, Collection, Statements
 from memorybase.vectors.pgvector_values import Encoded, EncodedDumper, decode, encode, encode_all, translated_errors
 from memorybase.vectors.store import (
     CHECK_COLLECTION,
@@ -82,7 +82,7 @@ def _one(key: str, wanted: Any, parameters: dict[str, Any]) -> str:
 
 def _indexed(key: str, operands: Sequence[Any], parameters: dict[str, Any]) -> str:
     """A condition that an index answers and that holds wherever the filter does."""
-    if key not in INDEXED_KEYS or not all(isinstance(operand, str) for operand in operands):
+    if key != INDEXED_KEY or not all(isinstance(operand, str) for operand in operands):
         return ""
     return f"metadata ->> '{key}' = ANY({_parameter(list(operands), parameters)}::text[]) AND "
 

@@ -26,8 +26,8 @@ from memorybase.vectors.pgvector_values import sqlstate, translated_errors
 log = get_logger(__name__)
 
 OLDEST_VERSION = (0, 8)  # of pgvector: iterative scans
-M, EF_CONSTRUCTION = 16, 64
-LINK_BYTES = 600  # of a vector in the graph beside its components, generously
+M, EF_CONSTRUCTION = 12, 100
+LINK_BYTES = 650  # of a vector in the graph beside its components, generously
 USUAL_MEMORY_MB = 64  # of a build; PostgreSQL's own default
 SPARE_MEMORY_MB = 256  # that every server has
 CATCH_UP_ROUNDS = 5
@@ -238,7 +238,7 @@ class _Move:
         self._connection = connection
         self._new = old._replace(home=old.home + 1)
         self._since = ""
-        layout.create_vectors(connection, self._new)
+        layout.create_vectors(connection, self._new, indexes=False)
 
     def fill(self, template: str) -> str:
         return layout.fill(template, layout.table_of(self._new), old=layout.table_of(self.old), columns=_COLUMNS)
@@ -247,6 +247,7 @@ class _Move:
         """Copy every row as it is now."""
         self._since = self._snapshot()
         self.rows = self._run(_COPY)
+        layout.create_indexes(self._connection, layout.table_of(self._new))
 
     def catch_up(self) -> None:
         """Copy what changed since, and move."""

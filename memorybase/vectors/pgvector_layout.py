@@ -21,8 +21,7 @@ SCHEMA = "memorybase_vectors"
 ADVISORY_LOCK = 0x6D62766563746F72
 BUILD_LOCK = ADVISORY_LOCK + 1
 TURN_LOCK = ADVISORY_LOCK + 2  # and a collection's number: shared by its writers, taken alone by its move
-# Filters on these keys are answered by an index: most searches within a session name its messages.
-INDEXED_KEYS = ("message_id", "session_id")
+INDEXED_KEY = "session_id"  # an index answers filters on it
 SHARED = 0  # the home of a collection in the shared table
 MAX_INDEXED_DIMENSION = 4_000  # of a halfvec in an HNSW index
 EF_SEARCH, EF_SEARCH_OF_LARGE, LARGE_ROWS, MAX_EF_SEARCH = 100, 200, 1_000_000, 1_000
@@ -52,11 +51,12 @@ CREATE TABLE $vectors (
     added bigint $added,
     metadata jsonb NOT NULL,
     text bytea NOT NULL,
-    embedding halfvec($dimension) STORAGE MAIN NOT NULL,
-    PRIMARY KEY (collection, id)
-) WITH (autovacuum_vacuum_scale_factor = $dead, autovacuum_analyze_scale_factor = 0.05);
-CREATE INDEX ON $vectors (collection, (metadata ->> 'message_id'));
-CREATE INDEX ON $vectors (collection, (metadata ->> 'session_id'));
+    embedding halfvec($dimension) STORAGE MAIN NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = $dead, autovacuum_analyze_scale_factor = 0.05)
+"""
+_CREATE_INDEXES = f"""
+ALTER TABLE $vectors ADD PRIMARY KEY (collection, id);
+CREATE INDEX ON $vectors (collection, (metadata ->> '{INDEXED_KEY}'));
 CREATE INDEX ON $vectors (collection, added)
 """
 # A write locks the collection's row against its deletion, which takes the vectors along, and against its move. Locks
@@ -230,20 +230,30 @@ def lock_layout(connection: sa.Connection) -> None:
     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(lock)s)", {"lock": ADVISORY_LOCK})
 
 
-def create_vectors(connection: sa.Connection, collection: Collection) -> None:
-    """Create the collection's table if there is none, and the shared one of its dimension."""
+def create_vectors(connection: sa.Connection, collection: Collection, *, indexes: bool = True) -> None:
+    """Create the collection's table if there is none, and the shared one of its dimension. The first without `indexes`
+    if many rows follow: create_indexes then takes less time and space."""
     shared = shared_table(collection.dimension)
-    _create(connection, shared, collection, "GENERATED ALWAYS AS IDENTITY", dead="0.05")
+    if _create(connection, shared, collection, "GENERATED ALWAYS AS IDENTITY", dead="0.05"):
+        create_indexes(connection, shared)
     if collection.home != SHARED:
         added = f"NOT NULL DEFAULT nextval('{shared}_added_seq')"  # the order stays when the collection moves
-        _create(connection, table_of(collection), collection, added, dead="0.3")
+        if _create(connection, table_of(collection), collection, added, dead="0.3") and indexes:
+            create_indexes(connection, table_of(collection))
 
 
-def _create(connection: sa.Connection, table: str, collection: Collection, added: str, *, dead: str) -> None:
-    if connection.exec_driver_sql("SELECT to_regclass(%(table)s)", {"table": table}).scalar() is None:
-        filled = fill(_CREATE_VECTORS, table, added=added, dead=dead, dimension=str(collection.dimension))
-        for statement in filled.split(";"):
-            connection.exec_driver_sql(statement)
+def _create(connection: sa.Connection, table: str, collection: Collection, added: str, *, dead: str) -> bool:
+    if connection.exec_driver_sql("SELECT to_regclass(%(table)s)", {"table": table}).scalar() is not None:
+        return False
+    filled = fill(_CREATE_VECTORS, table, added=added, dead=dead, dimension=str(collection.dimension))
+    connection.exec_driver_sql(filled)
+    return True
+
+
+def create_indexes(connection: sa.Connection, table: str) -> None:
+    """Create a table's indexes but for that of its vectors."""
+    for statement in fill(_CREATE_INDEXES, table).split(";"):
+        connection.exec_driver_sql(statement)
 
 
 def shared_table(dimension: int | None) -> str:

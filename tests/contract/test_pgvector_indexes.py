@@ -238,6 +238,19 @@ class TestMove:
         rows = connection.execute(f"SELECT count(*) FROM {SCHEMA}.vectors_{DIMENSION}".encode()).fetchone()
         assert rows == (100,)
 
+    def test_the_indexes_of_a_moved_collection_are_dense(
+        self, store: PgVectorStore, ref: CollectionRef, connection: psycopg.Connection
+    ) -> None:
+        given = [replace(record, id=str(uuid4())) for record in records(3_000)]
+        store.upsert(ref, given)
+        assert store.index(ref)
+        (table,) = own_tables(connection)
+        size = f"SELECT pg_relation_size('{SCHEMA}.{table}_pkey')".encode()
+        moved = connection.execute(size).fetchone()
+        connection.execute(f"REINDEX TABLE {SCHEMA}.{table}".encode())
+
+        assert moved == connection.execute(size).fetchone()
+
     def test_changes_during_the_move_are_kept(
         self, store: PgVectorStore, other: PgVectorStore, ref: CollectionRef, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -381,7 +394,7 @@ class TestMove:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         store.upsert(ref, records(50))
-        builds = b"pid <> pg_backend_pid() AND query LIKE '%INSERT INTO%collection_%'"
+        builds = b"pid <> pg_backend_pid() AND query LIKE '%CREATE INDEX%collection_%'"
         cut = b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE " + builds
         before_the_index(monkeypatch, lambda: connection.execute(cut))
 
