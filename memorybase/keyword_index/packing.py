@@ -16,7 +16,7 @@ from memorybase.services import Services
 
 PAGE = 128  # messages in one transaction, some 50 ms, while captures into the session wait
 PAGES_A_PASS = 100
-IDLE = timedelta(hours=1)
+IDLE_SECONDS = 3_600.0
 
 
 def pack(services: Services) -> int:
@@ -24,7 +24,7 @@ def pack(services: Services) -> int:
     packed = 0
     while packed < PAGES_A_PASS:
         with services.database.reading(snapshot=False) as db:
-            idle_since = clock.now(db) - IDLE
+            idle_since = clock.now(db) - timedelta(seconds=IDLE_SECONDS)
             due = posting_blocks.unpacked_sessions(
                 db, messages=PAGE, idle_since=idle_since, limit=PAGES_A_PASS - packed
             )

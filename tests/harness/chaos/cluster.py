@@ -53,6 +53,9 @@ QUICK_CONSTANTS = {
     # Collections move all the time.
     "memorybase.vectors.pgvector.INDEX_ABOVE": 100,
     "memorybase.operations.vector_indexes.EVERY": 1.0,
+    # Postings are packed as soon as nothing is captured into a session for a moment.
+    "memorybase.keyword_index.packing.PAGE": 16,
+    "memorybase.keyword_index.packing.IDLE_SECONDS": 1.0,
     "worker.queue.PAUSE_SECONDS": 0.5,
 }
 

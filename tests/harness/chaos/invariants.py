@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from harness.chaos.clients import Kept
 from harness.chaos.history import History
+from harness.index import stored_postings, wanted_postings
 from memorybase import errors
 from memorybase.audit import chain
 from memorybase.database.engine import Database
@@ -38,6 +39,7 @@ from memorybase.models import (
     MemoryMap,
     Message,
     PlannedBaseDeletion,
+    Posting,
     Preparation,
     Session,
     SessionProgress,
@@ -254,6 +256,7 @@ class Findings:
     chunks: int = 0
     stray_collections: int = 0
     audit_entries: int = 0
+    blocks_of_postings: int = 0
 
     def must_be_empty(self, what: str, items: Collection[object]) -> int:
         if items:
@@ -277,6 +280,7 @@ def check(
     findings = Findings()
     with database.reading() as db:
         _check_messages(db, kept, findings)
+        _check_keyword_index(db, findings)
         for base in db.scalars(sa.select(MemoryBase)).all():
             if str(base.id) not in deleted_bases:
                 _check_base(store, db, base, findings)
@@ -307,6 +311,15 @@ def _check_messages(db: OrmSession, kept: Mapping[str, Kept], findings: Findings
     both = kept.keys() & found.keys()
     other = [message_id for message_id in both if found[message_id] != replace(kept[message_id], edited=False)]
     findings.lost += findings.must_be_empty("messages with another content or place", other)
+
+
+def _check_keyword_index(db: OrmSession, findings: Findings) -> None:
+    """Postings are those of the messages, packed or not."""
+    stored, wanted = stored_postings(db).items(), wanted_postings(db).items()
+    findings.must_be_empty("postings that are missing", wanted - stored)
+    findings.must_be_empty("postings of no message", stored - wanted)
+    packed = sa.select(sa.func.count()).where(Posting.packed.is_not(None))
+    findings.blocks_of_postings = db.scalar(packed) or 0
 
 
 def _check_base(store: Store, db: OrmSession, base: MemoryBase, findings: Findings) -> None:

@@ -56,6 +56,7 @@ class Report:
     events: dict[str, int] = field(default_factory=dict)
     requests_of_events: int = 0
     audit_entries: int = 0
+    blocks_of_postings: int = 0
     under_quota: int = 0
     collections_moved: int = 0
     samples: int = 0
@@ -82,6 +83,7 @@ class Report:
             f"{self.messages_in_ledgers} messages in the ledgers, {self.chunks_in_store} chunks in the store",
             f"{self.stray_collections} stray collections, {self.collections_moved} that moved",
             f"{self.expired} messages expired, {self.receipts} receipts, {self.audit_entries} audit entries",
+            f"{self.blocks_of_postings} blocks of postings",
             f"{self.under_quota} messages stored under a quota of {limited.QUOTA}",
             f"events: {listed(self.events)}; {self.requests_of_events} requests for them",
             f"{self.samples} samples of cursors and jobs",
@@ -203,6 +205,7 @@ def _check_stores(cluster: Cluster, report: Report, callers: Callers) -> None:
     report.dead_letters, report.messages_in_ledgers = findings.dead_letters, findings.in_ledgers
     report.chunks_in_store, report.stray_collections = findings.chunks, findings.stray_collections
     report.audit_entries = findings.audit_entries
+    report.blocks_of_postings = findings.blocks_of_postings
     report.collections_moved = store.moved() if isinstance(store, PgVector) else 0
     if cluster.network:
         report.skewed_clocks = f"{len(cluster.clocks)} may be skewed" if cluster.clocks else _why_not_skewed(cluster)

@@ -57,6 +57,9 @@ QUICK_CONSTANTS = {
     "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": 3,
     "memorybase.ingestion.lost_worker.MAX_LOST_WORKERS": 2,
     "memorybase.operations.vector_indexes.EVERY": 1e-6,
+    "memorybase.embedding.chunking.OVERLAP": 0,  # each word of a text is in one chunk
+    "memorybase.keyword_index.packing.PAGE": 3,
+    "memorybase.keyword_index.packing.IDLE_SECONDS": 60.0,
 }
 # Enough for a test run; --hypothesis-profile=long goes on for as long as one likes.
 BOUNDED = settings(max_examples=20, stateful_step_count=40, derandomize=True, database=None)

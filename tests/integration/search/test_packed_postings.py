@@ -43,7 +43,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def pack(world: World) -> None:
     """Pack all there is, as if every session were idle."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packing, "IDLE", timedelta(seconds=-60))
+        patch.setattr(packing, "IDLE_SECONDS", -60.0)
         while packing.pack(world.services) >= packing.PAGES_A_PASS:
             pass
     assert unpacked(world) == 0
@@ -156,7 +156,7 @@ def test_what_is_captured_edited_and_deleted_meanwhile_is_in_it_once(world: Worl
         ended.set()
 
     with ThreadPoolExecutor(1) as pool, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packing, "IDLE", timedelta(seconds=-60))
+        patch.setattr(packing, "IDLE_SECONDS", -60.0)
         changing = pool.submit(change)
         while not ended.is_set() and not changing.done():
             packing.pack(world.services)
@@ -188,7 +188,9 @@ def test_recent_messages_stay_rows(world: World, monkeypatch: pytest.MonkeyPatch
     assert unpacked(world) == 0
     world.say("s", "zebra")
     with world.services.database.transaction() as db:
-        db.execute(sa.update(Session).values(last_captured_at=datetime.now(UTC) - packing.IDLE))
+        db.execute(
+            sa.update(Session).values(last_captured_at=datetime.now(UTC) - timedelta(seconds=packing.IDLE_SECONDS))
+        )
     assert world.sweep().packed == 1
     assert_index_exact(world)
 
