@@ -56,8 +56,8 @@ class TestKeeping:
         world.assert_all_ingested(base)
         found = stored(world)
         assert found.keys() == {short.id, long.id}
-        half = world.embedder.dimension // 2
-        assert (len(found[short.id].vectors), len(found[long.id].vectors)) == (3 * half, 128 * half)
+        size = world.embedder.dimension // 4
+        assert (len(found[short.id].vectors), len(found[long.id].vectors)) == (3 * size, 128 * size)
         assert found[short.id].version == 1
         assert blank.id not in found
 
@@ -126,7 +126,7 @@ class TestKeeping:
         base = world.new_base(threshold=1)
         world.say("s", "the cat sleeps")
         world.settle()
-        monkeypatch.setattr(type(world.embedder), "token_encoding", "int4x32/another")
+        monkeypatch.setattr(type(world.embedder), "token_encoding", "int2x32/another")
         assert "two_before" not in (search(world, base, "cat")[0].parts or {})["signals"]
         world.say("s", "a second cat")
         world.settle()
