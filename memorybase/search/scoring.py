@@ -110,7 +110,7 @@ WITHOUT_TOKENS = Weights(
 )
 WITH_TOKENS = Weights(
     "with_token_vectors",
-    bias=-1.38,
+    bias=-1.32,
     of={
         "dense": 1.81,
         "nearby": 5.03,
