@@ -217,7 +217,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     )
     embedding_threads: int = Field(0, ge=0, le=256, description="Embedding threads; 0: one per core.")
     token_vectors: bool = Field(
-        True, description="Store a vector of 48 bytes for each of a message's first 128 tokens, which improves search."
+        True, description="Store a vector of 32 bytes for each of a message's first 128 tokens, which improves search."
     )
     chunk_tokens: int = Field(254, ge=16, le=8192, description="Tokens per chunk, capped by the model's limit.")
 

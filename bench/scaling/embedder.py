@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.embedding import QueryTokens
-from memorybase.embedding.token_vectors import MAX_TOKENS
+from memorybase.embedding.token_vectors import MAX_TOKENS, PER_BYTE
 from scaling.texts import TOPICS, Vocabulary
 
 Floats = NDArray[np.float32]
 
 DIMENSION = 384
-TOKEN_DIMENSION = 96
+TOKEN_DIMENSION = 128
 SUBTOPICS = 20
 NOISE = 16_384  # vectors; the sum of any two is a text's noise
 TOPIC_WEIGHT, SUBTOPIC_WEIGHT, NOISE_WEIGHT = 0.55, 0.45, 0.70
@@ -36,7 +36,7 @@ class MadeEmbedder:
     identity = "made/topics/1"
     dimension = DIMENSION
     max_tokens = 254
-    token_encoding = f"int4x{TOKEN_DIMENSION}/made"
+    token_encoding = f"int2x{TOKEN_DIMENSION}/made"
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         rng = np.random.default_rng(17)
@@ -44,8 +44,7 @@ class MadeEmbedder:
         self._topics = _directions(rng, TOPICS)
         self._subtopics = _directions(rng, TOPICS * SUBTOPICS)
         self._noise = _directions(rng, NOISE)
-        levels = rng.integers(1, 16, (2, 1 << 20), dtype=np.uint8)
-        self._packed: bytes = (levels[0] | levels[1] << 4).tobytes()
+        self._packed: bytes = rng.bytes(1 << 20)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         numbers = np.array([self._numbers(text) for text in texts]).reshape(len(texts), 4).T
@@ -81,7 +80,7 @@ class MadeEmbedder:
 
     def _tokens(self, text: str) -> bytes:
         """As many packed token vectors as the text has words; their numbers mean nothing."""
-        size = min(text.count(" ") + 1, MAX_TOKENS) * TOKEN_DIMENSION // 2
+        size = min(text.count(" ") + 1, MAX_TOKENS) * TOKEN_DIMENSION // PER_BYTE
         start = len(text) * 7_919 % (len(self._packed) - size)
         return self._packed[start : start + size]
 

@@ -321,13 +321,14 @@ def _token_vectors(context: DoctorContext) -> str:
     from memorybase.queries import token_vectors
 
     _ = context.database_url
-    with context.services.database.reading() as db:
-        missing = token_vectors.count_missing(db)
-        without = token_vectors.count_bases_without(db)
     if not context.settings.token_vectors:
         return "off"
+    embedder = context.services.embedders.get()
+    with context.services.database.reading() as db:
+        missing = token_vectors.count_missing(db)
+        without = token_vectors.count_bases_without(db, embedder.model, embedder.token_encoding)
     if without and not missing:
-        return f"{plural(without, 'memory base')} without them; regenerate for better results"
+        return f"{plural(without, 'memory base')} without them, or with former ones; regenerate for better results"
     return _fail_if(missing > 0, f"missing for {plural(missing, 'message')}" if missing else "complete")
 
 

@@ -26,7 +26,7 @@ TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
 
 SHIPPED = Path("/usr/share/memorybase/models")  # that an image came with, where no volume hides them; only read
-EXPORTER_VERSION = 5  # increase it if the exporter's output changes; older exports are then unused
+EXPORTER_VERSION = 7  # increase it if the exporter's output changes; older exports are then unused
 EXPORT_SECONDS = 600  # MiniLM takes five; below the job's deadline, so that the error names the export
 EXPORTING = ("onnx", "safetensors")  # packages that slim installations lack
 # Commands keep new files private, but weights are no secret, and services of other users run them.

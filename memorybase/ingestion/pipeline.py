@@ -301,12 +301,13 @@ def _embed(embedder: Embedder, items: Sequence[MessageWork]) -> None:
     missing = [(item, chunk) for item in items for chunk in item.chunks if item.is_missing(chunk)]
     if not missing:
         return
-    # Token vectors of another encoding than the generation's cannot be compared: such messages get none.
     firsts = [i for i, (item, chunk) in enumerate(missing) if chunk.index == 0 and _stores_tokens(item, embedder)]
     vectors, tokens = embedder.embed_with_tokens([chunk.text for _, chunk in missing], firsts)
     for i, (item, chunk) in enumerate(missing):
         item.vectors[chunk.index] = vectors[i]
-        item.tokens = tokens.get(i, item.tokens)
+        if chunk.index == 0 and item.job.claim.token_encoding is not None:
+            # Another encoding than the generation's cannot be compared. Empty, they are nothing for a repair to add.
+            item.tokens = tokens.get(i, item.tokens or b"")
 
 
 def _stores_tokens(item: MessageWork, embedder: Embedder) -> bool:

@@ -117,8 +117,9 @@ def count_missing(db: OrmSession) -> int:
     return db.scalar(_entries_without(sa.func.count()).where(serving)) or 0
 
 
-def count_bases_without(db: OrmSession) -> int:
-    """How many memory bases have a serving generation without token vectors, though their model gives them."""
+def count_bases_without(db: OrmSession, model: str, encoding: str | None) -> int:
+    """How many memory bases have a serving generation without token vectors, though their model gives them, or with
+    those of another encoding than the one that this model has now."""
     return (
         db.scalar(
             sa.select(sa.func.count())
@@ -128,8 +129,11 @@ def count_bases_without(db: OrmSession) -> int:
                 sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving),
             )
             .where(
-                Generation.token_encoding.is_(None),
                 Generation.embedding_model.not_like("openai:%"),  # endpoints give none
+                sa.or_(
+                    Generation.token_encoding.is_(None),
+                    sa.and_(Generation.embedding_model == model, Generation.token_encoding != encoding),
+                ),
                 MemoryBase.deleting_at.is_(None),
             )
         )

@@ -244,7 +244,7 @@ def _has_trait(traits: NDArray[np.int64], trait: Traits) -> Floats:
 MIN_NEIGHBOR_WEIGHT = 0.2  # turns with less weight are not read
 STOP_WORD = 0.15  # the weight of a stop word; a name has none, because the signal `speaker` counts it
 # For a message without token vectors yet: the usual value among candidates.
-UNKNOWN_MATCH: Mapping[str, float] = {"two_before": 0.44, "after_question": 0.39}
+UNKNOWN_MATCH: Mapping[str, float] = {"two_before": 0.4, "after_question": 0.36}
 
 
 def _token_weights(question: Question, query: str, tokens: QueryTokens, terms: QueryTerms) -> Floats:
@@ -309,7 +309,7 @@ def _token_columns(
 def _matches(query: NDArray[np.float32], packed: Sequence[bytes]) -> NDArray[np.float32]:
     """The best cosine of each token of the query (rows) in each message (columns), at least 0."""
     dimensions = query.shape[1]
-    counts = [len(vectors) * 2 // dimensions for vectors in packed]
+    counts = [len(vectors) * token_vectors.PER_BYTE // dimensions for vectors in packed]
     best = np.zeros((len(query), len(packed)), dtype=np.float32)
     filled = np.flatnonzero(counts)
     if len(filled):

@@ -499,7 +499,7 @@ class FakeEmbedder:
 
     @property
     def token_encoding(self) -> str:
-        return f"int4x{self.dimension}/{self.model}"
+        return f"int2x{self.dimension}/{self.model}"
 
     def embed_with_tokens(
         self, texts: Sequence[str], tokens_of: Collection[int]

@@ -82,7 +82,7 @@ def test_a_model_is_described_and_what_to_set_is_said(folder: Path) -> None:
         "dimension      32 (128 bytes a vector)",
         "reads          254 tokens",
         "prefixes       none",
-        f"token vectors  int4x32/{folder}",
+        f"token vectors  int2x32/{folder}",
         "probe          8 of 8 known questions answered",
         "warning: the model's card or name tells of prefixes that its configuration lacks.",
         f'set: MEMORYBASE_EMBEDDING_PROMPTS=\'{{"{folder}": {{"query": "query: ", "passage": "passage: "}}}}\'',

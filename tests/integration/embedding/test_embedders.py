@@ -846,7 +846,7 @@ class TestTokenVectors:
         vectors, tokens = embedder.embed_with_tokens(self.TEXTS, [0, 2])
         np.testing.assert_allclose(vectors, embedder.embed(self.TEXTS), atol=1e-5)
         assert tokens.keys() == {0, 2}
-        assert [len(tokens[position]) // 48 for position in (0, 2)] == [
+        assert [len(tokens[position]) // 32 for position in (0, 2)] == [
             8,
             128,
         ]  # "moored" is two pieces, the period none
@@ -863,8 +863,8 @@ class TestTokenVectors:
         self.check_agreement(onnx, reference, least=0.99)
 
     def check_agreement(self, *embedders: Embedder, least: float) -> None:
-        assert {each.token_encoding for each in embedders} == {"int4x96/a765c366"}
-        unpacked = [unpack(each.embed_with_tokens(self.TEXTS, [0])[1][0], 96) for each in embedders]
+        assert {each.token_encoding for each in embedders} == {"int2x128/9041b0a9"}
+        unpacked = [unpack(each.embed_with_tokens(self.TEXTS, [0])[1][0], 128) for each in embedders]
         first, second = (vectors / lengths[:, None] for vectors, lengths in unpacked)
         assert cosines(first, second).min() > least
 
@@ -873,18 +873,18 @@ class TestTokenVectors:
         vector, tokens = embedder.embed_query_with_tokens("Where is boat", whole)
         np.testing.assert_allclose(vector, embedder.embed_query("Where is boat"), atol=1e-5)
         assert [whole[start:end] for start, end in tokens.spans] == ["Where", "is", "Ada", "s", "boat"]
-        assert tokens.vectors.shape == (5, 96)
-        stored, lengths = unpack(embedder.embed_with_tokens([self.TEXTS[0]], [0])[1][0], 96)
+        assert tokens.vectors.shape == (5, 128)
+        stored, lengths = unpack(embedder.embed_with_tokens([self.TEXTS[0]], [0])[1][0], 128)
         best = (tokens.vectors @ stored.T / lengths).max(axis=1)
         assert best.argmax() == 4  # "boat" is in both
 
     @pytest.mark.parametrize("backend", ["onnx", OTHER_BACKEND])
     def test_a_prompt_has_no_token_vectors(self, prompted: Path, backend: str) -> None:
         own = load(prompted, backend)
-        assert len(own.embed_with_tokens(["a boat"], [0])[1][0]) == 2 * 48
+        assert len(own.embed_with_tokens(["a boat"], [0])[1][0]) == 2 * 32
         _, tokens = own.embed_query_with_tokens("boat", "the boat")
         assert [("the boat")[start:end] for start, end in tokens.spans] == ["the", "boat"]
-        assert own.token_encoding.startswith("int4x96/fitted-")
+        assert own.token_encoding.startswith("int2x128/fitted-")
 
     @pytest.mark.slow
     def test_the_published_projection_matches_the_calibration_text(self, int8: Embedder) -> None:
