@@ -41,7 +41,8 @@ def key(position: Position) -> Position:
 def pack(postings: Iterable[Sequence[int]]) -> str:
     """The text of one block with these postings: (position, times)."""
     return "".join(
-        offset(position) + chr(_FIRST_TIMES + times) for position, times in sorted(postings, key=itemgetter(0))
+        chr(_FIRST_OFFSET + position % BLOCK) + chr(_FIRST_TIMES + times)
+        for position, times in sorted(postings, key=itemgetter(0))
     )
 
 
@@ -51,11 +52,6 @@ def unpack(keys: Sequence[int], texts: Sequence[str]) -> NDArray[np.int64]:
     starts = (-1 - np.array(keys, dtype=np.int64)) * BLOCK
     positions = np.repeat(starts, [len(text) // 2 for text in texts]) + codes[:, 0] - _FIRST_OFFSET
     return np.column_stack((positions, codes[:, 1] - _FIRST_TIMES))
-
-
-def offset(position: int) -> str:
-    """The character of this position in the text of its block."""
-    return chr(_FIRST_OFFSET + position % BLOCK)
 
 
 # How many postings a row has.
@@ -72,14 +68,14 @@ class _HasOffset(FunctionElement[Any]):
 
 @compiles(_HasOffset)
 def _strpos(element: _HasOffset, compiler: SQLCompiler, **options: Any) -> str:
-    text, offset_ = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"strpos({text}, chr(CAST({_FIRST_OFFSET} + {offset_} AS INTEGER))) > 0"
+    text, offset = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"strpos({text}, chr(CAST({_FIRST_OFFSET} + {offset} AS INTEGER))) > 0"
 
 
 @compiles(_HasOffset, "sqlite")
 def _instr(element: _HasOffset, compiler: SQLCompiler, **options: Any) -> str:
-    text, offset_ = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"instr({text}, char({_FIRST_OFFSET} + {offset_})) > 0"
+    text, offset = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"instr({text}, char({_FIRST_OFFSET} + {offset})) > 0"
 
 
 def contains(position: Any) -> sa.ColumnElement[bool]:
