@@ -125,8 +125,9 @@ def test_an_endpoint_gives_no_token_vectors_and_none_are_missing(remote: World) 
     remote.flush(base_id)
     remote.settle()
     remote.assert_exact(base_id)
+    embedder = remote.services.embedders.get()
     with remote.services.database.reading() as db:
-        assert token_vectors.count_bases_without(db) == 0
+        assert token_vectors.count_bases_without(db, embedder.model, embedder.token_encoding) == 0
 
 
 def test_requests_and_tokens_are_counted_over_all_processes(remote: World, endpoint: EmbeddingEndpoint) -> None:
