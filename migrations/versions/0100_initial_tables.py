@@ -87,7 +87,7 @@ def upgrade() -> None:
         sa.Column("term", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("position", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("times", sa.SmallInteger(), nullable=False),
-        sa.Column("packed", sa.Text(), nullable=True),
+        sa.Column("packed", sa.Text(), nullable=True),  # queries/posting_blocks.py has the form
         sa.PrimaryKeyConstraint("term", "position", name=op.f("pk_postings")),
         sqlite_with_rowid=False,
     )
