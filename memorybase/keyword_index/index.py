@@ -103,10 +103,10 @@ def add(
 def replace(db: OrmSession, services: Services, session: SessionRow, message: Message) -> Document:
     """Replace a message's old content in the index; returns what is indexed now."""
     postings.remove(db, message.position)
-    return _index_anew(db, services, session, message)
+    return _index_again(db, services, session, message)
 
 
-def _index_anew(db: OrmSession, services: Services, session: SessionRow, message: Message) -> Document:
+def _index_again(db: OrmSession, services: Services, session: SessionRow, message: Message) -> Document:
     _discount(session, message)
     document = analyze(services, message.role, message.content)
     for name, value in columns(document).items():
@@ -166,7 +166,7 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
             if messages:
                 postings.remove_positions(db, session, last + 1, messages[-1].seq)
             for message in messages:
-                spoken.add(_index_anew(db, services, session, message).spoken)
+                spoken.add(_index_again(db, services, session, message).spoken)
                 last = message.seq
             is_done = len(messages) < REINDEX_PAGE
             if is_done:

@@ -1,4 +1,4 @@
-"""The sweeper's step that packs postings in blocks: a message's twenty rows become one or two.
+"""The sweeper's step that packs postings in blocks: a half to a tenth as many rows remain.
 
 Captures add rows. Once many messages of a session wait, or nothing is captured into it for a while, one row takes the
 place of all that a term occurs in a block of the session: queries/posting_blocks.py has the form. Edits and deletions
@@ -30,18 +30,19 @@ def pack(services: Services) -> int:
             )
         if not due:
             break
-        packed += sum(_pack_page(services, session) for session in due)
+        for session in due:
+            _pack_page(services, session)
+        packed += len(due)
     return packed
 
 
-def _pack_page(services: Services, due: Unpacked) -> int:
+def _pack_page(services: Services, due: Unpacked) -> None:
     with services.database.transaction(durable=False) as db:
         session = sessions.lock_session(db, due.flow_id, due.session_id)
         if session is None:  # deleted or renamed meanwhile
-            return 1
+            return
         last = min(session.last_seq, session.packed_seq + PAGE)
         if last > session.packed_seq:
             first = session.first_position + session.packed_seq + 1
             posting_blocks.pack_positions(db, first, session.first_position + last)
             sessions.update(db, session, packed_seq=last)
-    return 1

@@ -276,7 +276,9 @@ def _sorted(postings: NDArray[np.int64]) -> Occurrences:
     return Occurrences(positions, times.astype(np.float64))
 
 
-def has_term(is_key: sa.ColumnElement[bool], position: Any, *tables: type[Any]) -> sa.ColumnElement[bool]:
+def has_term(
+    is_key: sa.ColumnElement[bool], position: sa.SQLColumnExpression[int], *tables: type[Any]
+) -> sa.ColumnElement[bool]:
     """Whether a posting with such a key is at the position of these tables' row, by itself or in a block."""
     keys = sa.select(_Table.position).where(is_key).correlate(*tables)
     return sa.or_(

@@ -358,7 +358,7 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
         # Without a term, only stop words were sent: nothing is indexed by them.
         conditions += [_has_term(keys) for keys in query.find_keys] or [sa.false()]
         if query.find_positions is not None:
-            conditions.append(Message.position.in_(query.find_positions))
+            conditions.append(batches.is_among(Message.position, "find_positions", query.find_positions))
     if query.ingested is not None:
         conditions.append(_ingested(base) if query.ingested else sa.not_(_ingested(base)))
     return conditions

@@ -29,7 +29,7 @@ from memorybase.models.sessions import BLOCK
 _FIRST_OFFSET = 0x200  # up to 0x5FF: two bytes in UTF-8
 _FIRST_TIMES = ord("0")  # one byte up to "~"; the largest count, 255, is below the first offset
 
-Position = TypeVar("Position", int, sa.ColumnElement[int], NDArray[np.int64])
+Position = TypeVar("Position", int, sa.SQLColumnExpression[int], NDArray[np.int64])
 _Table = Posting.__table__.c  # without the mapped class, as where postings are read
 
 
@@ -78,9 +78,9 @@ def _instr(element: _HasOffset, compiler: SQLCompiler, **options: Any) -> str:
     return f"instr({text}, char({_FIRST_OFFSET} + {offset})) > 0"
 
 
-def contains(position: Any) -> sa.ColumnElement[bool]:
+def contains(position: sa.SQLColumnExpression[int]) -> sa.ColumnElement[bool]:
     """Whether a row is a block that has a posting at this position."""
-    return sa.and_(_Table.position == -1 - position // BLOCK, _HasOffset(_Table.packed, position % BLOCK))
+    return sa.and_(_Table.position == key(position), _HasOffset(_Table.packed, position % BLOCK))
 
 
 # On PostgreSQL arrays instead of hundreds of rows, as where postings are added.
@@ -134,11 +134,11 @@ def remove(db: OrmSession, first: int, last: int) -> None:
     """Remove the postings in blocks from one position to another."""
     whole = range(-(-first // BLOCK), (last + 1) // BLOCK)
     if whole:
-        between = Posting.position.between(-1 - whole[-1], -1 - whole[0])
+        between = Posting.position.between(key(whole[-1] * BLOCK), key(whole[0] * BLOCK))
         db.execute(sa.delete(Posting).where(between).execution_options(synchronize_session=False))
     for number in {first // BLOCK, last // BLOCK}:
         if number not in whole:
-            _remove_from(db, -1 - number, first, last)
+            _remove_from(db, key(number * BLOCK), first, last)
 
 
 def _remove_from(db: OrmSession, block: int, first: int, last: int) -> None:

@@ -233,7 +233,7 @@ def test_what_reads_many_rows_is_known(large: tuple[World, UUID]) -> None:
 
 
 def many_rows(world: World, statement: str, parameters: Any) -> dict[str, int]:
-    """Large tables of which the plan reads more than MANY rows, and how many."""
+    """Large tables from which the plan reads more than MANY rows, and how many."""
     with world.services.database.engine.connect() as connection:
         connection.exec_driver_sql("SET LOCAL cpu_tuple_cost = 0.09")
         explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
