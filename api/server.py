@@ -40,7 +40,7 @@ def serve(host: str, port: int, root_path: str = "") -> None:
     settings: Settings = app.state.settings
     telemetry.configure(settings)
     app.state.connections_bounded = True
-    _spare_the_collector()
+    spare_the_collector()
     uvicorn.run(
         app,
         host=host,
@@ -56,7 +56,7 @@ def serve(host: str, port: int, root_path: str = "") -> None:
     )
 
 
-def _spare_the_collector() -> None:
+def spare_the_collector() -> None:
     """What is loaded now stays: leave it out of every later collection. And collect less often, since the thousands of
     objects that a request makes are freed without."""
     gc.collect()

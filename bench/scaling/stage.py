@@ -19,6 +19,7 @@ from harness.doubles import InMemoryLocks, InMemoryQueue
 from harness.process import Server
 from ingesting.postgresql import DurablePostgres
 
+from api.server import spare_the_collector
 from memorybase import wiring
 from memorybase.auth import api_keys
 from memorybase.database import migrate
@@ -141,6 +142,7 @@ def filled(
         if found.state != "ok" or not found.expected:
             raise AssertionError(f"the filled store is not consistent: {found}")
         stage.count_steps()
+        spare_the_collector()
         yield stage
 
 

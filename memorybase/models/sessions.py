@@ -124,7 +124,7 @@ class Session(Base):
     terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths in total
     # The postings of messages up to here were packed. Those of a message that was edited since may be rows again.
     packed_seq: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    keyword_language: Mapped[str | None] = mapped_column(String(32))  # keyword_index/labels.py; None: in several ways
+    keyword_language: Mapped[str | None] = mapped_column(String(32))  # keyword_index/index.py; None: in several ways
     created_at: Mapped[datetime]
     last_captured_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]  # its messages are deleted; the row follows once every store is repaired

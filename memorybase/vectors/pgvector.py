@@ -109,6 +109,8 @@ KNOWN_COLLECTIONS = 10_000
 INDEX_ABOVE = 5_000  # records in a collection; searching so many without an index takes milliseconds
 # A record is reached by any vector this near: two computations of one text's vector may differ.
 SAME_DISTANCE = 1e-3
+# A query for a vector that is stored nearly always finds it with little effort; it is repeated with that of a search.
+EF_SEARCH_OF_ITSELF = 20
 NOTHING = (0,)  # what a write or a count returns where the collection is not
 MAX_MOVES = 5  # during one call; each takes as long as building an index
 
@@ -187,17 +189,23 @@ class PgVectorStore:
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
         reached: set[str] = set()
         for batch in batches(records, BATCH):
-            parameters = {
-                "ids": [record.id for record in batch],
-                "vectors": encode_all([record.vector for record in batch]),
-                "distance": SAME_DISTANCE,
-                "twins": TWINS,
-                "wanted": 0,
-            }
-            sizes = {record.vector.size for record in batch}
-            rows = self._read("reached_ids", ref, lambda on: on.reached, parameters, sizes=sizes, by_index=True)
-            reached |= {row.id for row in rows}
+            reached |= self._reached(ref, batch, ef_search=EF_SEARCH_OF_ITSELF)
+            if rest := [record for record in batch if record.id not in reached]:
+                reached |= self._reached(ref, rest, ef_search=None)
         return reached
+
+    def _reached(self, ref: CollectionRef, records: Sequence[VectorRecord], *, ef_search: int | None) -> set[str]:
+        parameters = {
+            "ids": [record.id for record in records],
+            "vectors": encode_all([record.vector for record in records]),
+            "distance": SAME_DISTANCE,
+            "twins": TWINS,
+            "wanted": 0,
+            "ef_search": ef_search,
+        }
+        sizes = {record.vector.size for record in records}
+        rows = self._read("reached_ids", ref, lambda on: on.reached, parameters, sizes=sizes, by_index=True)
+        return {row.id for row in rows}
 
     def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
         found: dict[str, StoredVector] = {}
@@ -239,7 +247,7 @@ class PgVectorStore:
     ) -> list[VectorHit]:
         if limit < 1:
             return []
-        parameters: dict[str, Any] = {"vector": encode(vector), "limit": limit, "wanted": 2 * limit}
+        parameters: dict[str, Any] = {"vector": encode(vector), "limit": limit, "wanted": 2 * limit, "ef_search": None}
         holds = condition(where, parameters) if where else None
         rows = self._read(
             "query",

@@ -138,10 +138,10 @@ SELECT * FROM found ORDER BY distance + 0, id
 # the rows of one collection, and so no other index than HNSW is of use.
 _SEARCH_SETTINGS = f"""
 SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('enable_seqscan', 'off', true),
-    set_config('hnsw.ef_search', least(greatest(%(wanted)s::int, (
+    set_config('hnsw.ef_search', least(coalesce(%(ef_search)s::int, greatest(%(wanted)s::int, (
         SELECT CASE WHEN reltuples >= {LARGE_ROWS} THEN {EF_SEARCH_OF_LARGE} ELSE {EF_SEARCH} END FROM pg_class
         WHERE oid = '$vectors'::regclass
-    )), {MAX_EF_SEARCH})::text, true)
+    ))), {MAX_EF_SEARCH})::text, true)
 """  # noqa: S608
 _DROP_ROWS = "DELETE FROM $vectors WHERE collection = %(number)s"
 

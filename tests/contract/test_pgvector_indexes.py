@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -111,7 +112,7 @@ def before_the_index(monkeypatch: pytest.MonkeyPatch, step: Callable[[], object]
 class TestSearch:
     def explain(self, store: PgVectorStore, ref: CollectionRef, statement: str, **parameters: object) -> str:
         collection = store._find(ref)
-        place = {"number": collection.number, "home": collection.home, "wanted": 20, **parameters}
+        place = {"number": collection.number, "home": collection.home, "wanted": 20, "ef_search": None, **parameters}
         settings = pgvector_layout.statements(collection).search_settings
         return "\n".join(row[0] for row in store._rows("explain", f"EXPLAIN {statement}", place, settings))
 
@@ -219,6 +220,21 @@ class TestSearch:
 
         late = VectorRecord("late", vectors(1, seed=5)[0], "t", {"k": 1})
         assert store.reached_ids(ref, [given[7], late]) == {"id0007"}
+
+
+    def test_what_little_effort_does_not_reach_is_searched_for_again(
+        self, store: PgVectorStore, ref: CollectionRef, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        given = records(3)
+        store.upsert(ref, given)
+        reached = store._reached
+
+        def nothing_first(*args: Any, ef_search: int | None) -> set[str]:
+            return set() if ef_search else reached(*args, ef_search=ef_search)
+
+        monkeypatch.setattr(store, "_reached", nothing_first)
+
+        assert store.reached_ids(ref, given) == {record.id for record in given}
 
 
 class TestMove:
