@@ -221,7 +221,6 @@ class TestSearch:
         late = VectorRecord("late", vectors(1, seed=5)[0], "t", {"k": 1})
         assert store.reached_ids(ref, [given[7], late]) == {"id0007"}
 
-
     def test_what_little_effort_does_not_reach_is_searched_for_again(
         self, store: PgVectorStore, ref: CollectionRef, monkeypatch: pytest.MonkeyPatch
     ) -> None:
