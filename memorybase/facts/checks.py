@@ -176,6 +176,7 @@ def _has_types(stated: Mapping[str, Any]) -> bool:
 def is_supported(who: str, what: str, when: str | None, sources: Sequence[Quoted], analyzer: Analyzer) -> bool:
     """Whether the sources contain most of the fact's words, all its names and numbers, and all of who and when."""
     said = " ".join(f"{source.speaker} {source.text}" for source in sources)
+    analyzer = analyzer.of(said)  # of all parts: a name alone shows no language
     dates = " ".join(f"{day:%Y-%m-%d %d %m %B %A} {day.day} {day.month}" for day in (each.said_at for each in sources))
     terms = {*analyzer.terms(said), *analyzer.terms(" ".join(_SIDES))}
     numbers = numbers_of(said)

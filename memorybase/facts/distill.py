@@ -70,6 +70,7 @@ def is_duplicate(
 
 def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: Analyzer) -> bool:
     """Whether a fact is about the same thing as the one that the model says it corrects, and says something else."""
+    analyzer = analyzer.of(f"{other_what} {what}")
     others = {*analyzer.terms(other_what), *analyzer.terms(other_who)}
     shared = others & {*analyzer.terms(what), *analyzer.terms(who)}
     return key_of(who, what) != key_of(other_who, other_what) and len(shared) >= MIN_SHARED * len(others)
