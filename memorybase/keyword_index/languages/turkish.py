@@ -30,6 +30,9 @@ TURKISH = Language(
     last_week=r"geçen hafta",
     last_month=r"geçen ay",
     last_year=r"geçen (?:yıl|sene)",
+    this_week=r"bu hafta",
+    this_month=r"bu ay",
+    this_year=r"bu (?:yıl|sene)",
     ago=r"{n} {unit} önce",
     units="gün hafta ay yıl/sene",
     folds={"\u0130": "i", "I": "\u0131", "\u0307": ""},  # the other I of Turkish
@@ -56,6 +59,7 @@ TURKISH = Language(
     day_alone=r"ayın {d}(?:'?\w+)?",
     weekday_forms="pazartesiye/pazartesinin salıya/salının çarşambaya/çarşambanın perşembeye/perşembenin "
     "cumaya/cumanın cumartesiye/cumartesinin pazara",
+    hints="dün bugün yarın geçen hafta yıl",
     unclear="on altı yedi",
     counted=r"kaç (?:tane )?(?!kez|defa|para)(\w+)",
 )
