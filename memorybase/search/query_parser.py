@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 
 from memorybase.keyword_index import analyzer as keywords
+from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Asked, Spoken
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.languages.definition import UNITS
@@ -139,9 +140,19 @@ _SMALL_TALK = frozenset(
     "hi hello hey hiya yo thanks thank thx ty ok okay yes yeah yep nope bye goodbye good morning evening afternoon "
     "night great nice cool fine sure perfect awesome wow hm hmm lol haha please welcome sorry alright go continue "
     "lot much "
-    "hallo danke ja nein bitte guten morgen abend tschüss bonjour salut merci oui non au revoir hola gracias sí "
-    "buenos buenas adiós ciao grazie buongiorno sì olá obrigado obrigada sim bom hoi dank bedankt nee cześć "
-    "dziękuję tak nie merhaba teşekkürler evet привет спасибо да нет 你好 谢谢 नमस्ते مرحبا شكرا".split()
+    "hallo danke ja nein bitte guten gute morgen abend tschüss dank wiedersehen bonjour bonsoir salut merci oui non "
+    "au revoir hola gracias sí buenos buenas adiós ciao grazie prego buongiorno buonasera buonanotte arrivederci sì "
+    "olá oi obrigado obrigada sim bom boa tchau hoi bedankt nee doei goedemorgen goedemiddag goedenavond cześć "
+    "dziękuję dzięki dobry dobranoc tak nie merhaba selam teşekkürler teşekkür günaydın evet привет здравствуйте "  # noqa: RUF001
+    "спасибо добрый доброе да нет 你好 您好 你好吗 谢谢 谢谢你 谢谢您 多谢 再见 早上好 晚上好 晚安 好的 こんにちは "
+    "こんばんは おはよう おはようございます ありがとう ありがとうございます どうもありがとう "
+    "どうもありがとうございます さようなら はい いいえ नमस्ते धन्यवाद शुक्रिया مرحبا أهلا شكرا عليكم الخير".split()
+)
+# Words beside these: alone they are asked for.
+_WITH_SMALL_TALK = frozenset(
+    "tag nacht vielen herzlichen schönen beaucoup nuit journée bonne muchas días tardes noches dia tarde noite mille "
+    "tante goede middag dzień wieczór ederim iyi akşamlar geceler большое огромное день утро вечер जी السلام "
+    "صباح مساء جزيلا وسهلا".split()
 )
 
 MOST_KEYWORDS = 3
@@ -267,7 +278,9 @@ def _is_keywords(query: str, own: keywords.Analyzer) -> bool:
 
 def _is_small_talk(query: str, own: keywords.Analyzer) -> bool:
     kept = own.kept(own.words(query))
-    return bool(kept) and _SMALL_TALK.issuperset(kept)
+    if scripts.has_unspaced(query):  # as a whole: pairs of its characters are in other words too
+        kept = scripts.WORD.findall(query.casefold())
+    return not _SMALL_TALK.isdisjoint(kept) and _SMALL_TALK.union(_WITH_SMALL_TALK).issuperset(kept)
 
 
 def _without_name_terms(asked: Asked, query: str, own: keywords.Analyzer, names: Collection[str]) -> Asked:

@@ -404,6 +404,44 @@ class TestQuestions:
         assert name_forms("annas", None) == {"annas"}
         assert name_forms("as", LANGUAGES["german"]) == {"as"}
 
+    @each_row(
+        "query",
+        [
+            "Vielen Dank!",
+            "Gute Nacht",
+            "Auf Wiedersehen",
+            "merci beaucoup",
+            "Bonne nuit, merci",
+            "¡Buenos días!",
+            "Muchas gracias",
+            "Bom dia",
+            "muito obrigado",
+            "grazie mille",
+            "Buonasera",
+            "Dank je wel",
+            "Goede morgen",
+            "Dzień dobry",
+            "dziękuję bardzo",
+            "Teşekkür ederim",
+            "Günaydın",
+            "Спасибо большое",
+            "Добрый день",
+            "شكرا جزيلا",
+            "السلام عليكم",
+            "बहुत धन्यवाद",
+            "谢谢你！",
+            "早上好",
+            "こんにちは",
+            "ありがとうございます。",
+        ],
+    )
+    def test_small_talk_is_recognized(self, query: str) -> None:
+        assert asked(query).is_small_talk
+
+    @each_row("query", ["dia", "mille", "большое", "السلام", "Danke für das Rezept", "谢谢卡", "こんにちはの意味"])
+    def test_words_that_also_occur_in_small_talk_are_questions(self, query: str) -> None:
+        assert not asked(query).is_small_talk
+
     def test_what_the_other_side_said_is_recognized(self) -> None:
         for language, conversation in CONVERSATIONS.items():
             question = "O que você me recomendou para o discurso?" if language == "portuguese" else None
