@@ -55,6 +55,8 @@ class Language:
     asks_what: str  # "what is the budget": for any value
     asks_otherwise: str  # about the past, for a comparison or for advice, so that a later value is no correction
     tells_change: str  # words such as now or instead
+    denies: str  # in a clause: not, never, no
+    supposes: str  # in a clause: if, whether, would, perhaps
     conjunctions: str  # that begin a clause
     percent: str  # with {n} for the number; "%" is known
     day_alone: str  # with {d} for the day of a month that is not named
@@ -156,6 +158,14 @@ class Language:
     @cached_property
     def change(self) -> re.Pattern[str]:
         return re.compile(self.whole(self.tells_change))
+
+    @cached_property
+    def denial(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.denies))
+
+    @cached_property
+    def supposition(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.supposes))
 
     @cached_property
     def counts(self) -> re.Pattern[str]:

@@ -58,6 +58,8 @@ POLISH = Language(
     r"|ostatnio|przesun\w+|przełoż\w+|przenie\w+|odroczon\w+|zmieni\w+|zmian[aę]|popraw\w+|korekt\w+|zastąpi\w+"
     r"|zaktualizow\w+|zwiększ\w+|podni[eo]\w+|wzr(?:ósł|osł\w+)|zmniejsz\w+|obniż\w+|spadł\w*|wydłuż\w+|skróc\w+"
     r"|przeprowadził\w+|opóźni\w+",
+    denies=r"nie(?! (?:tylko|zapom\w+))|nigdy|ani|żad\w+",
+    supposes=r"jeśli|jeżeli|gdyby\w*|czy|może|\w+(?:ł[aoy]?|li)by\w*|załóżmy",
     conjunctions="i ale bo ponieważ podczas chociaż lecz więc",
     percent=r"{n} ?procent\w*",
     clock=r"(?:o godz(?:inie|\.)?|na godzinę|godzina|do godziny) {t}",

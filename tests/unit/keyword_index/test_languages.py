@@ -275,6 +275,8 @@ class TestAnalysis:
             definition.day_and_month,
             definition.time_ago,
             definition.weekdays_named,
+            definition.denial,
+            definition.supposition,
             definition.change,
             definition.counts,
             *definition.questions.values(),
