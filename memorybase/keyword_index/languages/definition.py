@@ -117,6 +117,13 @@ class Language:
         return self._numbers_of(self.numbers)
 
     @cached_property
+    def clear_amounts(self) -> dict[str, int]:
+        """Without those that are more often other words, such as articles."""
+        return {
+            word: amount for word, amount in self.amounts.items() if amount > 1 and word not in self.unclear.split()
+        }
+
+    @cached_property
     def amounts_of_units(self) -> dict[str, int]:
         return self._numbers_of(self.units_alone)
 

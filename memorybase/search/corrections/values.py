@@ -193,7 +193,7 @@ def _numbers(language: Language) -> re.Pattern[str]:
             rf"|(?<![\u7b2c\u4e00{_CJK_DIGITS}{times}])(?P<word>[{_CJK_DIGITS}]{{1,3}})(?P<word_times>[{times}])?"
             rf"(?P<counter>{counters})"
         )
-    words = one_of({word for word, amount in language.amounts.items() if amount > 1} - set(language.unclear.split()))
+    words = one_of(language.clear_amounts)
     return re.compile(
         rf"(?<![\w.,/^{MARKS}])(?<!\d:)(?P<currency>{_CURRENCY})?(?!{YEAR}(?!\d))(?P<digits>{_DIGITS})(?![.,:/]?\d)"
         rf"(?: ?(?P<symbol>{_SYMBOL}))?(?![%\w])(?!(?<!\d\d\d)\.\s+\w|\)\s)|(?P<word>{language.whole(words)})"

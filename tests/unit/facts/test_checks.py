@@ -16,6 +16,7 @@ from memorybase.facts.checks import AnswerRefused, Checked, Refusal, check_answe
 from memorybase.facts.distill import is_duplicate, key_of, may_correct
 from memorybase.facts.prompt import MAX_FACTS, Quoted, messages_for
 from memorybase.keyword_index.analyzer import DETECT, analyzer
+from memorybase.keyword_index.languages import LANGUAGES
 
 ENGLISH = analyzer("english")
 DETECTING = analyzer(DETECT)
@@ -125,6 +126,7 @@ def test_whole_sentences_of_a_message_are_facts_in_its_language(language: str) -
         ("Mieszkam w Krakowie z dwoma kotami.", "Mieszkam w Gdańsku z dwoma kotami"),
         ("Кошку зовут Мино.", "Кошку зовут Мурка"),
         ("İstanbul'da bir evim var.", "Benim Ankara'da bir evim var"),
+        ("Anna hat zwei Katzen und einen Hund in Berlin.", "Anna hat drei Katzen und einen Hund in Berlin"),
         ("我每个月付940欧元的房租。", "我每个月付904欧元的房租"),
         ("妹のアンナが九月に結婚します。", "妹は去年の春に東京へ引っ越しました"),
     ],
@@ -135,6 +137,7 @@ def test_what_a_message_in_another_language_does_not_say_is_refused(said: str, l
 
 def test_numbers_are_compared_as_numbers() -> None:
     assert numbers_of("two of 1,000 and 2.5") == {"2", "1000", "2.5"}
+    assert numbers_of("eine von zwei, und 5", LANGUAGES["german"]) == {"2", "5"}  # "eine" is mostly an article
 
 
 def test_no_message_can_close_the_tags_around_it() -> None:
@@ -145,10 +148,31 @@ def test_no_message_can_close_the_tags_around_it() -> None:
 def test_equal_words_are_the_same_fact_and_other_numbers_are_not() -> None:
     near = np.array([1.0, 0.0], dtype=np.float32)
     assert key_of("Mira", "Mira owns a boat!") == key_of("mira", "mira owns a  Boat")
-    assert is_duplicate("The limit is low", near, "The limit is small", near)
-    assert not is_duplicate("The limit is 300", near, "The limit is 250", near)
-    assert not is_duplicate("She eats meat", near, "She does not eat meat", near)
-    assert not is_duplicate("The limit is low", near, "The limit is small", None)
+    assert is_duplicate("The limit is low", near, "The limit is small", near, ENGLISH)
+    assert not is_duplicate("The limit is 300", near, "The limit is 250", near, ENGLISH)
+    assert not is_duplicate("She eats meat", near, "She does not eat meat", near, ENGLISH)
+    assert not is_duplicate("The limit is low", near, "The limit is small", None, ENGLISH)
+
+
+@each_row(
+    ("one", "other"),
+    [
+        ("Anna isst Fleisch", "Anna isst kein Fleisch"),
+        ("Anna mange de la viande", "Anna ne mange jamais de viande"),
+        ("A Anna come carne e peixe", "A Anna não come carne nem peixe"),
+        ("Anna je mięso i ryby", "Anna nie je mięsa i ryb"),
+        ("Анна ест мясо", "Анна не ест мясо"),
+        ("Ayşe et yiyor ve balık yedi", "Ayşe et yiyor ama balık yemedi"),  # noqa: RUF001
+        ("आना मांस खाती है", "आना मांस नहीं खाती है"),
+        ("安娜吃肉", "安娜不吃肉"),
+        ("アンナは肉を食べます", "アンナは肉を食べません"),
+        ("Anna hat zwei Katzen und einen Hund", "Anna hat drei Katzen und einen Hund"),
+    ],
+)
+def test_opposites_in_other_languages_are_no_duplicates(one: str, other: str) -> None:
+    near = np.array([1.0, 0.0], dtype=np.float32)
+    assert not is_duplicate(one, near, other, near, DETECTING)
+    assert is_duplicate(one, near, one, near, DETECTING)
 
 
 def test_a_correction_is_about_the_same_thing() -> None:
