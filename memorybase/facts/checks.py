@@ -16,7 +16,9 @@ from enum import StrEnum
 from typing import Any
 
 from memorybase.facts.prompt import MAX_FACTS, MAX_WHAT_CHARS, MAX_WHEN_CHARS, MAX_WHO_CHARS, Known, Quoted
+from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
+from memorybase.keyword_index.languages import Language
 
 MIN_SUPPORT = 0.6  # the share of a fact's words that its sources must contain: models choose some words of their own
 FIELDS = {"who", "what", "when", "sources", "corrects"}
@@ -176,9 +178,10 @@ def _has_types(stated: Mapping[str, Any]) -> bool:
 def is_supported(who: str, what: str, when: str | None, sources: Sequence[Quoted], analyzer: Analyzer) -> bool:
     """Whether the sources contain most of the fact's words, all its names and numbers, and all of who and when."""
     said = " ".join(f"{source.speaker} {source.text}" for source in sources)
+    analyzer = analyzer.of(said)  # of all parts: a name alone shows no language
     dates = " ".join(f"{day:%Y-%m-%d %d %m %B %A} {day.day} {day.month}" for day in (each.said_at for each in sources))
     terms = {*analyzer.terms(said), *analyzer.terms(" ".join(_SIDES))}
-    numbers = numbers_of(said)
+    numbers = numbers_of(said, analyzer.known)
     own = set(analyzer.terms(what))
     if not own:
         return False
@@ -186,14 +189,17 @@ def is_supported(who: str, what: str, when: str | None, sources: Sequence[Quoted
     return (
         len(own & terms) >= MIN_SUPPORT * len(own)
         and names <= terms
-        and numbers_of(what) <= numbers
+        and numbers_of(what, analyzer.known) <= numbers
         and set(analyzer.terms(who)) <= terms
         and set(analyzer.terms(when or "")) <= {*terms, *analyzer.terms(dates), *numbers}
     )
 
 
-def numbers_of(text: str) -> set[str]:
-    """The numbers in a text, those up to twelve also if they are written as words."""
+def numbers_of(text: str, language: Language | None = None) -> set[str]:
+    """The numbers in a text, those up to twelve also if they are written as words; up to ten in another language."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     words = {_DIGITS[word] for word in re.findall(r"[a-z]+", folded) if word in _DIGITS}
+    if language is not None and language.has_spaces:
+        said = scripts.WORD.findall(language.folded(scripts.normal(text)))
+        words |= {str(language.clear_amounts[word]) for word in said if word in language.clear_amounts}
     return {number.replace(",", "") for number in _NUMBER.findall(folded)} | words

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -38,6 +38,7 @@ from memorybase.facts.checks import Accepted, AnswerRefused, Checked, Refusal, c
 from memorybase.facts.prompt import MAX_ANSWER_TOKENS, SCHEMA, Known, messages_for
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer, analyzer
+from memorybase.keyword_index.languages import Language
 from memorybase.models import Distillation, Fact, FactSource
 from memorybase.queries import distillations, memory_bases, sessions
 from memorybase.queries import facts as fact_rows
@@ -58,18 +59,26 @@ def key_of(who: str, what: str) -> bytes:
 
 
 def is_duplicate(
-    what: str, vector: NDArray[np.float32] | None, other_what: str, other_vector: NDArray[np.float32] | None
+    what: str,
+    vector: NDArray[np.float32] | None,
+    other_what: str,
+    other_vector: NDArray[np.float32] | None,
+    analyzer: Analyzer,
 ) -> bool:
     """Whether two facts nearly say the same. Other numbers or a negation make another fact, however near it is."""
     if vector is None or other_vector is None or vector.shape != other_vector.shape:
         return False
-    if numbers_of(what) != numbers_of(other_what) or _negations(what) != _negations(other_what):
+    language = analyzer.of(f"{what} {other_what}").known
+    if numbers_of(what, language) != numbers_of(other_what, language):
+        return False
+    if _negations(what, language) != _negations(other_what, language):
         return False
     return float(vector @ other_vector) >= MIN_SIMILARITY
 
 
 def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: Analyzer) -> bool:
     """Whether a fact is about the same thing as the one that the model says it corrects, and says something else."""
+    analyzer = analyzer.of(f"{other_what} {what}")
     others = {*analyzer.terms(other_what), *analyzer.terms(other_who)}
     shared = others & {*analyzer.terms(what), *analyzer.terms(who)}
     return key_of(who, what) != key_of(other_who, other_what) and len(shared) >= MIN_SHARED * len(others)
@@ -79,7 +88,10 @@ def _words(text: str) -> list[str]:
     return scripts.WORD.findall(scripts.without_marks(scripts.normal(text)).casefold())
 
 
-def _negations(text: str) -> frozenset[str]:
+def _negations(text: str, language: Language | None) -> Collection[str]:
+    """Those of English; of another language whether there is any, since their forms differ."""
+    if language is not None:
+        return ["denied"] if language.denial.search(language.folded(scripts.normal(text))) else []
     return _NEGATIONS.intersection(_words(text.replace("\u2019", "'")))
 
 
@@ -324,7 +336,7 @@ def _add(
             embedder=embedder,
             created_at=now,
         )
-        first = next((other for other in firsts if _says_the_same(fact, other)), None)
+        first = next((other for other in firsts if _says_the_same(fact, other, words)), None)
         fact.duplicate_of_id = None if first is None else first.id
         if first is None:
             firsts.append(fact)
@@ -347,13 +359,13 @@ def _add(
     )
 
 
-def _says_the_same(fact: Fact, other: Fact) -> bool:
+def _says_the_same(fact: Fact, other: Fact, words: Analyzer) -> bool:
     if fact.key == other.key:
         return True
     if fact.embedder is None or fact.embedder != other.embedder:
         return False
     vector, other_vector = (np.frombuffer(each.vector or b"", dtype=np.float32) for each in (fact, other))
-    return is_duplicate(fact.what, vector, other.what, other_vector)
+    return is_duplicate(fact.what, vector, other.what, other_vector, words)
 
 
 def _refuse(services: Services, claim: _Claim, batch: Batch, reason: Refusal) -> Outcome:

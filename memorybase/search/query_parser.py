@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 
 from memorybase.keyword_index import analyzer as keywords
+from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Asked, Spoken
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.languages.definition import UNITS
@@ -139,9 +140,19 @@ _SMALL_TALK = frozenset(
     "hi hello hey hiya yo thanks thank thx ty ok okay yes yeah yep nope bye goodbye good morning evening afternoon "
     "night great nice cool fine sure perfect awesome wow hm hmm lol haha please welcome sorry alright go continue "
     "lot much "
-    "hallo danke ja nein bitte guten morgen abend tschüss bonjour salut merci oui non au revoir hola gracias sí "
-    "buenos buenas adiós ciao grazie buongiorno sì olá obrigado obrigada sim bom hoi dank bedankt nee cześć "
-    "dziękuję tak nie merhaba teşekkürler evet привет спасибо да нет 你好 谢谢 नमस्ते مرحبا شكرا".split()
+    "hallo danke ja nein bitte guten gute morgen abend tschüss dank wiedersehen bonjour bonsoir salut merci oui non "
+    "au revoir hola gracias sí buenos buenas adiós ciao grazie prego buongiorno buonasera buonanotte arrivederci sì "
+    "olá oi obrigado obrigada sim bom boa tchau hoi bedankt nee doei goedemorgen goedemiddag goedenavond cześć "
+    "dziękuję dzięki dobry dobranoc tak nie merhaba selam teşekkürler teşekkür günaydın evet привет здравствуйте "  # noqa: RUF001
+    "спасибо добрый доброе да нет 你好 您好 你好吗 谢谢 谢谢你 谢谢您 多谢 再见 早上好 晚上好 晚安 好的 こんにちは "
+    "こんばんは おはよう おはようございます ありがとう ありがとうございます どうもありがとう "
+    "どうもありがとうございます さようなら はい いいえ नमस्ते धन्यवाद शुक्रिया مرحبا أهلا شكرا عليكم الخير".split()
+)
+# Words beside these: alone they are asked for.
+_WITH_SMALL_TALK = frozenset(
+    "tag nacht vielen herzlichen schönen beaucoup nuit journée bonne muchas días tardes noches dia tarde noite mille "
+    "tante goede middag dzień wieczór ederim iyi akşamlar geceler большое огромное день утро вечер जी السلام "
+    "صباح مساء جزيلا وسهلا".split()
 )
 
 MOST_KEYWORDS = 3
@@ -267,7 +278,9 @@ def _is_keywords(query: str, own: keywords.Analyzer) -> bool:
 
 def _is_small_talk(query: str, own: keywords.Analyzer) -> bool:
     kept = own.kept(own.words(query))
-    return bool(kept) and _SMALL_TALK.issuperset(kept)
+    if scripts.has_unspaced(query):  # as a whole: pairs of its characters are in other words too
+        kept = scripts.WORD.findall(query.casefold())
+    return not _SMALL_TALK.isdisjoint(kept) and _SMALL_TALK.union(_WITH_SMALL_TALK).issuperset(kept)
 
 
 def _without_name_terms(asked: Asked, query: str, own: keywords.Analyzer, names: Collection[str]) -> Asked:
@@ -333,7 +346,7 @@ def _relative(query: str, now: datetime) -> Iterator[Period | None]:
         yield _last(today, which, unit)
 
 
-def _last(today: datetime, which: str, unit: str) -> Period | None:
+def _last(today: datetime, which: str, unit: str) -> Period:
     monday = today - today.weekday() * DAY
     back = 0 if which == "this" else 1
     if unit in _WEEKDAYS:
@@ -404,19 +417,38 @@ def _foreign_years(query: str) -> Iterator[Period]:
 
 def _foreign_relative(query: str, language: Language, now: datetime) -> Iterator[Period]:
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    monday, first = today - today.weekday() * DAY, today.replace(day=1)
-    before = first - DAY
-    last_year = datetime(today.year - 1, 1, 1, tzinfo=UTC)
-    named = {
-        "today": Period(today, today + DAY),
-        "yesterday": Period(today - DAY, today),
-        "last_week": Period(monday - 7 * DAY, monday),
-        "last_month": a_month(before.year, before.month, yearly=False),
-        "last_year": Period(last_year, last_year + YEAR - DAY),
-    }
-    yield from (period for name, period in named.items() if language.questions[name].search(query))
+    asks = {name for name, pattern in language.questions.items() if pattern.search(query)}
+    for name, day in (("today", today), ("yesterday", today - DAY)):
+        if name in asks:
+            yield Period(day, day + DAY)
+    yield from _foreign_weeks(query, language, today, asks)
+    for which, unit in (("last", "month"), ("this", "month"), ("last", "year"), ("this", "year")):
+        if f"{which}_{unit}" in asks:
+            yield _last(today, which, unit)
+    yield from _foreign_ago(query, language, today)
+
+
+def _foreign_weeks(query: str, language: Language, today: datetime, asks: Collection[str]) -> Iterator[Period]:
+    """Weeks, their weekdays ("Tuesday of last week"), and else weekdays that are over ("last Tuesday")."""
+    monday = today - today.weekday() * DAY
+    weeks = [monday - back * DAY for name, back in (("last_week", 7), ("this_week", 0)) if name in asks]
+    named = [*language.weekdays_named.finditer(query)]
+    for found in named:
+        number = language.weekday_numbers[found["past"] or found["passed"] or found["weekday"]]
+        yield from (Period(week + number * DAY, week + (number + 1) * DAY) for week in weeks)
+        if not weeks and not found["weekday"]:
+            yield _last(today, "last", _WEEKDAYS[number])
+    if not named:
+        yield from (Period(week, week + 7 * DAY) for week in weeks)
+
+
+def _foreign_ago(query: str, language: Language, today: datetime) -> Iterator[Period]:
     for found in language.time_ago.finditer(query):
-        unit = next(name for name in UNITS if found[name])
-        length = timedelta(days=_FOREIGN_UNIT_DAYS[unit])
-        middle = today - (language.amounts.get(found["n"]) or int(found["n"])) * length
-        yield Period(middle - length / 2, middle + length / 2)
+        number = found["n"]
+        amount = language.amounts_of_units.get(found["unit"])
+        if number:
+            amount = language.amounts.get(number) or int(number)
+        if amount is not None:
+            length = timedelta(days=next(days for name, days in _FOREIGN_UNIT_DAYS.items() if found[name]))
+            middle = today - amount * length
+            yield Period(middle - length / 2, middle + length / 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +15,11 @@ NEVER = re.compile(r"(?!)")
 MARKS = "\u064b-\u0652\u0900-\u0963\u0966-\u0df4"
 _BEFORE, _AFTER = rf"(?<![\w{MARKS}])", rf"(?![\w{MARKS}])"
 UNITS = ("day", "week", "month", "year")
+
+
+def one_of(words: Iterable[str]) -> str:
+    """A pattern for any of these words, the longest first."""
+    return "(?:" + "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word))) + ")"
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,10 @@ class Language:
     last_week: str
     last_month: str
     last_year: str
-    ago: str  # with {n} for the number and {unit}
+    this_week: str
+    this_month: str
+    this_year: str
+    ago: str  # with {n} for the number and {unit}; without a number only the units_alone count
     units: str  # of day, week, month and year, in this order
     asks_first: str  # of several events
     asks_latest: str
@@ -47,13 +55,17 @@ class Language:
     asks_what: str  # "what is the budget": for any value
     asks_otherwise: str  # about the past, for a comparison or for advice, so that a later value is no correction
     tells_change: str  # words such as now or instead
+    denies: str  # in a clause: not, never, no
+    supposes: str  # in a clause: if, whether, would, perhaps
     conjunctions: str  # that begin a clause
     percent: str  # with {n} for the number; "%" is known
     day_alone: str  # with {d} for the day of a month that is not named
     past_day: str  # before or after a weekday that is over: it sets no date
     clock: str  # with {t} for the time; "14:30" is known
     weak: str = ""  # stop words that other languages use too: they hardly show the language
+    hints: str = ""  # words for times and the like that no other language has: short questions have few stop words
     letters: str = ""  # that few languages have
+    units_alone: str = ""  # "tydzień=1": those that say their number themselves
     ordinal: str = ""  # a pattern after the number of a day
     of: str = ""  # a pattern between day, month and year
     elided: str = ""  # words before an apostrophe that are no part of the word after it
@@ -102,7 +114,21 @@ class Language:
 
     @cached_property
     def amounts(self) -> dict[str, int]:
-        return {word: int(value) for word, value in (pair.split("=") for pair in self.folded(self.numbers).split())}
+        return self._numbers_of(self.numbers)
+
+    @cached_property
+    def clear_amounts(self) -> dict[str, int]:
+        """Without those that are more often other words, such as articles."""
+        return {
+            word: amount for word, amount in self.amounts.items() if amount > 1 and word not in self.unclear.split()
+        }
+
+    @cached_property
+    def amounts_of_units(self) -> dict[str, int]:
+        return self._numbers_of(self.units_alone)
+
+    def _numbers_of(self, pairs: str) -> dict[str, int]:
+        return {word: int(value) for word, value in (pair.split("=") for pair in self.folded(pairs).split())}
 
     @cached_property
     def tells_time(self) -> re.Pattern[str]:
@@ -130,12 +156,23 @@ class Language:
             "last_week",
             "last_month",
             "last_year",
+            "this_week",
+            "this_month",
+            "this_year",
         )
         return {name: re.compile(self.whole(getattr(self, name))) for name in names}
 
     @cached_property
     def change(self) -> re.Pattern[str]:
         return re.compile(self.whole(self.tells_change))
+
+    @cached_property
+    def denial(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.denies))
+
+    @cached_property
+    def supposition(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.supposes))
 
     @cached_property
     def counts(self) -> re.Pattern[str]:
@@ -157,19 +194,30 @@ class Language:
         """A month with the day before it and the year after it, both optional."""
         if not self.has_spaces:
             return re.compile(rf"(?:(?P<year>{YEAR})年)?(?P<month>\d{{1,2}})月(?:(?P<day>\d{{1,2}})[日号號])?")
-        names = "|".join(sorted(map(re.escape, self.month_numbers), key=len, reverse=True))
+        names = one_of(self.month_numbers)
         of = rf"(?:{self.of})?" if self.of else ""
         day = rf"(?<!\d)(?:(?P<day>\d{{1,2}})(?:{self.ordinal})? ?{of})?"
         return re.compile(rf"{day}{_BEFORE}(?P<month>{names}){_AFTER}(?:,? ?{of}(?P<year>{YEAR})(?!\d))?")
 
     @cached_property
     def time_ago(self) -> re.Pattern[str]:
-        number = "|".join([r"\d{1,3}", *sorted(map(re.escape, self.amounts), key=len, reverse=True)])
+        number = rf"\d{{1,3}}|{one_of(self.amounts)}"
+        before = _BEFORE if self.has_spaces else rf"(?<![\d{''.join(self.amounts)}])"
         unit = "|".join(
             f"(?P<{name}>{self._in_pattern(words).replace('/', '|')})"
             for name, words in zip(UNITS, self._units, strict=True)
         )
-        return re.compile(self._in_pattern(self.ago).format(n=f"(?P<n>{number})", unit=f"(?:{unit})"))
+        ago = self._in_pattern(self.ago).format(n=f"(?P<n>{number})", unit=f"(?P<unit>{unit})")
+        return re.compile(f"{before}{ago}")
+
+    @cached_property
+    def weekdays_named(self) -> re.Pattern[str]:
+        """Weekdays: one that is over is `past`, or `passed` before its word; any other is `weekday`."""
+        clear = one_of(set(self.weekday_numbers) - set(self.unclear.split()))
+        past, names = f"(?:{self.past_day})", one_of(self.weekday_numbers)
+        return re.compile(
+            self.whole(rf"(?:{past} ?(?P<past>{clear})|(?P<passed>{names}) ?{past}|(?P<weekday>{clear}))")
+        )
 
     @property
     def _units(self) -> list[str]:
@@ -178,7 +226,7 @@ class Language:
     @cached_property
     def function_strings(self) -> re.Pattern[str]:
         """The stop words of a text without spaces, the longest first."""
-        return re.compile("|".join(sorted(map(re.escape, self.words), key=len, reverse=True)))
+        return re.compile(one_of(self.words))
 
     def whole(self, *alternatives: str) -> str:
         """Any of these, as whole words where the script separates words."""

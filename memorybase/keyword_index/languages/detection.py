@@ -160,7 +160,8 @@ def _hints() -> tuple[_Hints, _Hints, _Hints]:
         weak = set(language.weak.split())
         for word in language.words - _LETTERS:
             words[word][language.name] = WEAK_WORD if word in weak else WORD
-        for name in {*language.month_numbers, *language.weekdays.replace("/", " ").split()} - _ENGLISH_NAMES:
+        names = {*language.month_numbers, *language.weekdays.replace("/", " ").split()} - _ENGLISH_NAMES
+        for name in names.union(language.hints.split()):
             words[name].setdefault(language.name, WORD)
         for letter in language.letters:
             letters[letter][language.name] = LETTER

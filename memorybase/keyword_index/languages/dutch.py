@@ -30,6 +30,9 @@ DUTCH = Language(
     last_week=r"(?:vorige|afgelopen) week",
     last_month=r"(?:vorige|afgelopen) maand",
     last_year=r"(?:vorig|afgelopen) jaar",
+    this_week=r"deze week",
+    this_month=r"deze maand",
+    this_year=r"dit jaar",
     ago=r"{n} {unit} geleden",
     units="dag(?:en)? we(?:ek|ken) maand(?:en)? ja(?:ar|ren)",
     ordinal="e",
@@ -50,6 +53,8 @@ DUTCH = Language(
     r"|maar|liever|op|om)|nieuwe?|onlangs|verplaatst|verschoven|verzet|uitgesteld|vervroegd|gewijzigd|veranderd"
     r"|aangepast|gecorrigeerd|correctie|vervangen|overgestapt|verhuisd|bijgewerkt|verhoogd|verlaagd|gestegen"
     r"|gedaald|verminderd|verlengd|ingekort|eigenlijk|vertraagd",
+    denies=r"(?<!vergeet )niet(?! alleen)|geen|nooit|noch",
+    supposes=r"^\W*(?:(?:en|maar|dus|wat) )?als|indien|mits|zou(?:den)?|misschien|(?:weet|af) of|stel",
     conjunctions="en maar omdat want terwijl hoewel dus",
     percent=r"{n} ?procent",
     clock=r"(?:om|vanaf|rond) {t}(?: ?uur)?(?! (?:minuten|euro|procent|dagen|personen))",

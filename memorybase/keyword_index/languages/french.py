@@ -35,6 +35,9 @@ FRENCH = Language(
     last_week=r"semaine (?:dernière|passée)",
     last_month=r"mois (?:dernier|passé)",
     last_year=r"(?:an|année) (?:derni(?:er|ère)|passée?)",
+    this_week=r"cette semaine",
+    this_month=r"ce mois",
+    this_year=r"cette année",
     ago=r"il y a {n} {unit}",
     units="jour semaine mois an/année",
     ordinal=r"er",
@@ -56,6 +59,9 @@ FRENCH = Language(
     r"|nouvel(?:le)?s?|nouveaux|(?:chang|modifi|déplac|report|repouss|avanc|décal|remplac|augment|prolong"
     r"|déménag)(?:é\w*|e)|corrig\w+|correction|pass(?:e|ée?) (?:à|de) \d|baissé?\w*|rédui\w+|diminué?\w*"
     r"|actuellement|récemment|ces jours-ci",
+    denies=r"(?<!oublie )(?<!oubliez )pas(?! seulement)|jamais|aucune?"
+    r"|n(?:e |').{1,30} plus(?! (?:de|que|tard)| qu')",
+    supposes=r"si|s'ils?|peut-être|\w{2,}erai(?:s|t|ent)|(?:se|au|pour|dev)rai(?:s|t|ent)|supposons|imaginons",
     conjunctions="et mais parce car alors tandis donc",
     percent=r"{n} ?pour ?cents?",
     clock=r"{t} ?h ?\d\d|(?:à|vers|dès) {t} ?h(?:eures?)?(?: ?\d\d)?",

@@ -33,7 +33,10 @@ GERMAN = Language(
     yesterday=r"gestern",
     last_week=r"(?:letzte|vorige|vergangene)[nr]? woche",
     last_month=r"(?:letzten|vorigen|vergangenen) monat",
-    last_year=r"(?:letztes|voriges|vergangenes|letzten) jahr",
+    last_year=r"(?:letzte|vorige|vergangene)[sn] jahr",
+    this_week=r"diese[rn]? woche",
+    this_month=r"diese[nm] monat",
+    this_year=r"diese[sm] jahr|heuer",
     ago=r"\bvor {n} {unit}",
     units="tag woche monat jahr",
     ordinal=r"\.",
@@ -56,6 +59,8 @@ GERMAN = Language(
     r"|vorverlegt|vertagt|geänder\w+|ändert|korrektur|korrigier\w+|umgestellt|umgestiegen|umgezogen|gewechselt"
     r"|ersetzt|aktualisier\w+|erhöh\w+|angehoben|aufgestockt|gestiegen|gesenkt|gesunken|reduzier\w+|gekürzt"
     r"|verkürzt|verlängert|verspätet",
+    denies=r"nicht(?! nur)|kein\w*|nie|niemals|weder",
+    supposes=r"wenn|falls|sofern|ob|würde\w*|wäre\w*|könnte\w*|hätte\w*|vielleicht",
     conjunctions="und aber weil denn während obwohl sondern sodass wobei",
     percent=r"{n} ?prozent",
     clock=r"{t} ?uhr(?: \d\d)?",

@@ -32,6 +32,9 @@ ITALIAN = Language(
     last_week=r"settimana scorsa|scorsa settimana",
     last_month=r"mese scorso|scorso mese",
     last_year=r"(?:anno scorso|scorso anno|l'anno scorso)",
+    this_week=r"questa settimana",
+    this_month=r"questo mese",
+    this_year=r"quest'anno",
     ago=r"{n} {unit} fa",
     units="giorn[oi] settiman[ae] mes[ei] ann[oi]",
     of=r"di ",
@@ -54,6 +57,8 @@ ITALIAN = Language(
     r"|(?:cambi|modific|rimand|rinvi|spost|anticip|ritard|aggiorn|aument|abbass|prolung|accorci)(?:at[oaie]|o"
     r"|amo)|corre(?:tto|tta|zione)|corregg\w+|ridott[oaie]|diminuit[oaie]|(?:salit|sces)[oaie] a"
     r"|passat[oaie] (?:a|da) \d|sostituit[oaie]|trasferit[oaie]",
+    denies=r"non(?! (?:solo|dimentic\w+|scord\w+))|mai|nemmeno|neanche",
+    supposes=r"se|qualora|forse|(?:sa|pot|dov|av)re(?:i|bbe\w*|mmo)|supponiamo|immagina",
     conjunctions="e ma perché mentre sebbene quindi",
     percent=r"{n} ?per ?cento",
     clock=r"(?:all[e']|dalle|(?<!\d )ore) ?{t}(?! (?!(?:di|del|e|in|con|per|ma|da|dal|nel|circa|invece)\b)\w)",

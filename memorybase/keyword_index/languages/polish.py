@@ -35,8 +35,12 @@ POLISH = Language(
     last_week=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) (?:tydzień|tygodniu)",
     last_month=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) miesiąc\w*",
     last_year=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) rok\w*",
-    ago=r"{n} {unit} temu",
+    this_week=r"(?:tym|ten) (?:tydzień|tygodniu)",
+    this_month=r"(?:tym|ten) miesiąc\w*",
+    this_year=r"tym roku",
+    ago=r"(?:{n} )?{unit} temu",
     units="dzień/dni tydzień/tygodni\\w* miesi[ąę]c\\w* rok/lata?",
+    units_alone="tydzień=1 miesiąc=1 rok=1",
     name_endings={"y": "a", "ę": "a", "ą": "a", "ie": "a", "i": "a", "owi": "", "em": "", "a": "", "u": ""},
     asks_first=r"(?:po )?raz pierwszy|po raz pierwszy|pierwszy raz|najpierw|na początku|początkowo|pierwotnie"
     r"|(?:mój|moja|moje|mojego|mojej|jego|jej|nasz\w*) pierwsz\w+ (?!(?:wersj|imi|rozdział|tydzie|tygod|dzień"
@@ -54,10 +58,12 @@ POLISH = Language(
     r"|ostatnio|przesun\w+|przełoż\w+|przenie\w+|odroczon\w+|zmieni\w+|zmian[aę]|popraw\w+|korekt\w+|zastąpi\w+"
     r"|zaktualizow\w+|zwiększ\w+|podni[eo]\w+|wzr(?:ósł|osł\w+)|zmniejsz\w+|obniż\w+|spadł\w*|wydłuż\w+|skróc\w+"
     r"|przeprowadził\w+|opóźni\w+",
+    denies=r"nie(?! (?:tylko|zapom\w+))|nigdy|ani|żad\w+",
+    supposes=r"jeśli|jeżeli|gdyby\w*|czy|może|\w+(?:ł[aoy]?|li)by\w*|załóżmy",
     conjunctions="i ale bo ponieważ podczas chociaż lecz więc",
     percent=r"{n} ?procent\w*",
     clock=r"(?:o godz(?:inie|\.)?|na godzinę|godzina|do godziny) {t}",
-    past_day=r"zeszł\w+|ubiegł\w+|miniony|t[eę]n?",
+    past_day=r"zeszł\w+|ubiegł\w+|minion\w+|ostatni\w*|t[eę]n?",
     day_alone=r"{d}-?go|dnia {d}",
     weekday_forms="poniedziałku/poniedziałkiem wtorku środy/środzie czwartku piątku soboty/sobocie niedzieli",
 )

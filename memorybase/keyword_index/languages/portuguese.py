@@ -37,7 +37,10 @@ PORTUGUESE = Language(
     last_week=r"semana passada|última semana",
     last_month=r"mês passado|último mês",
     last_year=r"ano passado|último ano",
-    ago=r"há {n} {unit}",
+    this_week=r"n?es[st]a semana",
+    this_month=r"n?es[st]e mês",
+    this_year=r"n?es[st]e ano",
+    ago=r"(?P<since>há )?{n} {unit}s?(?(since)| atrás)",
     units="dia semana mês/mes/meses ano",
     of=r"de ",
     ordinal="[ºo]",
@@ -57,11 +60,14 @@ PORTUGUESE = Language(
     r"|que))|finalmente|na verdade|(?<!de )nov[oa]s?|recentemente|(?:mud|alter|adi|antecip|atras|troc|atualiz"
     r"|aument|encurt|remarc|reagend)(?:ado|ada|ados|adas|ou|amos|aram|ei)|corrig\w+|correção|(?:subiu"
     r"|baixou) para|reduzi\w+|diminuiu|prolongad[oa]|pass(?:a|ou|ei) (?:a|para|de) \d|substituíd[oa]",
+    denies=r"não(?! (?:só|se esque\w+|esque\w+))|nunca|jamais|nem|tampouco",
+    supposes=r"^\W*(?:(?:e|mas) )?(?:se|caso)|(?:sei|saber) se|talvez|(?:se|pode|deve|te)ria\w*|suponhamos|imagine",
     conjunctions="e mas porque enquanto embora",
     percent=r"{n} ?por ?cento",
     clock=r"às? {t}(?: ?h(?:oras)?)?(?: ?\d\d)?|{t} ?h ?\d\d",
     past_day=r"passad[oa]|est[ea]|últim[oa]",
     day_alone=r"dia {d}",
+    hints="ontem anteontem hoje amanhã passada passado mês fizemos falamos",
     unclear="segunda terça quarta quinta sexta",
     counted=r"quant[oa]s (\w+)",
 )

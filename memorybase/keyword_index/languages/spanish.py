@@ -33,6 +33,9 @@ SPANISH = Language(
     last_week=r"semana pasada|última semana",
     last_month=r"mes pasado|último mes",
     last_year=r"año pasado|último año",
+    this_week=r"esta semana",
+    this_month=r"este mes",
+    this_year=r"este año",
     ago=r"hace {n} {unit}",
     units="día/dia semana mes año",
     of=r"del? ",
@@ -53,6 +56,8 @@ SPANISH = Language(
     r"|rebaj|ampli|acort|mud|reprogram)(?:ado|ada|ados|adas|ó|amos|aron|é)|pospuest[oa]|pospus\w+|correg\w+"
     r"|corrig\w+|corrección|(?:ha (?:subido|bajado)|subió|bajó) a|reduc\w+|reduj\w+|pas[aó] (?:a|de)(?: las?"
     r"| ser)? \d|sustituid[oa]",
+    denies=r"no(?! (?:solo|sólo|olvid\w+|te olvid\w+))|nunca|jamás|tampoco",
+    supposes=r"si|quizás?|tal vez|(?:se|hab|pod|deb|tend)r?ía\w*|fuera|fuese|supongamos|imagina",
     conjunctions="y pero porque mientras aunque sino",
     percent=r"{n} ?por ciento",
     clock=r"a las? {t}(?: ?h(?:oras)?)?(?! (?!(?:de|y|en|para|pero|con|por|los?|las?|el)\b)\w)",

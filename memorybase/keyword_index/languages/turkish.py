@@ -30,6 +30,9 @@ TURKISH = Language(
     last_week=r"geçen hafta",
     last_month=r"geçen ay",
     last_year=r"geçen (?:yıl|sene)",
+    this_week=r"bu hafta",
+    this_month=r"bu ay",
+    this_year=r"bu (?:yıl|sene)",
     ago=r"{n} {unit} önce",
     units="gün hafta ay yıl/sene",
     folds={"\u0130": "i", "I": "\u0131", "\u0307": ""},  # the other I of Turkish
@@ -49,6 +52,8 @@ TURKISH = Language(
     r"|yenile\w+|art(?:tı|ırıl|ır)\w*|yüksel\w+|\d+'y?[ae] (?:çık|düş)\w+|\d \w+y[ae] (?:çık|düş)\w+"
     r"|düşür\w+|azal\w+|indir(?:il|di)\w*"
     r"|uzat\w+|kısalt\w+|gecik\w+",
+    denies=r"değil\w*|yok|hiç|(?!cuma)\w+m[ae](?:d[ıi]|m[ıi]ş|z|yaca[kğ]|yece[kğ])\w*",
+    supposes=r"eğer|belki|acaba|\w{2,}[ıiuü]rs[ae]\w*|\w{3,}[ae]rs[ae]k\w*|diyelim",
     conjunctions="ve ama fakat çünkü ancak",
     percent=r"yüzde ?{n}|%{n}",
     clock=r"saat {t}",
@@ -56,6 +61,7 @@ TURKISH = Language(
     day_alone=r"ayın {d}(?:'?\w+)?",
     weekday_forms="pazartesiye/pazartesinin salıya/salının çarşambaya/çarşambanın perşembeye/perşembenin "
     "cumaya/cumanın cumartesiye/cumartesinin pazara",
+    hints="dün bugün yarın geçen hafta yıl",
     unclear="on altı yedi",
     counted=r"kaç (?:tane )?(?!kez|defa|para)(\w+)",
 )

@@ -93,6 +93,28 @@ def asserts(sentence: str, at: int) -> bool:
     return True
 
 
+_FOREIGN_ENDS = re.compile(r"(?<!\d)\.\s+|[;!?\u061f]\s*|[\u3002\u0964]\s*")
+_FOREIGN_QUESTION = re.compile(r"[?\u061f]\W*$")
+SUPPOSING_CHARS = 6  # before the "if" of a sentence that begins with one: "und wenn"
+
+
+def foreign_asserts(text: str, at: int, language: Language) -> bool:
+    """`asserts` for a text in normal form in another language; plans are not recognized."""
+    ends = [match.end() for match in _FOREIGN_ENDS.finditer(text)]
+    start = max((end for end in ends if end <= at), default=0)
+    sentence = text[start : min((end for end in ends if end > at), default=len(text))]
+    parts = clauses(sentence, language)
+    clause = language.folded(next(part for begin, part in reversed(parts) if begin <= at - start))
+    opening = language.supposition.search(language.folded(parts[0][1]))
+    return not (
+        language.denial.search(clause)
+        or language.supposition.search(clause)
+        or (opening is not None and opening.start() <= SUPPOSING_CHARS)
+        or _FOREIGN_QUESTION.search(clause)
+        or language.unmarked_question.search(clause)
+    )
+
+
 def _part(text: str, at: int) -> tuple[int, int]:
     """The clause around a position."""
     start = max((match.end() for match in _PARTS.finditer(text) if match.end() <= at), default=0)
@@ -279,7 +301,7 @@ def _values(sentence: str, own: Analyzer, kinds: Collection[Kind]) -> Iterator[V
                 unit = _UNIT if language is None else _FOREIGN_UNIT
                 units += _stems(unit.match(text, each.end), own)
             shown = text[each.start : each.end].strip()
-            asserted = language is not None or asserts(text, each.start)
+            asserted = asserts(text, each.start) if language is None else foreign_asserts(text, each.start, language)
             yield Value(each.kind, each.key, shown, tuple(units), frozenset(own.terms(clause)), asserted)
 
 

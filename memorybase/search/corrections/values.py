@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from memorybase.keyword_index.languages import LANGUAGES, Language
-from memorybase.keyword_index.languages.definition import MARKS, YEAR
+from memorybase.keyword_index.languages.definition import MARKS, YEAR, one_of
 
 Kind = Literal["date", "time", "percent", "number", "name"]
 
@@ -165,7 +165,7 @@ def _readers(name: str) -> tuple[tuple[Kind, re.Pattern[str], _Key], ...]:
         ("percent", _percentages(language), _share),
         ("time", _times(language), _hour),
         ("date", _days_alone(language), _day_alone),
-        ("date", _weekdays(language), _weekday),
+        ("date", language.weekdays_named, _weekday),
         ("number", _numbers(language), _number),
     )
 
@@ -183,12 +183,6 @@ def _days_alone(language: Language) -> re.Pattern[str]:
     return re.compile(language.whole(language.day_alone.replace("{d}", r"(?<!\d)\d{1,2}")))
 
 
-def _weekdays(language: Language) -> re.Pattern[str]:
-    names = _one_of(set(language.weekday_numbers) - set(language.unclear.split()))
-    past = f"(?:{language.past_day})"
-    return re.compile(language.whole(rf"(?:{past} ?{names}|{names} ?{past}|(?P<weekday>{names}))"))
-
-
 def _numbers(language: Language) -> re.Pattern[str]:
     if not language.has_spaces:
         counters, times = f"(?:{language.counters})", "".join(_TIMES)
@@ -199,15 +193,11 @@ def _numbers(language: Language) -> re.Pattern[str]:
             rf"|(?<![\u7b2c\u4e00{_CJK_DIGITS}{times}])(?P<word>[{_CJK_DIGITS}]{{1,3}})(?P<word_times>[{times}])?"
             rf"(?P<counter>{counters})"
         )
-    words = _one_of({word for word, amount in language.amounts.items() if amount > 1} - set(language.unclear.split()))
+    words = one_of(language.clear_amounts)
     return re.compile(
         rf"(?<![\w.,/^{MARKS}])(?<!\d:)(?P<currency>{_CURRENCY})?(?!{YEAR}(?!\d))(?P<digits>{_DIGITS})(?![.,:/]?\d)"
         rf"(?: ?(?P<symbol>{_SYMBOL}))?(?![%\w])(?!(?<!\d\d\d)\.\s+\w|\)\s)|(?P<word>{language.whole(words)})"
     )
-
-
-def _one_of(words: set[str]) -> str:
-    return "(?:" + "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word))) + ")"
 
 
 def _day_of_month(match: re.Match[str], _language: Language) -> str | None:

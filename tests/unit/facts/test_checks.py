@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from uuid import uuid4
 
 import numpy as np
 import pytest
 from harness.rows import each_row
+from made.in_languages import in_languages
 
 from memorybase.facts.checks import AnswerRefused, Checked, Refusal, check_answer, is_supported, numbers_of
 from memorybase.facts.distill import is_duplicate, key_of, may_correct
 from memorybase.facts.prompt import MAX_FACTS, Quoted, messages_for
-from memorybase.keyword_index.analyzer import analyzer
+from memorybase.keyword_index.analyzer import DETECT, analyzer
+from memorybase.keyword_index.languages import LANGUAGES
 
 ENGLISH = analyzer("english")
+DETECTING = analyzer(DETECT)
+CONVERSATIONS = in_languages()
 
 
 def quoted(text: str, label: str = "m1", *, speaker: str = "user", is_new: bool = True) -> Quoted:
@@ -98,8 +103,41 @@ def test_other_languages_are_checked_by_their_words() -> None:
     assert not is_supported("Anna", "Anna wohne seit März in Genf", None, [source], words)
 
 
+@each_row("language", CONVERSATIONS)
+def test_whole_sentences_of_a_message_are_facts_in_its_language(language: str) -> None:
+    messages = [each["content"] for each in CONVERSATIONS[language]["messages"] if each["role"] == "user"]
+    refused = [
+        sentence
+        for message in messages
+        for sentence in re.findall(r"[^.?!\u3002\uff1f\u061f\u0964]+", message)
+        if DETECTING.of(message).terms(sentence)
+        and not is_supported("user", sentence.strip(), None, [quoted(message)], DETECTING)
+    ]
+    assert refused == []
+
+
+@each_row(
+    ("said", "lie"),
+    [
+        ("Meine Katze heißt Mino und frisst nur Lachs.", "Die Katze heißt Minka und frisst nur Lachs"),
+        ("Meine Katze heißt Mino und frisst nur Lachs.", "Die Katze hasst Wasser, Hunde und laute Musik"),
+        ("La mia gatta si chiama Mino e mangia solo salmone.", "La gatta si chiama Luna e mangia solo salmone"),
+        ("Mon loyer à Lyon est de 940 euros.", "Mon loyer à Lyon est de 904 euros"),
+        ("Mieszkam w Krakowie z dwoma kotami.", "Mieszkam w Gdańsku z dwoma kotami"),
+        ("Кошку зовут Мино.", "Кошку зовут Мурка"),
+        ("İstanbul'da bir evim var.", "Benim Ankara'da bir evim var"),
+        ("Anna hat zwei Katzen und einen Hund in Berlin.", "Anna hat drei Katzen und einen Hund in Berlin"),
+        ("我每个月付940欧元的房租。", "我每个月付904欧元的房租"),
+        ("妹のアンナが九月に結婚します。", "妹は去年の春に東京へ引っ越しました"),
+    ],
+)
+def test_what_a_message_in_another_language_does_not_say_is_refused(said: str, lie: str) -> None:
+    assert not is_supported("user", lie, None, [quoted(said)], DETECTING)
+
+
 def test_numbers_are_compared_as_numbers() -> None:
     assert numbers_of("two of 1,000 and 2.5") == {"2", "1000", "2.5"}
+    assert numbers_of("eine von zwei, und 5", LANGUAGES["german"]) == {"2", "5"}  # "eine" is mostly an article
 
 
 def test_no_message_can_close_the_tags_around_it() -> None:
@@ -110,13 +148,36 @@ def test_no_message_can_close_the_tags_around_it() -> None:
 def test_equal_words_are_the_same_fact_and_other_numbers_are_not() -> None:
     near = np.array([1.0, 0.0], dtype=np.float32)
     assert key_of("Mira", "Mira owns a boat!") == key_of("mira", "mira owns a  Boat")
-    assert is_duplicate("The limit is low", near, "The limit is small", near)
-    assert not is_duplicate("The limit is 300", near, "The limit is 250", near)
-    assert not is_duplicate("She eats meat", near, "She does not eat meat", near)
-    assert not is_duplicate("The limit is low", near, "The limit is small", None)
+    assert is_duplicate("The limit is low", near, "The limit is small", near, ENGLISH)
+    assert not is_duplicate("The limit is 300", near, "The limit is 250", near, ENGLISH)
+    assert not is_duplicate("She eats meat", near, "She does not eat meat", near, ENGLISH)
+    assert not is_duplicate("The limit is low", near, "The limit is small", None, ENGLISH)
+
+
+@each_row(
+    ("one", "other"),
+    [
+        ("Anna isst Fleisch", "Anna isst kein Fleisch"),
+        ("Anna mange de la viande", "Anna ne mange jamais de viande"),
+        ("A Anna come carne e peixe", "A Anna não come carne nem peixe"),
+        ("Anna je mięso i ryby", "Anna nie je mięsa i ryb"),
+        ("Анна ест мясо", "Анна не ест мясо"),
+        ("Ayşe et yiyor ve balık yedi", "Ayşe et yiyor ama balık yemedi"),  # noqa: RUF001
+        ("आना मांस खाती है", "आना मांस नहीं खाती है"),
+        ("安娜吃肉", "安娜不吃肉"),
+        ("アンナは肉を食べます", "アンナは肉を食べません"),
+        ("Anna hat zwei Katzen und einen Hund", "Anna hat drei Katzen und einen Hund"),
+    ],
+)
+def test_opposites_in_other_languages_are_no_duplicates(one: str, other: str) -> None:
+    near = np.array([1.0, 0.0], dtype=np.float32)
+    assert not is_duplicate(one, near, other, near, DETECTING)
+    assert is_duplicate(one, near, one, near, DETECTING)
 
 
 def test_a_correction_is_about_the_same_thing() -> None:
     assert may_correct("Mira", "Mira lives in Oslo", "Mira", "Mira lives in Rome", ENGLISH)
     assert not may_correct("Noor", "Noor owns a bicycle", "Mira", "Mira lives in Rome", ENGLISH)
     assert not may_correct("Mira", "Mira lives in Rome", "Mira", "Mira lives in Rome", ENGLISH)
+    older, newer = "Die Wohnung, die Mira mietet, ist in Oslo", "Mietet Wohnungen in Rom"
+    assert may_correct("Mira", newer, "Mira", older, DETECTING)  # the newer alone shows no language

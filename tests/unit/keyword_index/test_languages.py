@@ -15,6 +15,139 @@ from memorybase.keyword_index.languages import LANGUAGES, LATIN, Language
 from memorybase.search.query_parser import Question, parse, possible_names
 
 CONVERSATIONS = in_languages()
+# Questions for what was yesterday, last week, last month, last year, two weeks ago, last Monday, this week, this month.
+RELATIVE = {
+    "german": (
+        "Was habe ich gestern gesagt?",
+        "Was haben wir letzte Woche gemacht?",
+        "Was haben wir letzten Monat gemacht?",
+        "Was haben wir letztes Jahr gemacht?",
+        "Was haben wir vor zwei Wochen besprochen?",
+        "Was habe ich letzten Montag gesagt?",
+        "Was haben wir diese Woche besprochen?",
+        "Was haben wir diesen Monat besprochen?",
+    ),
+    "french": (
+        "Qu'est-ce que j'ai dit hier ?",
+        "Qu'avons-nous fait la semaine dernière ?",
+        "Qu'est-ce que j'ai dit le mois dernier ?",
+        "Qu'avons-nous fait l'année dernière ?",
+        "De quoi avons-nous parlé il y a deux semaines ?",
+        "Qu'est-ce que j'ai dit lundi dernier ?",
+        "Qu'avons-nous fait cette semaine ?",
+        "Qu'avons-nous fait ce mois-ci ?",
+    ),
+    "spanish": (
+        "¿Qué dije ayer?",
+        "¿Qué hicimos la semana pasada?",
+        "¿Qué hicimos el mes pasado?",
+        "¿Qué hicimos el año pasado?",
+        "¿De qué hablamos hace dos semanas?",
+        "¿Qué dije el lunes pasado?",
+        "¿Qué hicimos esta semana?",
+        "¿Qué hicimos este mes?",
+    ),
+    "portuguese": (
+        "O que eu disse ontem?",
+        "O que fizemos na semana passada?",
+        "O que fizemos no mês passado?",
+        "O que fizemos no ano passado?",
+        "De que falamos há duas semanas?",
+        "O que eu disse na segunda-feira passada?",
+        "O que fizemos esta semana?",
+        "O que fizemos este mês?",
+    ),
+    "italian": (
+        "Che cosa ho detto ieri?",
+        "Che cosa abbiamo fatto la settimana scorsa?",
+        "Che cosa abbiamo fatto il mese scorso?",
+        "Che cosa abbiamo fatto l'anno scorso?",
+        "Di che cosa abbiamo parlato due settimane fa?",
+        "Che cosa ho detto lunedì scorso?",
+        "Che cosa abbiamo fatto questa settimana?",
+        "Che cosa abbiamo fatto questo mese?",
+    ),
+    "dutch": (
+        "Wat heb ik gisteren gezegd?",
+        "Wat hebben we vorige week gedaan?",
+        "Wat hebben we vorige maand gedaan?",
+        "Wat hebben we vorig jaar gedaan?",
+        "Wat hebben we twee weken geleden besproken?",
+        "Wat heb ik afgelopen maandag gezegd?",
+        "Wat hebben we deze week gedaan?",
+        "Wat hebben we deze maand gedaan?",
+    ),
+    "polish": (
+        "Co mówiłem wczoraj?",
+        "Co robiliśmy w zeszłym tygodniu?",
+        "Co robiliśmy w zeszłym miesiącu?",
+        "Co robiliśmy w zeszłym roku?",
+        "O czym rozmawialiśmy dwa tygodnie temu?",
+        "Co mówiłem w zeszły poniedziałek?",
+        "Co robiliśmy w tym tygodniu?",
+        "Co robiliśmy w tym miesiącu?",
+    ),
+    "russian": (
+        "Что я говорил вчера?",
+        "Что мы делали на прошлой неделе?",
+        "Что мы делали в прошлом месяце?",
+        "Что мы делали в прошлом году?",
+        "О чём мы говорили две недели назад?",
+        "Что я говорил в прошлый понедельник?",
+        "Что мы делали на этой неделе?",
+        "Что мы делали в этом месяце?",
+    ),
+    "turkish": (
+        "Dün ne dedim?",
+        "Geçen hafta ne yaptık?",
+        "Geçen ay ne yaptık?",
+        "Geçen yıl ne yaptık?",
+        "İki hafta önce ne konuştuk?",
+        "Geçen pazartesi ne dedim?",
+        "Bu hafta ne yaptık?",
+        "Bu ay ne yaptık?",
+    ),
+    "arabic": (
+        "ماذا قلت أمس؟",
+        "ماذا فعلنا الأسبوع الماضي؟",
+        "ماذا فعلنا الشهر الماضي؟",
+        "ماذا فعلنا العام الماضي؟",
+        "عن ماذا تحدثنا قبل أسبوعين؟",
+        "ماذا قلت يوم الاثنين الماضي؟",
+        "ماذا فعلنا هذا الأسبوع؟",
+        "ماذا فعلنا هذا الشهر؟",
+    ),
+    "hindi": (
+        "",  # one word is yesterday and tomorrow
+        "हमने पिछले हफ़्ते क्या किया?",
+        "हमने पिछले महीने क्या किया?",
+        "हमने पिछले साल क्या किया?",
+        "हमने दो हफ़्ते पहले क्या बात की?",
+        "मैंने पिछले सोमवार को क्या कहा?",
+        "हमने इस हफ़्ते क्या किया?",
+        "हमने इस महीने क्या किया?",
+    ),
+    "chinese": (
+        "昨天我说了什么？",
+        "我们上周做了什么？",
+        "我们上个月做了什么？",
+        "我们去年做了什么？",
+        "我们两周前谈了什么？",
+        "",  # no word is for the last Monday, whatever its week
+        "我们这周做了什么？",
+        "我们这个月做了什么？",
+    ),
+    "japanese": (
+        "昨日何と言いましたか",
+        "先週何をしましたか",
+        "先月何をしましたか",
+        "去年何をしましたか",
+        "二週間前に何を話しましたか",
+        "この前の月曜日に何と言いましたか",
+        "今週何をしましたか",
+        "今月何をしましたか",
+    ),
+}
 OTHERS = [language for language in CONVERSATIONS if language != "english"]
 NOW = datetime(2023, 8, 16, 12, tzinfo=UTC)  # a Wednesday
 DETECTING = analyzer(DETECT)
@@ -141,6 +274,9 @@ class TestAnalysis:
             definition.tells_number,
             definition.day_and_month,
             definition.time_ago,
+            definition.weekdays_named,
+            definition.denial,
+            definition.supposition,
             definition.change,
             definition.counts,
             *definition.questions.values(),
@@ -204,14 +340,17 @@ class TestQuestions:
             ("2023年7月5日发生了什么？", "2023-07-05", 1),
             ("2023年7月5日に何がありましたか", "2023-07-05", 1),
             ("Was war im Juli 2023?", "2023-07-01", 31),
-            ("Was habe ich gestern gesagt?", "2023-08-15", 1),
-            ("Что я говорил вчера?", "2023-08-15", 1),
-            ("昨天我说了什么？", "2023-08-15", 1),
-            ("Was haben wir letzte Woche gemacht?", "2023-08-07", 7),
-            ("Qu'est-ce que j'ai dit le mois dernier ?", "2023-07-01", 31),
-            ("Was haben wir vor zwei Wochen besprochen?", "2023-07-29", 7),
             ("¿Qué dije hace 3 días?", "2023-08-12", 1),
-            ("3日前に何と言いましたか", "2023-08-12", 1),
+            ("O que fizemos duas semanas atrás?", "2023-07-29", 7),
+            ("O que fizemos na segunda passada?", "2023-08-14", 1),
+            ("Co robiliśmy tydzień temu?", "2023-08-06", 7),
+            ("Что мы делали год назад?", "2022-02-14", 365),
+            ("ماذا فعلنا قبل أسبوع؟", "2023-08-06", 7),
+            ("ماذا فعلنا قبل يومين؟", "2023-08-13", 1),
+            ("Was war am Dienstag letzter Woche?", "2023-08-08", 1),
+            ("我上周一说了什么？", "2023-08-07", 1),
+            ("先週の月曜日に何と言いましたか", "2023-08-07", 1),
+            ("Was habe ich letzten Mittwoch gesagt?", "2023-08-09", 1),  # today is no past day
             ("Was war 2022 bei uns?", "2022-01-01", 365),
         ],
     )
@@ -219,6 +358,17 @@ class TestQuestions:
         (period,) = asked(query).periods
         assert abs(period.start - datetime.fromisoformat(start).replace(tzinfo=UTC)) < timedelta(days=1)
         assert (period.end - period.start).days == days
+
+    @each_row("language", RELATIVE)
+    def test_dates_relative_to_today_are_parsed(self, language: str) -> None:
+        expected = ("08-15 1", "08-07 7", "07-01 31", "01-01 359", "07-29 7", "08-14 1", "08-14 7", "08-01 31")
+        for query, period in zip(RELATIVE[language], expected, strict=True):
+            found = [f"{each.start:%m-%d} {(each.end - each.start).days}" for each in asked(query).periods]
+            assert found == ([period] if query else []), query
+
+    @each_row("query", ["ماذا فعلنا قبل يوم الجمعة؟", "Co było pięćdziesiąt lat temu?", "我十二天前说了什么？"])
+    def test_what_only_looks_like_a_time_ago_is_none(self, query: str) -> None:
+        assert asked(query).periods == ()
 
     def test_impossible_dates_are_left_out(self) -> None:
         assert asked("Was war am 31.6.2023 und am 99.99.2023 bei uns?").periods == (
@@ -235,6 +385,13 @@ class TestQuestions:
             ("Ayşe'nin doğum günü ne zaman?", "ayşe"),
             ("Wann ist Annas Geburtstag?", "anna"),
             ("Quel est l'anniversaire d'Anna ?", "anna"),
+            ("Wanneer is Annas verjaardag?", "anna"),
+            ("Quando è il compleanno d'Anna?", "anna"),
+            ("¿Cuándo es el cumpleaños de Ana?", "ana"),
+            ("Quando é o aniversário da Ana?", "ana"),
+            ("متى عيد ميلاد سعيد؟", "سعيد"),
+            ("आना का जन्मदिन कब है?", "आना"),
+            ("安娜什么时候来？", "安娜"),
             ("田中さんはいつ来ますか", "田中"),
         ],
     )
@@ -248,6 +405,44 @@ class TestQuestions:
         assert name_forms("annas", LANGUAGES["german"]) == {"annas", "anna"}
         assert name_forms("annas", None) == {"annas"}
         assert name_forms("as", LANGUAGES["german"]) == {"as"}
+
+    @each_row(
+        "query",
+        [
+            "Vielen Dank!",
+            "Gute Nacht",
+            "Auf Wiedersehen",
+            "merci beaucoup",
+            "Bonne nuit, merci",
+            "¡Buenos días!",
+            "Muchas gracias",
+            "Bom dia",
+            "muito obrigado",
+            "grazie mille",
+            "Buonasera",
+            "Dank je wel",
+            "Goede morgen",
+            "Dzień dobry",
+            "dziękuję bardzo",
+            "Teşekkür ederim",
+            "Günaydın",
+            "Спасибо большое",
+            "Добрый день",
+            "شكرا جزيلا",
+            "السلام عليكم",
+            "बहुत धन्यवाद",
+            "谢谢你！",
+            "早上好",
+            "こんにちは",
+            "ありがとうございます。",
+        ],
+    )
+    def test_small_talk_is_recognized(self, query: str) -> None:
+        assert asked(query).is_small_talk
+
+    @each_row("query", ["dia", "mille", "большое", "السلام", "Danke für das Rezept", "谢谢卡", "こんにちはの意味"])
+    def test_words_that_also_occur_in_small_talk_are_questions(self, query: str) -> None:
+        assert not asked(query).is_small_talk
 
     def test_what_the_other_side_said_is_recognized(self) -> None:
         for language, conversation in CONVERSATIONS.items():

@@ -281,6 +281,89 @@ TOLD = {
 }
 
 
+# The later amount supposed, denied and asked; and said, beside a denial or a question.
+UNSAID = {
+    "german": (
+        "Wenn wir das Budget für die Feier auf 1.800 Euro erhöhen würden, wäre das zu viel.",
+        "Das Budget für die Feier wurde doch nicht auf 1.800 Euro erhöht.",
+        "Wurde das Budget für die Feier auf 1.800 Euro erhöht?",
+        "Das habe ich nicht gesagt. Das Budget für die Feier ist nicht mehr 1.500, sondern 1.800 Euro. Ist das gut?",
+    ),
+    "french": (
+        "Si le budget pour la fête était augmenté à 1 800 euros, ce serait trop.",
+        "Le budget pour la fête n'a finalement pas été augmenté à 1 800 euros.",
+        "Est-ce que le budget pour la fête a été augmenté à 1 800 euros ?",
+        "Ne t'inquiète pas. Le budget pour la fête est maintenant de 1 800 euros, ça te va ?",
+    ),
+    "spanish": (
+        "Si el presupuesto para la fiesta subiera a 1.800 euros, sería demasiado.",
+        "El presupuesto para la fiesta no ha subido a 1.800 euros.",
+        "¿El presupuesto para la fiesta ha subido a 1.800 euros?",
+        "No, el presupuesto para la fiesta ya no es de 1.500 sino ahora de 1.800 euros. ¿Está bien?",
+    ),
+    "portuguese": (
+        "Se o orçamento para a festa aumentou para 1.800 reais, é demais.",
+        "O orçamento para a festa não aumentou para 1.800 reais.",
+        "O orçamento para a festa aumentou para 1.800 reais?",
+        "Não, o orçamento para a festa aumentou, agora é de 1.800 reais. Está bem?",
+    ),
+    "italian": (
+        "Se il budget per la festa fosse aumentato a 1.800 euro, sarebbe troppo.",
+        "Il budget per la festa non è stato aumentato a 1.800 euro.",
+        "Il budget per la festa è stato aumentato a 1.800 euro?",
+        "Non dimenticare che il budget per la festa adesso è di 1.800 euro, va bene?",
+    ),
+    "dutch": (
+        "Als het budget voor het feest nu verhoogd wordt naar 1.800 euro, is dat te veel.",
+        "Het budget voor het feest is toch niet verhoogd naar 1.800 euro.",
+        "Is het budget voor het feest verhoogd naar 1.800 euro?",
+        "Vergeet niet dat het budget voor het feest nu 1.800 euro is, goed?",
+    ),
+    "polish": (
+        "Jeśli budżet na imprezę zostanie zwiększony do 1800 złotych, to za dużo.",
+        "Budżet na imprezę nie został zwiększony do 1800 złotych.",
+        "Czy budżet na imprezę został zwiększony do 1800 złotych?",
+        "Nie, budżet na imprezę został zwiększony do 1800 złotych. Czy to dobrze?",
+    ),
+    "russian": (
+        "Если бюджет на праздник увеличили бы до 1800 рублей, было бы много.",
+        "Бюджет на праздник не увеличили до 1800 рублей.",
+        "Бюджет на праздник увеличили до 1800 рублей?",
+        "Нет, бюджет на праздник увеличили до 1800 рублей. Не много ли?",
+    ),
+    "turkish": (
+        "Parti için bütçe 1.800 liraya artırılırsa çok olur.",
+        "Parti için bütçe 1.800 liraya artırılmadı.",
+        "Parti için bütçe 1.800 liraya artırıldı mı?",
+        "Hayır, sorun değil. Parti için bütçe artırıldı, artık 1.800 lira. İyi mi?",
+    ),
+    "arabic": (
+        "إذا تم رفع ميزانية الحفلة إلى ١٨٠٠ دينار فهذا كثير.",
+        "لم يتم رفع ميزانية الحفلة إلى ١٨٠٠ دينار.",
+        "هل تم رفع ميزانية الحفلة إلى ١٨٠٠ دينار؟",
+        "لا تقلق. تم رفع ميزانية الحفلة إلى ١٨٠٠ دينار. هل هذا جيد؟",
+    ),
+    "hindi": (
+        "अगर पार्टी का बजट बढ़ाकर 1,80,000 रुपये कर दिया जाए तो ज़्यादा होगा।",
+        "पार्टी का बजट बढ़ाकर 1,80,000 रुपये नहीं किया गया है।",
+        "क्या पार्टी का बजट बढ़ाकर 1,80,000 रुपये कर दिया गया है?",
+        "चिंता मत करो। पार्टी का बजट बढ़ाकर 1,80,000 रुपये कर दिया गया है। ठीक है?",
+    ),
+    "chinese": (
+        "如果聚会的预算现在提高到1,800元，就太多了。",
+        "聚会的预算现在没有提高到1,800元。",
+        "聚会的预算现在提高到1,800元了吗",
+        "聚会的预算现在不再是1,500元，而是1,800元。不多吧？",
+    ),
+    "japanese": (
+        "もしパーティーの予算が1,800円に増えたら、多すぎます。",
+        "パーティーの予算は1,800円に増えていません。",
+        "パーティーの予算は1,800円に増えましたか",
+        "すみません、パーティーの予算は1,800円に増えました。多くないですか？",
+    ),
+}
+
+
 def found(query: str, *texts: str, likeness: float = ALIKE) -> list[Correction]:
     """The corrections among these messages of one speaker, each a day after the one before."""
     own = analyzer(DETECT).of(query)
@@ -322,6 +405,12 @@ class TestStatements:
     def test_the_same_date_in_other_words_corrects_nothing(self, language: str) -> None:
         told = TOLD[language]
         assert found(told.when, told.date, *told.between, told.repeated) == []
+
+    def test_what_is_supposed_denied_or_asked_corrects_nothing(self, language: str) -> None:
+        told, (*unsaid, said) = TOLD[language], UNSAID[language]
+        for text in unsaid:
+            assert found(told.how_many, told.amount, text, likeness=0.8) == [], text
+        assert len(found(told.how_many, told.amount, said, likeness=0.8)) == 1
 
     def test_without_words_for_a_change_two_statements_must_be_more_alike(self, language: str) -> None:
         told = TOLD[language]
@@ -655,6 +744,24 @@ def test_a_question_for_a_value_without_a_word_for_numbers_is_read(language: str
     told = TOLD[language]
     (correction,) = found(query, told.amount, told.amount_later)
     assert (correction.was, correction.now) == told.amounts
+
+
+@each_row(
+    ("language", "text"),
+    [
+        ("german", "Vielleicht ist das nicht klar. Die Feier kostet 1.800 Euro."),
+        ("french", "N'oublie pas que les frais sont de 1 800 euros."),
+        ("spanish", "La librería de María está en el número 18."),
+        ("portuguese", "A prova se realizará no dia 24 de outubro."),
+        ("dutch", "Ik werk als kok en verdien 1.800 euro."),
+        ("turkish", "Sınav artık 24 Ekim cumadır, kursa ve derse 18 kişi geliyor."),
+        ("chinese", "我差不多付1800元。"),
+        ("japanese", "忘れないで、試験は24日です。"),
+    ],
+)
+def test_words_like_those_of_denials_and_suppositions_are_none(language: str, text: str) -> None:
+    assert all(value.asserted for value in values_of(language, text))
+    assert values_of(language, text)
 
 
 @pytest.mark.slow
