@@ -28,7 +28,7 @@ from memorybase.keyword_index.scripts import MAX_CHARS, normal
 
 ENGLISH = "english"
 Spoken = Callable[[], Collection[str]]
-REVISION = 3  # of what the analyzers make of a text
+REVISION = 4  # of what the analyzers make of a text
 MAX_TERMS = 1_000  # distinct, per message; longer texts are not conversation, and their first terms name the topic
 MAX_TERM_CHARS = 40
 MAX_COUNT = 255
