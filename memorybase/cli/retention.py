@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SHOWN = 50  # receipts
-COUNTS = ("sessions", "messages", "chunks", "node executions", "chat messages")
+COUNTS = ("sessions", "messages", "chunks", "node executions", "chat messages", "memory uses")
 DELETED = (*COUNTS, "facts")  # a dry run does not count facts
 
 

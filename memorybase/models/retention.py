@@ -35,7 +35,8 @@ class LegalHold(Base):
 class RetentionPass(Base):
     """What one rule deleted of a flow, in numbers. Open until `finished_at` is set: the sweeper continues it.
 
-    `rule`: flow, session or memory_base. No foreign key to the flow or the memory base: the receipt outlives them.
+    `rule`: flow, session, memory_base or memory_use. No foreign key to the flow or the memory base: the receipt
+    outlives them.
     """
 
     __tablename__ = "retention_passes"

@@ -210,6 +210,7 @@ class OldUse(NamedTuple):
     id: UUID
     recorded_at: datetime
     user_id: UUID
+    flow_id: UUID
     is_held: bool
 
 
@@ -217,7 +218,7 @@ def old_uses(db: OrmSession, before: datetime, *, after: OldUse | None, limit: i
     """Uses that were recorded until then, of all flows, the oldest first."""
     place = (MemoryUse.recorded_at, MemoryUse.id)
     statement = (
-        sa.select(MemoryUse.id, MemoryUse.recorded_at, Flow.user_id, holds.use_held().label("is_held"))
+        sa.select(MemoryUse.id, MemoryUse.recorded_at, Flow.user_id, Flow.id, holds.use_held().label("is_held"))
         .join(Flow, Flow.id == MemoryUse.flow_id)
         .where(MemoryUse.recorded_at <= before)
         .order_by(*place)

@@ -35,6 +35,7 @@ from memorybase.queries.sessions import SessionRow
 MAX_RETAIN_DAYS = 36_500  # a hundred years
 
 Rule = Literal["flow", "session", "memory_base"]
+PassRule = Literal[Rule, "memory_use"]  # also the setting for recorded uses
 Pass = RetentionPass
 _IS_OPEN = sa.text("finished_at IS NULL")
 _NEWEST_FIRST = Keyset("retention-passes", (Pass.started_at, Pass.id), descending=True)
@@ -297,11 +298,12 @@ def lock_open_pass(db: OrmSession, rule: str, subject_id: UUID) -> Pass | None:
     return db.scalar(statement.execution_options(populate_existing=True))
 
 
-def open_subjects(db: OrmSession, rule: str, *, limit: int) -> Sequence[UUID]:
-    """What the rule has an open pass for."""
-    return db.scalars(
-        sa.select(Pass.subject_id).where(Pass.rule == rule, Pass.finished_at.is_(None)).limit(limit)
-    ).all()
+def open_subjects(db: OrmSession, rule: str, *, before: datetime | None = None, limit: int) -> Sequence[UUID]:
+    """What the rule has an open pass for, of those that began before that time."""
+    mine = [Pass.rule == rule, Pass.finished_at.is_(None)]
+    if before is not None:
+        mine.append(Pass.started_at <= before)
+    return db.scalars(sa.select(Pass.subject_id).where(*mine).order_by(Pass.subject_id).limit(limit)).all()
 
 
 def abandoned_passes(db: OrmSession, *, limit: int) -> list[tuple[str, UUID]]:
@@ -351,6 +353,7 @@ class ExpiredCounts(NamedTuple):
     chunks: int = 0
     node_executions: int = 0
     chat_messages: int = 0
+    memory_uses: int = 0
     held_sessions: int = 0
 
 
@@ -386,6 +389,7 @@ def count_in_flow(db: OrmSession, flow: Flow, before: datetime) -> ExpiredCounts
         chunks=_count(db, _chunks().where(*free, *expired)),
         node_executions=_count(db, executions),
         chat_messages=_count(db, chat_messages),
+        memory_uses=_count(db, _uses().where(*free, MemoryUse.recorded_at <= before)) + _loose_uses(db, flow, before),
         held_sessions=_count(db, _held_sessions(flow.user_id).where(*of_flow, sa.exists().where(*expired))),
     )
 
@@ -412,6 +416,7 @@ def _count_in_expired(db: OrmSession, flow: Flow, now: datetime) -> ExpiredCount
         messages=_count(db, sa.select(sa.func.count(Message.id)).join(Session, sa.true()).where(*free, *expired)),
         chunks=_count(db, _chunks().where(*free, *expired)),
         node_executions=_count(db, executions.where(*free, NodeExecution.created_at <= Session.expires_at)),
+        memory_uses=_count(db, _uses().where(*free, MemoryUse.recorded_at <= Session.expires_at)),
         held_sessions=_count(db, _held_sessions(flow.user_id).where(*of_flow)),
     )
 
@@ -433,7 +438,20 @@ def _messages_of_session() -> tuple[sa.ColumnElement[bool], ...]:
     return Message.flow_id == Session.flow_id, Message.session_id == Session.session_id
 
 
-def _of_session(table: type[NodeExecution]) -> sa.ColumnElement[bool]:
+def _uses() -> sa.Select[Any]:
+    """How many uses the sessions that the caller names have."""
+    return sa.select(sa.func.count()).select_from(MemoryUse).join(Session, _of_session(MemoryUse))
+
+
+def _loose_uses(db: OrmSession, flow: Flow, before: datetime) -> int:
+    """How many uses of no session were recorded until then; none while a hold keeps anything of the flow."""
+    if holds.has_any(db, flow.user_id, holds.keeps_anything_of(flow.id)):
+        return 0
+    mine = (MemoryUse.flow_id == flow.id, MemoryUse.session_id.is_(None), MemoryUse.recorded_at <= before)
+    return _count(db, sa.select(sa.func.count()).select_from(MemoryUse).where(*mine))
+
+
+def _of_session(table: type[NodeExecution | MemoryUse]) -> sa.ColumnElement[bool]:
     return sa.and_(table.flow_id == Session.flow_id, table.session_id == Session.session_id)
 
 

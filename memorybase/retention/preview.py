@@ -44,6 +44,7 @@ class RetentionPreview:
     held_sessions: Annotated[
         int, Field(description="Number of sessions with expired messages that a legal hold keeps.")
     ]
+    memory_uses: Annotated[int, Field(description="Number of recorded uses of memory.")] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from memorybase.described import FlowId, Id
 from memorybase.models import RetentionPass
 from memorybase.queries import retention
 from memorybase.queries.ownership import check_flow
-from memorybase.queries.retention import Rule
+from memorybase.queries.retention import PassRule
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -50,9 +50,10 @@ COUNTED = (
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule is about: a flow, its sessions that expire by themselves, or a memory base of it."""
+    """What a rule is about: a flow, its sessions that expire by themselves, a memory base of it, or what its models
+    were given."""
 
-    rule: Rule
+    rule: PassRule
     user_id: UUID
     flow_id: UUID
     retain_days: int | None = None
@@ -69,8 +70,11 @@ class RetentionPassView:
 
     id: Id
     rule: Annotated[
-        Rule,
-        Field(description="What rule it was: that of a `flow`, the expiry of a `session`, or that of a `memory_base`."),
+        PassRule,
+        Field(
+            description="What rule it was: that of a `flow`, the expiry of a `session`, that of a `memory_base`, or "
+            "the server's setting for recorded uses, `memory_use`."
+        ),
     ]
     flow_id: FlowId
     memory_base_id: Annotated[
@@ -148,6 +152,7 @@ def _retention_expired(db: OrmSession, receipt: RetentionPass, now: datetime) ->
         "sessions": receipt.counts["sessions"],
         "messages": receipt.counts["messages"],
         "chunks": receipt.counts["chunks"],
+        "memory_uses": receipt.counts["memory_uses"],
     }
     events.record(db, receipt.user_id, [Event(EventType.RETENTION_EXPIRED, deleted)], now)
     log.info(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import groupby
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -11,12 +12,15 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.database.engine import Database
-from memorybase.queries import holds, memory_uses
+from memorybase.queries import holds, memory_uses, retention
 from memorybase.queries.memory_uses import LATEST_CAPTURE, DueUse, OldUse
+from memorybase.retention import receipts
+from memorybase.retention.receipts import Subject
 from memorybase.services import Services
 
 PAGE = 200  # uses in one transaction: each may hold a whole prompt, and on SQLite all other writers wait
 PAGES = 10  # in one pass
+RECEIPT = timedelta(hours=1)  # what goes in this time is one receipt for each flow: a sweep finds a few uses each time
 
 # Where the next pass of this process goes on: held uses stay, and each pass would read all of them first.
 _last_seen: WeakKeyDictionary[Database, OldUse] = WeakKeyDictionary()
@@ -65,11 +69,36 @@ def _delete_old(services: Services) -> int:
         free = [use for use in old if not use.is_held]
         if free:
             with database.transaction() as db:
-                deleted += _delete_free(db, {use.user_id for use in free}, [use.id for use in free])
+                deleted += _delete_with_receipts(db, free, before, days)
         if len(old) < PAGE:
             break
         _last_seen[database] = old[-1]
+    _close_receipts(database)
     return deleted
+
+
+def _delete_with_receipts(db: OrmSession, uses: Collection[OldUse], before: datetime, days: int) -> int:
+    """Delete those that no legal hold keeps, with a receipt for each flow; how many."""
+    deleted, now = 0, clock.now(db)
+    holds.share_users(db, {use.user_id for use in uses})
+    by_flow = groupby(sorted(uses, key=_flow_of), key=_flow_of)
+    for (flow_id, user_id), of_flow in by_flow:
+        count = memory_uses.delete_uses(db, [use.id for use in of_flow], holds.use_held())
+        receipts.add(db, Subject("memory_use", user_id, flow_id, days), before, {"memory_uses": count}, now)
+        deleted += count
+    return deleted
+
+
+def _flow_of(use: OldUse) -> tuple[UUID, UUID]:
+    return use.flow_id, use.user_id
+
+
+def _close_receipts(database: Database) -> None:
+    with database.reading(snapshot=False) as db:
+        flow_ids = retention.open_subjects(db, "memory_use", before=clock.now(db) - RECEIPT, limit=PAGE)
+    for flow_id in flow_ids:
+        with database.transaction() as db:
+            receipts.close(db, "memory_use", flow_id, clock.now(db))
 
 
 def _delete_free(db: OrmSession, user_ids: Collection[UUID], ids: Collection[UUID]) -> int:

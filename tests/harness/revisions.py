@@ -32,11 +32,24 @@ SMALL = frozenset({"alembic_version", "api_keys", "audit_chain", "heartbeats", "
 _BLOCKING = ("ShareLock", "ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock")
 
 
+# What CONTRIBUTING.md shows.
+BUILD = """
+is_postgresql = op.get_context().dialect.name == "postgresql"
+if not is_postgresql:
+    op.create_index("ix_runs_new", "runs", ["created_at"])
+else:
+    with op.get_context().autocommit_block():
+        op.execute("SET lock_timeout = '60s'")
+        op.execute("DROP INDEX CONCURRENTLY IF EXISTS ix_runs_new")
+        op.create_index("ix_runs_new", "runs", ["created_at"], postgresql_concurrently=True)
+"""
+COLUMN = 'op.add_column("runs", sa.Column("new", sa.Integer(), server_default="0", nullable=False))\n'
+
 _SAMPLE = """
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision, branch_labels, depends_on = "9001", "{before}", None, None
+revision, down_revision, branch_labels, depends_on = "{name}", "{before}", None, None
 
 
 def upgrade() -> None:
@@ -64,12 +77,19 @@ def all_revisions() -> list[Revision]:
 
 def add_revision(monkeypatch: pytest.MonkeyPatch, folder: Path, body: str) -> Revision:
     """A revision after the newest, with this code as its upgrade, written into an empty folder."""
-    before, config = migrate.head(), migrate._config()
+    config = migrate._config()
     own = Path(migrate.__file__).parents[2] / "migrations" / "versions"
-    (folder / "9001_sample.py").write_text(_SAMPLE.format(before=before, body=textwrap.indent(body, "    ")))
+    revision = write_revision(folder, "9001", migrate.head(), body)
     config.set_main_option("version_locations", os.pathsep.join(map(str, (own, folder))))
     monkeypatch.setattr(migrate, "_config", lambda: config)
-    return Revision("9001", before)
+    return revision
+
+
+def write_revision(folder: Path, name: str, before: str, body: str) -> Revision:
+    """A file of this revision, with this code as its upgrade."""
+    text = _SAMPLE.format(name=name, before=before, body=textwrap.indent(body, "    "))
+    (folder / f"{name}_sample.py").write_text(text)
+    return Revision(name, before)
 
 
 def faults(revision: Revision, new_database: NewDatabase, *, cuts: int | None = None) -> list[str]:

@@ -33,9 +33,15 @@ COUNTS = {
     "chunks": "Chunks",
     "node_executions": "Node executions",
     "chat_messages": "Chat messages",
+    "memory_uses": "Recorded uses of memory",
     "held_sessions": "Sessions that a hold keeps",
 }
-RULES = {"flow": "Flow", "session": "Sessions that expire by themselves", "memory_base": "Memory"}
+RULES = {
+    "flow": "Flow",
+    "session": "Sessions that expire by themselves",
+    "memory_base": "Memory",
+    "memory_use": "Recorded uses of memory",
+}
 
 
 @router.get(PATH)

@@ -13,6 +13,7 @@ from harness.pieces import ApiServer, SweeperServer
 from harness.process import Server
 from harness.upgrade.versions import Version
 from harness.worker import WorkerServer
+from memorybase.database import migrate
 from memorybase.settings import Settings
 
 DRAIN_SECONDS = 40.0  # of a process that is asked to end
@@ -68,6 +69,9 @@ class Rollout(Cluster):
             self.migrations += 1
             done = version.command("migrate", environment=self.settings.child_environment())
             if done.returncode == 0:
+                revision = migrate.current(self.settings.resolved_database_url)
+                if not self.version.revision != revision == version.revision:
+                    self.violations.append(f"the migration from {self.version.revision} ended at {revision}")
                 return
             time.sleep(MIGRATION_PAUSE_SECONDS)
         raise AssertionError(f"the migration failed {MIGRATION_TRIES} times: {done.stderr[-2000:]}")

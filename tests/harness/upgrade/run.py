@@ -21,7 +21,7 @@ from harness.chaos.run import SHOWN, listed, make_bases, settle
 from harness.receiver import Receiver, receiving
 from harness.upgrade.features import Features
 from harness.upgrade.rollout import CONSUMERS_FIRST, Rollout
-from harness.upgrade.versions import Version, this_version
+from harness.upgrade.versions import Version, newer_version
 
 PRODUCERS_FIRST = CONSUMERS_FIRST[::-1]
 MODES = ("hybrid", "dense", "keyword")
@@ -113,8 +113,8 @@ def plan_of(seed: int, database: DatabaseKind, seconds: float = 3.0) -> Plan:
 
 def run(plan: Plan, old: Version, directory: Path | None = None, *, keep: bool = False) -> Report:
     """Upgrade from the old version to this one, from the main thread; `plan.seconds` of load in each step."""
-    new = this_version()
     position = Path(tempfile.mkdtemp(prefix="memorybase-upgrade-", dir=directory))
+    new = newer_version(old, position / "new")
     named = f"{old.name} (revision {old.revision})", f"{new.name} (revision {new.revision})"
     report = Report(asdict(plan), *named, directory=str(position))
     with ExitStack() as cleanup:

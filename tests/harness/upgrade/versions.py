@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.constants import VARIABLE, with_constants
+from harness.revisions import BUILD, COLUMN, write_revision
 from harness.stack import ROOT
 from memorybase.settings import ENVIRONMENT_PREFIX, Settings
 
 VERSIONS = "migrations/versions"
+PACKAGES = ("memorybase", "api", "worker", "migrations", "clients/python/src")
 SETTINGS = "from memorybase.settings import Settings; print(*Settings.model_fields)"
 COMMAND_SECONDS = 180
 
@@ -96,6 +99,19 @@ class Version:
 
 def this_version() -> Version:
     return version_in(ROOT, "this version")
+
+
+def newer_version(old: Version, folder: Path) -> Version:
+    """This version. If it has no migration that the old one lacks: a copy of it in `folder`, with two samples."""
+    new = this_version()
+    if set(new.revisions) - set(old.revisions):
+        return new
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    revision = new.revision
+    for body in (COLUMN, BUILD):
+        revision = write_revision(folder / VERSIONS, f"{int(revision) + 1:04}", revision, body).name
+    return version_in(folder, "this version with sample migrations")
 
 
 def version_in(tree: Path, name: str) -> Version:

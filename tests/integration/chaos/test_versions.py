@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 from harness.upgrade import versions
-from harness.upgrade.versions import NoHistory, Version, commit_before, older_version, this_version
+from harness.upgrade.versions import NoHistory, Version, commit_before, newer_version, older_version, this_version
+
+from memorybase.database import migrate
+from memorybase.settings import Settings
 
 pytestmark = pytest.mark.slow  # It tests how `make check-upgrade` finds an older version, with git.
 
@@ -86,6 +89,24 @@ def test_with_one_revision_it_is_the_commit_that_last_changed_it(clone: Path) ->
     git(clone, "commit", "--quiet", "--all", "--message", "change the first")
     git(clone, "commit", "--quiet", "--allow-empty", "--message", "later")
     assert subject(clone, commit_before()) == "change the first"
+
+
+def test_without_a_migration_of_its_own_the_new_version_gets_samples(tmp_path: Path) -> None:
+    own = this_version()
+    new = newer_version(own, tmp_path / "new")
+    assert new.revisions[:-2] == own.revisions
+    environment = Settings(data_dir=tmp_path / "data").child_environment()
+    for version in (own, new, own):  # the last one finds newer tables, and leaves them
+        done = version.command("migrate", environment=environment)
+        assert done.returncode == 0, done.stderr
+    url = Settings(data_dir=tmp_path / "data").resolved_database_url
+    assert migrate.current(url) == new.revision > own.revision
+
+
+def test_with_one_of_its_own_it_is_this_version(tmp_path: Path) -> None:
+    (tmp_path / versions.VERSIONS).mkdir(parents=True)
+    old = Version("old", tmp_path, frozenset())
+    assert newer_version(old, tmp_path / "new") == this_version()
 
 
 def test_a_process_of_a_version_is_told_no_setting_that_it_lacks() -> None:

@@ -23,12 +23,14 @@ from memorybase.conversation.history.token_buffer import Conversation, HistoryRe
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS, Given, GivenSource, record_given
 from memorybase.conversation.memory_use.provenance import ViewOrigin
+from memorybase.database.paging import PageRequest
 from memorybase.errors import Held, InvalidRequest, NotFound, SessionConflict
 from memorybase.ids import CallerId
 from memorybase.models import MemoryUse, MemoryUseMessage
 from memorybase.read_models import run_story
 from memorybase.retention import uses as retained_uses
 from memorybase.retention.holds import lift_hold, place_hold
+from memorybase.retention.receipts import list_passes
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
@@ -228,6 +230,15 @@ def test_uses_are_deleted_after_the_days_that_a_setting_says(world: World) -> No
     assert (retained_uses.delete_expired(services), rows_left(world)) == (1, 2), "a chat's names no person: held too"
     lift_hold(services, world.user_id, hold.id)
     assert (retained_uses.delete_expired(services), rows_left(world)) == (2, 0)
+
+    def receipts() -> list[tuple[str, UUID, int | None, int, bool]]:
+        found = list_passes(services, world.user_id, PageRequest()).items
+        return [(each.rule, each.flow_id, each.retain_days, each.memory_uses, bool(each.finished_at)) for each in found]
+
+    assert receipts() == [("memory_use", world.flow_id, 30, 3, False)], "one for all of an hour"
+    world.pass_time(3_600)
+    retained_uses.delete_expired(world.services)  # also after the setting was removed
+    assert receipts() == [("memory_use", world.flow_id, 30, 3, True)]
 
 
 def test_a_message_deleted_before_its_view_is_recorded_is_redacted(world: World) -> None:

@@ -9,22 +9,10 @@ from uuid import uuid4
 import pytest
 from harness import revisions
 from harness.postgres import PostgresServer
-from harness.revisions import add_revision
+from harness.revisions import BUILD, COLUMN, add_revision
 from harness.tables import make_sqlite
 
 CUTS = 4  # of each revision in the fast suite
-# What CONTRIBUTING.md shows.
-BUILD = """
-is_postgresql = op.get_context().dialect.name == "postgresql"
-if not is_postgresql:
-    op.create_index("ix_runs_new", "runs", ["created_at"])
-else:
-    with op.get_context().autocommit_block():
-        op.execute("SET lock_timeout = '60s'")
-        op.execute("DROP INDEX CONCURRENTLY IF EXISTS ix_runs_new")
-        op.create_index("ix_runs_new", "runs", ["created_at"], postgresql_concurrently=True)
-"""
-COLUMN = 'op.add_column("runs", sa.Column("new", sa.Integer(), server_default="0", nullable=False))\n'
 GOOD = {
     "a column with a constant default": COLUMN,
     "a concurrent build": BUILD,

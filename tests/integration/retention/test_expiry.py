@@ -436,6 +436,7 @@ class TestPasses:
             "sessions": 3,
             "messages": 3,
             "chunks": 0,
+            "memory_uses": 0,
         }
 
     def test_a_rule_that_is_lifted_meanwhile_deletes_nothing_more(self, world: World, days: Calendar) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from harness.days import Calendar
-from harness.expiring import S, chat, execute, keep, receipts_of, sweep_all
+from harness.expiring import S, chat, execute, keep, receipts_of, sweep_all, use
 from harness.world import World
 
 from memorybase import errors
@@ -27,11 +27,14 @@ def filled(world: World, days: Calendar) -> UUID:
     run = world.say(S, "old", "older")
     execute(world, S, run.run_id, "old")
     world.say("all old", "old")
-    world.say("held", "old")
+    held = world.say("held", "old")
     chat(world, "old")
+    use(world, S, run.run_id, run.messages[0].id, "old")
+    use(world, "held", held.run_id, held.messages[0].id, "old")
     world.settle()
     days.pass_days(11)
-    world.say(S, "new")
+    new = world.say(S, "new")
+    use(world, S, new.run_id, new.messages[0].id, "new")
     holds.place_hold(world.services, world.user_id, flow_id=world.flow_id, session_id="held")
     return base
 
@@ -43,11 +46,23 @@ def test_it_counts_what_the_passes_then_delete(world: World, days: Calendar) -> 
     before = len(world.messages())
     sweep_all(world)
     (receipt,) = receipts_of(world)
-    same = ("rule", "flow_id", "retain_days", "sessions", "messages", "chunks", "node_executions", "chat_messages")
+    same = ("rule", "flow_id", "retain_days", "sessions", "messages", "chunks")
+    same += ("node_executions", "chat_messages", "memory_uses")
     assert {name: getattr(counted, name) for name in same} == {name: getattr(receipt, name) for name in same}
     assert (counted.sessions, counted.messages, counted.chunks, counted.held_sessions) == (1, 3, 3, 1)
+    assert counted.memory_uses == 1
     assert before - len(world.messages()) == counted.messages
     assert [(each.messages, each.held_sessions) for each in shown(world)] == [(0, 1)]
+
+
+def test_uses_of_no_session_count_unless_a_hold_keeps_anything_of_the_flow(world: World, days: Calendar) -> None:
+    run = world.say(S, "hello")
+    use(world, None, uuid4(), run.messages[0].id, "old")
+    days.pass_days(11)
+    assert [each.memory_uses for each in shown(world, retain_days=10)] == [1]
+    assert [each.memory_uses for each in shown(world, retain_days=20)] == [0]
+    holds.place_hold(world.services, world.user_id, flow_id=world.flow_id, session_id=S)
+    assert [each.memory_uses for each in shown(world, retain_days=10)] == [0]
 
 
 def test_a_rule_can_be_tried_before_it_is_set(world: World, days: Calendar) -> None:
@@ -59,7 +74,8 @@ def test_a_rule_can_be_tried_before_it_is_set(world: World, days: Calendar) -> N
 
 
 def test_sessions_and_memory_bases_are_counted(world: World, days: Calendar) -> None:
-    world.say(S, "old")
+    run = world.say(S, "old")
+    use(world, S, run.run_id, run.messages[0].id, "old")
     base = world.new_base(threshold=1, retain_days=10)
     world.flush(base)
     world.settle()
@@ -67,6 +83,7 @@ def test_sessions_and_memory_bases_are_counted(world: World, days: Calendar) -> 
     days.pass_days(11)
     by_rule = {each.rule: each for each in shown(world)}
     assert (by_rule["session"].sessions, by_rule["session"].messages, by_rule["session"].chunks) == (1, 1, 1)
+    assert (by_rule["session"].memory_uses, by_rule["memory_base"].memory_uses) == (1, 0)
     assert (by_rule["memory_base"].memory_base_id, by_rule["memory_base"].messages) == (base, 1)
 
 

@@ -2627,8 +2627,10 @@ class RetentionPassView(Answer):
 
     id: UUID
     """The UUID."""
-    rule: Literal["flow", "session", "memory_base"] | str
-    """What rule it was: that of a `flow`, the expiry of a `session`, or that of a `memory_base`."""
+    rule: Literal["flow", "session", "memory_base", "memory_use"] | str
+    """What rule it was: that of a `flow`, the expiry of a `session`, that of a `memory_base`, or the server's
+    setting for recorded uses, `memory_use`.
+    """
     flow_id: UUID
     """The flow: its UUID."""
     memory_base_id: UUID | None = None
@@ -2692,6 +2694,8 @@ class RetentionPreview(Answer):
     """Number of messages of chats."""
     held_sessions: int
     """Number of sessions with expired messages that a legal hold keeps."""
+    memory_uses: int = 0
+    """Number of recorded uses of memory."""
 
 
 class RetentionPreviews(Answer):
