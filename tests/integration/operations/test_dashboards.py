@@ -182,6 +182,18 @@ FIRES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {"memorybase_mismatched_memory_bases": f"1{STEADY}"},
         {"memorybase_mismatched_memory_bases": "1 1 0x90"},
     ),
+    "MemorybaseWebhookFails": (
+        {'memorybase_webhooks{state="failing"}': f"1{STEADY}", 'memorybase_webhooks{state="working"}': f"5{STEADY}"},
+        {
+            'memorybase_webhooks{state="failing"}': "1x40 0x5 1x45",
+            'memorybase_webhooks{state="working"}': f"5{STEADY}",
+            'memorybase_webhooks{state="disabled"}': f"1{STEADY}",
+        },
+    ),
+    "MemorybaseQuotaUnchecked": (
+        {'memorybase_quota_unchecked_total{quota="messages_per_day"}': "_x80 1+1x9"},
+        {'memorybase_quota_unchecked_total{quota="messages_per_day"}': f"3{STEADY}"},
+    ),
     "MemorybaseStoreTooLarge": (
         {
             'memorybase_store_disk_bytes{store="chroma"}': f"3e9{STEADY}",
