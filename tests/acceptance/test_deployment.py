@@ -63,7 +63,7 @@ EVERYTHING: Mapping[str, Any] = {
     },
     "worker": {"autoscaling": {"enabled": True, "metricSelector": {"namespace": "default"}}},
     "networkPolicy": {"apiFrom": [{"namespaceSelector": {"matchLabels": {"name": "ingress"}}}]},
-    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "serviceMonitor": {"enabled": True, "existingSecret": "metrics", "labels": {"release": "prometheus"}},
     "podAnnotations": {"c": "d"},
     "podLabels": {"team": "memory"},
     "nodeSelector": {"disk": "ssd"},
@@ -276,6 +276,12 @@ def test_secrets_come_from_existing_secrets_alone() -> None:
         assert variables["OTEL_TRACES_SAMPLER_ARG"]["value"] == "0.1"
 
 
+def test_prometheus_gets_a_key_of_its_own() -> None:
+    (monitor,) = objects("ServiceMonitor", REQUIRED, EVERYTHING).values()
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["authorization"]["credentials"] == {"name": "metrics", "key": "api-key"}
+
+
 def test_probes_of_the_api_restart_it_only_if_it_does_not_answer() -> None:
     (container,) = objects("Deployment")["mem-memorybase-api"]["spec"]["template"]["spec"]["containers"]
     for probe in ("startupProbe", "livenessProbe"):
@@ -324,6 +330,7 @@ def test_the_notes_name_the_api() -> None:
         ({**REQUIRED, "settings": {"LOG_LEVEL": "DEBUG"}}, "settings"),
         ({**REQUIRED, "env": [{"name": "MEMORYBASE_REDIS_URL", "value": "redis://redis"}]}, "env"),
         ({**REQUIRED, "env": [{"value": "x"}]}, "env"),
+        ({**REQUIRED, "serviceMonitor": {"enabled": True}}, "serviceMonitor"),
         ({**REQUIRED, "workers": {}}, ""),
         ({**REQUIRED, "api": {"ingress": {"enabled": True}}}, "ingress"),
         ({**REQUIRED, "api": {"replicas": 0}}, "replicas"),
