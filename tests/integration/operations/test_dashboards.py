@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 GUIDE = ROOT / "docs" / "howto" / "observe.md"
 PROMTOOL = shutil.which("promtool")
-needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="needs promtool, of Debian's package prometheus")
+needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="NOT TESTED: no promtool, of Debian's package prometheus")
 
 OF_A_SCRAPE = {"job", "instance"}  # labels that Prometheus adds
 CLOSED = {"state", "kind"}  # labels with few values, all of which are known
