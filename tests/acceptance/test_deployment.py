@@ -48,6 +48,10 @@ EVERYTHING: Mapping[str, Any] = {
         "MEMORYBASE_WEB": False,
         "MEMORYBASE_LEASE_SECONDS": 0.5,
     },
+    "env": [
+        {"name": "OTEL_TRACES_SAMPLER_ARG", "value": "0.1"},
+        {"name": "MEMORYBASE_EMBEDDING_KEY", "valueFrom": {"secretKeyRef": {"name": "models", "key": "embedding"}}},
+    ],
     "api": {
         "ingress": {
             "enabled": True,
@@ -59,7 +63,7 @@ EVERYTHING: Mapping[str, Any] = {
     },
     "worker": {"autoscaling": {"enabled": True, "metricSelector": {"namespace": "default"}}},
     "networkPolicy": {"apiFrom": [{"namespaceSelector": {"matchLabels": {"name": "ingress"}}}]},
-    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "serviceMonitor": {"enabled": True, "existingSecret": "metrics", "labels": {"release": "prometheus"}},
     "podAnnotations": {"c": "d"},
     "podLabels": {"team": "memory"},
     "nodeSelector": {"disk": "ssd"},
@@ -260,6 +264,7 @@ def test_secrets_come_from_existing_secrets_alone() -> None:
             "BROKER_URL",
             "CHROMA_TOKEN",
             "PGVECTOR_URL",
+            "EMBEDDING_KEY",
         ):
             assert "secretKeyRef" in variables[f"{ENVIRONMENT_PREFIX}{name}"]["valueFrom"]
         settings = {name for name in variables if name.startswith(ENVIRONMENT_PREFIX)}
@@ -268,6 +273,13 @@ def test_secrets_come_from_existing_secrets_alone() -> None:
         assert variables["MEMORYBASE_MAX_BODY_BYTES"]["value"] == "1048576"
         assert variables["MEMORYBASE_LEASE_SECONDS"]["value"] == "0.5"
         assert variables["MEMORYBASE_WEB"]["value"] == "false"
+        assert variables["OTEL_TRACES_SAMPLER_ARG"]["value"] == "0.1"
+
+
+def test_prometheus_gets_a_key_of_its_own() -> None:
+    (monitor,) = objects("ServiceMonitor", REQUIRED, EVERYTHING).values()
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["authorization"]["credentials"] == {"name": "metrics", "key": "api-key"}
 
 
 def test_probes_of_the_api_restart_it_only_if_it_does_not_answer() -> None:
@@ -316,6 +328,9 @@ def test_the_notes_name_the_api() -> None:
         ({**REQUIRED, "chroma": {"url": ""}}, "url"),
         ({**REQUIRED, "settings": {"MEMORYBASE_API_KEY": "secret"}}, "settings"),
         ({**REQUIRED, "settings": {"LOG_LEVEL": "DEBUG"}}, "settings"),
+        ({**REQUIRED, "env": [{"name": "MEMORYBASE_REDIS_URL", "value": "redis://redis"}]}, "env"),
+        ({**REQUIRED, "env": [{"value": "x"}]}, "env"),
+        ({**REQUIRED, "serviceMonitor": {"enabled": True}}, "serviceMonitor"),
         ({**REQUIRED, "workers": {}}, ""),
         ({**REQUIRED, "api": {"ingress": {"enabled": True}}}, "ingress"),
         ({**REQUIRED, "api": {"replicas": 0}}, "replicas"),

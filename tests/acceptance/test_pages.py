@@ -45,7 +45,6 @@ NOT_RUN = {
     "npm ": "installs tools; `make check-n8n` and `make check-typescript` run their pages",
     "npx ": "downloads a generator; tests/acceptance/test_generators.py runs it",
     "--undo": "needs weights that were tuned; tests/integration/cli covers it",
-    "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11": "the id of a key of the reader's",
     "memorybase hooks": "changes the settings of the reader's agents; tests/integration/integrations covers it",
     "memorybase_client.integrations": "needs a framework; `make check-frameworks` runs it",
     "langgraph.prebuilt": "needs a framework",

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 GUIDE = ROOT / "docs" / "howto" / "observe.md"
 PROMTOOL = shutil.which("promtool")
-needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="needs promtool, of Debian's package prometheus")
+needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="NOT TESTED: no promtool, of Debian's package prometheus")
 
 OF_A_SCRAPE = {"job", "instance"}  # labels that Prometheus adds
 CLOSED = {"state", "kind"}  # labels with few values, all of which are known
@@ -181,6 +181,18 @@ FIRES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "MemorybaseStoreDiffers": (
         {"memorybase_mismatched_memory_bases": f"1{STEADY}"},
         {"memorybase_mismatched_memory_bases": "1 1 0x90"},
+    ),
+    "MemorybaseWebhookFails": (
+        {'memorybase_webhooks{state="failing"}': f"1{STEADY}", 'memorybase_webhooks{state="working"}': f"5{STEADY}"},
+        {
+            'memorybase_webhooks{state="failing"}': "1x40 0x5 1x45",
+            'memorybase_webhooks{state="working"}': f"5{STEADY}",
+            'memorybase_webhooks{state="disabled"}': f"1{STEADY}",
+        },
+    ),
+    "MemorybaseQuotaUnchecked": (
+        {'memorybase_quota_unchecked_total{quota="messages_per_day"}': "_x80 1+1x9"},
+        {'memorybase_quota_unchecked_total{quota="messages_per_day"}': f"3{STEADY}"},
     ),
     "MemorybaseStoreTooLarge": (
         {

@@ -80,6 +80,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   value: {{ $value | toString | quote }}
   {{- end }}
 {{- end }}
+{{- with .Values.env }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- /* Fields that every pod has: dict "root" $ "component" NAME. */ -}}
