@@ -70,7 +70,7 @@ class Rollout(Cluster):
             done = version.command("migrate", environment=self.settings.child_environment())
             if done.returncode == 0:
                 revision = migrate.current(self.settings.resolved_database_url)
-                if not self.version.revision != revision == version.revision:
+                if revision != version.revision or revision == self.version.revision:
                     self.violations.append(f"the migration from {self.version.revision} ended at {revision}")
                 return
             time.sleep(MIGRATION_PAUSE_SECONDS)
