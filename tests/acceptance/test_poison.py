@@ -11,31 +11,12 @@ from harness import ChromaServer, RedisServer, wait_until
 from harness.constants import SWEEP
 from harness.pieces import KEY, PATIENCE, Topology, topology
 from harness.stack import run_memorybase
-from harness.worker import WorkerServer, sabotaged
+from harness.worker import BROKEN_MODEL, WorkerServer, sabotaged
 
 from memorybase.models import JobState
 
 pytestmark = pytest.mark.slow
 
-# What two words do to the model.
-BROKEN_MODEL = """
-import os, signal
-from memorybase.embedding.onnx import OnnxEmbedder
-
-run = OnnxEmbedder._run
-
-def broken(self, batch, *, with_states):
-    vectors, states = run(self, batch, with_states=with_states)
-    for place, ids in enumerate(batch):
-        text = self._tokenizer.decode(ids)
-        if "volcano" in text:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if "whirlpool" in text:
-            vectors[place] = float("nan")
-    return vectors, states
-
-OnnxEmbedder._run = broken
-"""
 DEADLY = "the volcano speaks"
 NOT_A_NUMBER = "the whirlpool speaks"
 HARMLESS = [f"note number {n} is about the harbour" for n in range(5)]

@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import pytest
 import sqlalchemy as sa
 
 from harness.api import Api
-from harness.world import World
+from harness.world import WorkerKilled, World
 from memorybase.database import clock
+from memorybase.ingestion import lost_worker
 from memorybase.models import WebhookDelivery, WebhookEndpoint
 from memorybase.queries.webhooks import ClaimedDelivery
 from memorybase.webhooks import endpoints, events
@@ -42,6 +44,22 @@ def happen(world: World, count: int = 1) -> None:
     with world.services.database.transaction() as db:
         found = [Event(EventType.JOB_FAILED, {"number": number}) for number in range(count)]
         events.record(db, world.user_id, found, clock.now(db))
+
+
+def lose_workers(world: World) -> None:
+    """Let every worker end on what is pending, until its job has failed."""
+
+    def die(_texts: object) -> None:
+        raise WorkerKilled
+
+    world.embedder.before_embed, usual = die, world.embedder.before_embed
+    world.locks.away = True
+    for _ in range(lost_worker.MAX_LOST_WORKERS):
+        with pytest.raises(WorkerKilled):
+            world.drain()
+        world.pass_time(61)
+        world.sweep()
+    world.embedder.before_embed, world.locks.away = usual, False
 
 
 def let_die(world: World, webhook_id: UUID, *, days: int = 0) -> None:

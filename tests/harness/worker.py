@@ -16,13 +16,34 @@ from memorybase.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# What two words do to the model.
+DEADLY, NOT_A_NUMBER = "volcano", "whirlpool"
+BROKEN_MODEL = f"""
+import os, signal
+from memorybase.embedding.onnx import OnnxEmbedder
 
-def sabotaged(settings: Settings, folder: Path, code: str) -> WorkerServer:
+run = OnnxEmbedder._run
+
+def broken(self, batch, *, with_states):
+    vectors, states = run(self, batch, with_states=with_states)
+    for place, ids in enumerate(batch):
+        text = self._tokenizer.decode(ids)
+        if "{DEADLY}" in text:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "{NOT_A_NUMBER}" in text:
+            vectors[place] = float("nan")
+    return vectors, states
+
+OnnxEmbedder._run = broken
+"""
+
+
+def sabotaged(settings: Settings, folder: Path, code: str, *, flags: tuple[str, ...] = ()) -> WorkerServer:
     """A worker whose process runs this code when it starts."""
     folder.mkdir()
     # Python runs it where its folder is on PYTHONPATH, and no other file of this name.
     (folder / "sitecustomize.py").write_text((AT_START / "sitecustomize.py").read_text() + code)
-    return WorkerServer(settings, changes={"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"})
+    return WorkerServer(settings, flags=flags, changes={"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"})
 
 
 class WorkerServer(Server):

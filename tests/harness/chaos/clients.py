@@ -7,9 +7,9 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID, uuid4
 
 import httpx
@@ -285,6 +285,61 @@ class Client(threading.Thread):
 
     def _uuid(self) -> UUID:
         return new_uuid(self.rng)
+
+
+class FlowOwner(threading.Thread):
+    """Somebody who acts in a flow of their own, again and again. `kept` is what must be there at rest."""
+
+    flow: ClassVar[str]
+    pause: ClassVar[tuple[float, float]]  # seconds between two acts
+
+    def __init__(self, plan: Plan, orders: Orders) -> None:
+        super().__init__(name=self.flow, daemon=True)
+        self.rng = random.Random(f"{plan.seed}/{self.flow}")
+        self.plan = plan
+        self.orders = orders
+        self.caller = Caller(orders, self.rng, plan.call_seconds)
+        self.kept: dict[str, Kept] = {}
+        self.acknowledged = 0
+
+    def prepare(self) -> None:
+        """The flow and what it needs, before the first fault."""
+        raise NotImplementedError
+
+    def act(self) -> None:
+        """Once."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        while not self.orders.stop.wait(self.rng.uniform(*self.pause)):
+            attempt(self.act, self.name, self.orders)
+        self.caller.close()
+
+    def make_base(self, **options: Any) -> str:
+        """The flow with a memory base, whose id it returns."""
+        self.caller.call("PUT", f"/flows/{self.flow}", 200, 201, json={"name": self.flow})
+        body = {"name": self.flow, "flow_id": self.flow, "idle_after": 3, **options}
+        return str(self.caller.call("POST", "/memories", 201, json=body).json()["id"])
+
+    def messages(self, *texts: str) -> list[dict[str, Any]]:
+        """In turn of a user and an assistant."""
+        roles = itertools.cycle(("user", "assistant"))
+        return [
+            {"id": str(new_uuid(self.rng)), "role": role, "content": text}
+            for text, role in zip(texts, roles, strict=False)
+        ]
+
+    def capture(self, session: str, *texts: str) -> list[str]:
+        """Until it is acknowledged; the ids."""
+        messages = self.messages(*texts)
+        body = {"session_id": session, "run_id": str(new_uuid(self.rng)), "messages": messages}
+        self.caller.call("POST", f"/flows/{self.flow}/runs", 201, repeated=(200,), json=body)
+        self.keep(session, messages)
+        self.acknowledged += len(messages)
+        return [message["id"] for message in messages]
+
+    def keep(self, session: str, messages: Sequence[dict[str, Any]]) -> None:
+        self.kept |= {each["id"]: Kept(self.flow, session, each["role"], each["content"]) for each in messages}
 
 
 class Operator(threading.Thread):

@@ -18,7 +18,7 @@ from harness.postgres import PostgresServer
 from harness.process import Server
 from harness.redis import RedisServer
 from harness.replication import Replicated
-from harness.worker import WorkerServer
+from harness.worker import BROKEN_MODEL, WorkerServer, sabotaged
 from memorybase import wiring
 from memorybase.auth import api_keys
 from memorybase.database import migrate
@@ -130,7 +130,8 @@ class Cluster:
         return ApiServer(self.settings)
 
     def _worker(self, number: int) -> WorkerServer:
-        return WorkerServer(self.settings, flags=("-n", f"chaos{number}@%h"))
+        folder = self.directory / f"start of worker-{number}"
+        return sabotaged(self.settings, folder, BROKEN_MODEL, flags=("-n", f"chaos{number}@%h"))
 
     def _sweeper(self) -> SweeperServer:
         return SweeperServer(self.services)
@@ -207,6 +208,16 @@ class Cluster:
     def address(self) -> str:
         """Where this process listens to what it started."""
         return self.network.address(OBSERVER) if self.network else "127.0.0.1"
+
+    def all_answer(self) -> bool:
+        self.relaunch()
+        return all(server.answers() for server in self.servers.values())
+
+    def relaunch(self) -> None:
+        """Start again what has ended, as its supervisor would."""
+        for server in self.servers.values():
+            if not server.running:
+                server.launch()
 
     @property
     def sqlite_file(self) -> Path:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import random
-import threading
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from harness.chaos.clients import Caller, Kept, Orders, attempt, new_text, new_uuid
+from harness.chaos.clients import FlowOwner, Orders, attempt, new_text
 from harness.chaos.cluster import Plan
-from harness.network.namespace import Namespace
 from memorybase import errors
 from memorybase.database.engine import Database
 from memorybase.models import Message, RetentionPass
@@ -29,48 +25,40 @@ WORDS = 8  # of a message
 RETRY_SECONDS = 0.3
 
 
-class Expiring(threading.Thread):
+class Expiring(FlowOwner):
     """Captures sessions of its own flow and lets some of their messages expire.
 
     `kept` is what must be there at rest, `expired` what must be gone and in the receipts of `retention_passes`, once.
     """
 
-    def __init__(self, plan: Plan, orders: Orders, database_url: str, namespace: Namespace | None = None) -> None:
-        super().__init__(name="expiring", daemon=True)
-        self._namespace = namespace
+    flow = FLOW
+    pause = (0.5, 1.5)
+
+    def __init__(self, plan: Plan, orders: Orders, database_url: str) -> None:
+        super().__init__(plan, orders)
         self._database = Database(database_url, pool_size=1)
-        self.rng = random.Random(f"{plan.seed}/expiring")
-        self.plan = plan
-        self.orders = orders
-        self.caller = Caller(orders, self.rng, plan.call_seconds)
-        self.kept: dict[str, Kept] = {}
         self.expired: set[str] = set()
-        self.acknowledged = 0
         self._sessions = 0
         self._held: list[str] = []
 
     def prepare(self) -> None:
         """The flow with its rule and memory base, and the session that is held."""
+        self.make_base(threshold=2)
         call = self.caller.call
-        call("PUT", f"/flows/{FLOW}", 200, 201, json={"name": FLOW})
         call("PATCH", f"/flows/{FLOW}", 200, json={"retain_days": RETAIN_DAYS})
-        call("POST", "/memories", 201, json={"name": FLOW, "flow_id": FLOW, "threshold": 2, "idle_after": 3})
-        self._held = self._capture(HELD)
+        self._held = self._four(HELD)
         call("POST", "/holds", 201, json={"flow_id": FLOW, "session_id": HELD, "reason": "the run of faults"})
 
     def run(self) -> None:
-        if self._namespace:
-            self._namespace.enter()
         attempt(lambda: self._age(self._held, HELD), self.name, self.orders)
-        while not self.orders.stop.wait(self.rng.uniform(0.5, 1.5)):
-            attempt(self._one_session, self.name, self.orders)
-        self.caller.close()
+        super().run()
         self._database.dispose()
 
-    def _one_session(self) -> None:
+    def act(self) -> None:
+        """One session."""
         self._sessions += 1
         session = f"session-{self._sessions}"
-        ids = self._capture(session)
+        ids = self._four(session)
         match self.rng.randrange(3):
             case 0:
                 self._set_expiry(session)
@@ -89,17 +77,8 @@ class Expiring(threading.Thread):
             body = {"flow_id": FLOW, "session_id": session, "expires_at": expires_at}
             status = self.caller.call("PATCH", "/sessions", 200, 422, repeated=(404,), json=body).status_code
 
-    def _capture(self, session: str) -> list[str]:
-        messages: list[dict[str, Any]] = [
-            {"id": str(new_uuid(self.rng)), "role": role, "content": new_text(self.rng, WORDS)}
-            for role in ("user", "assistant") * (MESSAGES // 2)
-        ]
-        body = {"session_id": session, "run_id": str(new_uuid(self.rng))}
-        self.caller.call("POST", f"/flows/{FLOW}/runs", 201, repeated=(200,), json=body | {"messages": messages})
-        for message in messages:
-            self.kept[message["id"]] = Kept(FLOW, session, message["role"], message["content"])
-        self.acknowledged += len(messages)
-        return [message["id"] for message in messages]
+    def _four(self, session: str) -> list[str]:
+        return self.capture(session, *(new_text(self.rng, WORDS) for _ in range(MESSAGES)))
 
     def _age(self, ids: Iterable[str], session: str) -> None:
         """As if these had been captured long ago; patient, since the database is killed all the time."""

@@ -19,10 +19,11 @@ import psycopg
 import redis
 import sqlalchemy as sa
 
-from harness.chaos.cluster import Cluster
+from harness.chaos.cluster import START_SECONDS, Cluster
 from harness.chaos.partitions import NetworkFault, Partitions
 from harness.pieces import sqlite_writer_blocked
 from harness.process import Server
+from harness.waiting import wait_until
 from memorybase import errors
 from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState, Message, SessionProgress
 from memorybase.queries.jobs import row_of
@@ -135,8 +136,7 @@ class Nemesis:
                 server.thaw()
             else:
                 server.launch()
-        for server in self.cluster.servers.values():
-            server.wait_until_it_answers()
+        wait_until(self.cluster.all_answer, START_SECONDS, "every process answers")
         self.down.clear()
 
     def _strike(self) -> None:

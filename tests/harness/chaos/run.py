@@ -17,9 +17,10 @@ from typing import Any
 import httpx
 
 from harness.chaos import expiring, limited, webhooks
-from harness.chaos.clients import Client, Kept, Operator, Orders
+from harness.chaos.clients import Client, FlowOwner, Kept, Operator, Orders
 from harness.chaos.cluster import KEY, OPERATOR, Cluster, Plan
 from harness.chaos.expiring import Expiring
+from harness.chaos.failing import Failing, Losing, check_dead_letters
 from harness.chaos.history import History, check_history, read_history
 from harness.chaos.invariants import Chroma, PgVector, Sampler, check, unrest
 from harness.chaos.limited import Limited
@@ -125,27 +126,36 @@ class Callers:
     operator: Operator
     expiring: Expiring
     limited: Limited
+    failing: Failing
+    losing: Losing
 
-    def __iter__(self) -> Iterator[Client | Operator | Expiring | Limited]:
-        return iter((*self.clients, self.operator, self.expiring, self.limited))
+    def __iter__(self) -> Iterator[Client | Operator | FlowOwner]:
+        return iter((*self.writers, self.operator))
 
     @property
-    def writers(self) -> list[Client | Expiring | Limited]:
+    def owners(self) -> list[FlowOwner]:
+        return [self.expiring, self.limited, self.failing, self.losing]
+
+    @property
+    def writers(self) -> list[Client | FlowOwner]:
         """Those to whom something was acknowledged."""
-        return [*self.clients, self.expiring, self.limited]
+        return [*self.clients, *self.owners]
 
 
 def _callers(cluster: Cluster, orders: Orders) -> Callers:
     plan, bases = cluster.plan, make_bases(cluster)
     at = cluster.network.nodes if cluster.network else {}
+    database_url = cluster.settings.resolved_database_url
     callers = Callers(
         [Client(n, plan, orders, bases, at.get(f"client-{n}")) for n in range(plan.clients)],
         Operator(plan, orders, bases, at.get(OPERATOR)),
-        Expiring(plan, orders, cluster.settings.resolved_database_url),
+        Expiring(plan, orders, database_url),
         Limited(plan, orders),
+        Failing(plan, orders),
+        Losing(plan, orders, database_url, cluster.services.vectors),
     )
-    callers.expiring.prepare()
-    callers.limited.prepare()
+    for owner in callers.owners:
+        owner.prepare()
     return callers
 
 
@@ -215,7 +225,8 @@ def _check_events(cluster: Cluster, report: Report, got: Got, callers: Callers) 
     """What happened against the events that were delivered, and what expired against the receipts."""
     erased = {session for client in callers.clients for session in client.erased}
     with cluster.services.database.reading() as db:
-        report.violations += webhooks.check(db, got, erased)
+        report.violations += webhooks.check(db, got, erased, callers.losing.lost)
+        report.violations += check_dead_letters(db, callers.failing)
         report.violations += expiring.check_receipts(db, callers.expiring.expired)
         report.receipts = expiring.count_receipts(db)
         report.events = webhooks.count_events(db)
@@ -266,11 +277,16 @@ def make_bases(cluster: Cluster) -> dict[str, str]:
 
 
 def settle(
-    cluster: Cluster, orders: Orders, threads: tuple[Client | Operator | Expiring | Limited, ...], deadline: float
+    cluster: Cluster, orders: Orders, threads: tuple[Client | Operator | FlowOwner, ...], deadline: float
 ) -> list[str]:
-    """Wait for what was begun, flush, and wait until nothing is left to do; what was not reached in time."""
+    """Wait for what was begun, flush, and wait until nothing is left to do; what was not reached in time.
+
+    A deadly message ends workers after the last fault too, so what has ended is started again all the time.
+    """
     for thread in threads:
-        thread.join(max(1.0, deadline - time.monotonic()))
+        while thread.is_alive() and time.monotonic() < deadline:
+            cluster.relaunch()
+            thread.join(FLUSH_SECONDS)
     orders.give_up.set()
     late = [thread.name for thread in threads if thread.is_alive()]
     if late:
@@ -279,6 +295,7 @@ def settle(
     with ExitStack() as cleanup:
         apis = [cleanup.enter_context(http_client(url)) for url in cluster.urls]
         while time.monotonic() < deadline:
+            cluster.relaunch()
             pending = flush_all(apis[0])
             left = [*unrest(cluster.services.database), *_unrest(cluster, threads), *pending, *_not_ready(apis)]
             if not left:

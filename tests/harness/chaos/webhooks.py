@@ -18,7 +18,16 @@ from sqlalchemy.orm import Session as OrmSession
 from standardwebhooks import Webhook
 
 from harness.receiver import Received, Receiver, receiving
-from memorybase.models import Flow, Generation, GenerationState, IngestionJob, JobState, RetentionPass, WebhookDelivery
+from memorybase.models import (
+    DeadLetter,
+    Flow,
+    Generation,
+    GenerationState,
+    IngestionJob,
+    JobState,
+    RetentionPass,
+    WebhookDelivery,
+)
 from memorybase.webhooks.events import EventType
 
 FAILED, SILENT, CUT = 0.1, 0.02, 0.05  # shares of the requests
@@ -90,10 +99,11 @@ def count_events(db: OrmSession) -> dict[str, int]:
     return dict(Counter(db.scalars(sa.select(WebhookDelivery.event_type))))
 
 
-def check(db: OrmSession, got: Got, erased: set[tuple[str, str]]) -> list[str]:
+def check(db: OrmSession, got: Got, erased: set[tuple[str, str]], lost: set[tuple[str, str]]) -> list[str]:
     """Everything that happened is one event, and every event was delivered, signed, and always with the same body.
 
-    `erased`: the sessions that were deleted over the API, by flow and id.
+    `erased`: the sessions that were deleted over the API, by flow and id. `lost`: the generations that did not match
+    their store, with their memory base.
     """
     deliveries = db.scalars(sa.select(WebhookDelivery)).all()
     events = {str(each.event_id): json.loads(each.body) for each in deliveries}
@@ -105,6 +115,8 @@ def check(db: OrmSession, got: Got, erased: set[tuple[str, str]]) -> list[str]:
         *_missing("requests of no event", {each.webhook_id for each in got.requests} - events.keys()),
         *_missing("events with two bodies or a wrong signature", _changed(got, events)),
         *_check_jobs(db, listed),
+        *_check_dead_letters(db, listed),
+        *_check_mismatches(listed, lost),
         *_check_generations(db, listed),
         *_check_receipts(db, listed),
         *_check_erasures(db, listed, erased),
@@ -144,8 +156,26 @@ def _compare(what: str, told: Counter[tuple[str, ...]], happened: set[tuple[str,
 
 
 def _check_jobs(db: OrmSession, events: Events) -> list[str]:
-    done = db.scalars(sa.select(IngestionJob.id).where(IngestionJob.state == JobState.DONE))
-    return _compare("finished jobs", _ids(events, EventType.JOB_COMPLETED, "job_id"), {(str(each),) for each in done})
+    found = []
+    for what, state, kind in (
+        ("finished jobs", JobState.DONE, EventType.JOB_COMPLETED),
+        ("failed jobs", JobState.FAILED, EventType.JOB_FAILED),
+    ):
+        jobs = db.scalars(sa.select(IngestionJob.id).where(IngestionJob.state == state))
+        found += _compare(what, _ids(events, kind, "job_id"), {(str(each),) for each in jobs})
+    return found
+
+
+def _check_dead_letters(db: OrmSession, events: Events) -> list[str]:
+    letters = {(str(each),) for each in db.scalars(sa.select(DeadLetter.id))}
+    return _compare("dead letters", _ids(events, EventType.DEAD_LETTER_CREATED, "dead_letter_id"), letters)
+
+
+def _check_mismatches(events: Events, lost: set[tuple[str, str]]) -> list[str]:
+    """Of the memory bases that lost something: after a fault of its store any other may differ for a moment."""
+    told = _ids(events, EventType.MEMORY_MISMATCH, "memory_base_id", "generation")
+    bases = {base for base, _ in lost}
+    return _compare("mismatches", Counter({each: told[each] for each in told if each[0] in bases}), lost)
 
 
 def _check_generations(db: OrmSession, events: Events) -> list[str]:

@@ -208,7 +208,7 @@ class TestSettling:
         return sqlite_world
 
     def cluster(self, world: World, orders: Orders) -> Any:
-        return SimpleNamespace(urls=[orders.url], plan=PLAN, services=world.services)
+        return SimpleNamespace(urls=[orders.url], plan=PLAN, services=world.services, relaunch=lambda: None)
 
     def settled(self, world: World, orders: Orders) -> list[str]:
         return chaos_run.settle(self.cluster(world, orders), orders, (), time.monotonic() + 1.0)

@@ -18,23 +18,25 @@ from harness.chaos import expiring, webhooks
 from harness.chaos.rest import FILE
 from harness.chaos.webhooks import Got
 from harness.expiring import keep, receipts_of, sweep_all
-from harness.hooks import deliver, subscribe
+from harness.hooks import deliver, lose_workers, subscribe
 from harness.receiver import Received
 from harness.rows import each_row
 from harness.world import World, build_world
 from standardwebhooks import Webhook
 
 from memorybase.database.engine import Database
-from memorybase.memory_bases import regenerate
+from memorybase.memory_bases import consistency, regenerate
 from memorybase.models import IngestionJob, Message, RetentionPass, WebhookDelivery
 from memorybase.queries.webhooks import ClaimedDelivery
 from memorybase.sessions import edits
+from memorybase.webhooks.events import EventType
 
 pytestmark = pytest.mark.slow  # It tests what `make chaos` looks for.
 
 
 class Run:
-    """A run at its end: a job, a new generation, a deleted session, expired messages, and all events delivered."""
+    """A run at its end: a job, one that failed, its dead letter, a lost chunk and the generation that replaced it, a
+    deleted session, expired messages, and all events delivered."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -43,6 +45,11 @@ class Run:
         world.say("one", "first", "second")
         world.say("deleted", "third")
         world.settle()
+        world.say("deadly", "fourth")
+        lose_workers(world)
+        self.lost = {(str(base), "1")}
+        world.vectors.delete(world.ref(base), sorted(world.stored(base))[:1])
+        consistency.check_mismatch(world.services, world.user_id, base)
         regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         edits.delete_session(world.services, world.user_id, world.flow_id, "deleted")
@@ -86,7 +93,7 @@ class Run:
 
     def check(self) -> list[str]:
         with self.world.services.database.reading() as db:
-            found = webhooks.check(db, self.got, {("flow", "deleted")})
+            found = webhooks.check(db, self.got, {("flow", "deleted")}, self.lost)
             return [*found, *expiring.check_receipts(db, self.expired)]
 
     def execute(self, statement: sa.Executable) -> None:
@@ -147,6 +154,14 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     ),
     "a job without an event": (lambda run: run.forget("job.completed"), ("finished jobs without an event: 1",)),
     "a job with two events": (lambda run: run.repeat("job.completed"), ("finished jobs with several events: 1",)),
+    "a failed job without an event": (lambda run: run.forget("job.failed"), ("failed jobs without an event: 1",)),
+    "a failed job with two events": (lambda run: run.repeat("job.failed"), ("failed jobs with several events: 1",)),
+    "a dead letter without an event": (
+        lambda run: run.forget("dead_letter.created"),
+        ("dead letters without an event: 1",),
+    ),
+    "a mismatch without an event": (lambda run: run.forget("memory.mismatch"), ("mismatches without an event: 1",)),
+    "a mismatch with two events": (lambda run: run.repeat("memory.mismatch"), ("mismatches with several events: 1",)),
     "a generation without an event": (
         lambda run: run.forget("memory.regenerated"),
         ("generations without an event: 1",),
@@ -187,12 +202,7 @@ def test_a_run_without_faults_is_exact(run: Run) -> None:
     assert run.check() == []
     with run.world.services.database.reading() as db:
         assert not any((webhooks.unrest(db) | expiring.unrest(db, run.expired)).values())
-        assert webhooks.count_events(db).keys() == {
-            "job.completed",
-            "memory.regenerated",
-            "session.erased",
-            "retention.expired",
-        }
+        assert webhooks.count_events(db).keys() == set(EventType) - {EventType.WEBHOOK_TEST}
         assert expiring.count_receipts(db) == len(receipts_of(run.world)) == 1
         assert db.scalars(sa.select(IngestionJob.id)).all()
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from harness.hooks import rows, subscribe
+from harness.hooks import lose_workers, rows, subscribe
 from harness.statements import recorded
 from harness.waiting import wait_until
-from harness.world import WorkerKilled, World
+from harness.world import World
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.ingestion import lost_worker
 from memorybase.ingestion.advance import WriteResult, advance
 from memorybase.ingestion.claim import claim_job
 from memorybase.ingestion.lease import LeaseKeeper
@@ -79,17 +78,7 @@ def test_a_job_that_ends_its_workers_is_an_event_and_so_is_its_last_message(worl
     subscribe(world)
     world.new_base(threshold=1)
     world.say("s", "deadly")
-
-    def die(_texts: object) -> None:
-        raise WorkerKilled
-
-    world.embedder.before_embed = die
-    world.locks.away = True
-    for _ in range(lost_worker.MAX_LOST_WORKERS):
-        with pytest.raises(WorkerKilled):
-            world.drain()
-        world.pass_time(61)
-        world.sweep()
+    lose_workers(world)
     (failed,) = data_of(world, EventType.JOB_FAILED)
     assert (failed["lost_workers"], failed["session_id"]) == (3, "s")
     assert [each["cause"] for each in data_of(world, EventType.DEAD_LETTER_CREATED)] == ["worker_lost"]
