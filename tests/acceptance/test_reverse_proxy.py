@@ -1,15 +1,17 @@
-"""The API behind nginx with the configuration of docs/howto/run-in-production.md."""
+"""The API behind nginx with the configurations of docs/howto/run-in-production.md and page-behind-a-proxy.md."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from harness import ChromaServer, RedisServer
 from harness.nginx import NginxServer
-from harness.pieces import KEY, PATIENCE, ApiServer, topology
+from harness.pieces import KEY, PATIENCE, ApiServer, Topology, topology
 from harness.waiting import wait_until
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
@@ -22,16 +24,22 @@ class PagesServer(ApiServer):
         return super().environment() | {"MEMORYBASE_WEB": "true"}
 
 
+TRUSTING: dict[str, Any] = {"trusted_proxies": ["127.0.0.1"]}
+
+
+def proxied(stack: Topology, folder: Path, *, with_sign_in: bool = False) -> NginxServer:
+    api = stack.add(PagesServer(stack.settings))
+    wait_until(api.has_model, PATIENCE, "the embedding model is prepared")  # the tests are not about it
+    return stack.add(NginxServer(folder, api.port, with_sign_in=with_sign_in))
+
+
 @pytest.fixture(scope="module")
 def proxy(
     tmp_path_factory: pytest.TempPathFactory, redis_server: RedisServer, chroma_server: ChromaServer
 ) -> Iterator[NginxServer]:
     """nginx, and behind it an API that trusts it. No worker runs."""
-    folder, stores = tmp_path_factory.mktemp("proxied"), {"redis": redis_server, "chroma": chroma_server}
-    with topology(folder, **stores, trusted_proxies=["127.0.0.1"]) as built:
-        api = built.add(PagesServer(built.settings))
-        wait_until(api.has_model, PATIENCE, "the embedding model is prepared")  # the tests are not about it
-        yield built.add(NginxServer(tmp_path_factory.mktemp("nginx"), api.port))
+    with topology(tmp_path_factory.mktemp("proxied"), redis=redis_server, chroma=chroma_server, **TRUSTING) as built:
+        yield proxied(built, tmp_path_factory.mktemp("nginx"))
 
 
 @pytest.fixture
@@ -89,3 +97,24 @@ def test_a_client_cannot_choose_the_address_that_it_counts_under(client: httpx.C
     ]
     assert {answer.status_code for answer in seen} == {401, 429}
     assert client.get("/v1/flows", headers={"X-API-Key": KEY}).status_code == 200
+
+
+def test_people_sign_in_before_they_see_the_page_and_nobody_names_themselves(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, redis_server: RedisServer, chroma_server: ChromaServer
+) -> None:
+    options = {**TRUSTING, "proxy_user_header": "X-Forwarded-User"}
+    forged = {"X-Forwarded-User": "mallory@example.com"}
+    with topology(tmp_path, redis=redis_server, chroma=chroma_server, **options) as built:
+        proxy = proxied(built, tmp_path_factory.mktemp("nginx"), with_sign_in=True)
+        with httpx.Client(
+            base_url=proxy.url, verify=proxy.trust(), trust_env=False, timeout=30, headers=forged
+        ) as client:
+            assert client.get("/ui/").text == "who are you?"
+            assert sign_in(client, proxy.url).text == "who are you?"
+            client.cookies.set("person", "zoe@example.com")
+            assert sign_in(client, proxy.url).status_code == 303
+            assert client.get("/ui/", follow_redirects=True).status_code == 200
+            key = {"X-API-Key": KEY}
+            assert client.put("/v1/flows/f", json={"name": "f"}, headers=key).status_code == 201
+            entries = client.get("/v1/audit", headers=key).json()["items"]
+    assert {(entry["via"], entry["person"]) for entry in entries} == {("page", "zoe@example.com"), ("api", None)}
