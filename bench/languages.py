@@ -1,11 +1,12 @@
 """Measures search in fourteen languages: the made conversations of bench/conversations/languages, all in one flow.
 
     PYTHONPATH=tests python bench/languages.py [--modes keyword hybrid dense] [--model NAME]
-        [--setting detect] [--misses]
+        [--setting detect] [--answers-in LANGUAGE] [--misses]
 
 For each language: rows of the keyword index a message; and for each mode the share of ten questions whose answer is
 first, is among the first five, NDCG@10, and the median time of a search in milliseconds. The search runs in this
-process on SQLite, with vectors in memory; each question is asked once before it is timed.
+process on SQLite, with vectors in memory; each question is asked once before it is timed. With --answers-in only the
+conversation in that language is there, and the questions in all the others must find its messages.
 """
 
 from __future__ import annotations
@@ -53,12 +54,17 @@ def main() -> None:
     parser.add_argument("--modes", nargs="+", default=["keyword", "hybrid", "dense"])
     parser.add_argument("--model", default="")
     parser.add_argument("--setting", default="")
+    parser.add_argument("--answers-in", choices=in_languages(), default=None)
     parser.add_argument("--misses", action="store_true")
     arguments = parser.parse_args()
     documents = in_languages()
+    known = documents
+    if arguments.answers_in:
+        known = {arguments.answers_in: documents[arguments.answers_in]}
+        documents = {language: _about(document, arguments.answers_in) for language, document in documents.items()}
     with tempfile.TemporaryDirectory() as folder:
         world = _world(Path(folder), arguments.model, arguments.setting, with_model=arguments.modes != ["keyword"])
-        base, names = load(world, documents)
+        base, names = load(world, known)
         rows = _rows_by_message(world)
         print(f"{'':12}{'rows':>7}" + "".join(f"{mode:>34}" for mode in arguments.modes))
         for language, document in documents.items():
@@ -68,6 +74,15 @@ def main() -> None:
             for mode in arguments.modes if arguments.misses else ():
                 _print_misses(world, base, names, document, mode)
         world.close()
+
+
+def _about(document: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """The same questions about the conversation in this language, whose messages have the same numbers."""
+    questions = [
+        {**each, "evidence": [f"{language}-{id_.rpartition('-')[2]}" for id_ in each["evidence"]]}
+        for each in document["questions"]
+    ]
+    return {**document, "messages": in_languages()[language]["messages"], "questions": questions}
 
 
 def _world(folder: Path, model: str, setting: str, *, with_model: bool) -> World:

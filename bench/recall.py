@@ -6,7 +6,8 @@ Each FILE is in LoCoMo's format or a list of chats with messages and questions. 
 and known items of the files' chats are measured too. The benchmark starts its own embedded stack, posts each
 conversation as its own flow with a memory base over all turns, and asks every answerable question through POST
 /memories/{id}/search. It reports for each corpus: NDCG@10 as the mean over the categories (macro), Recall@10 over all
-questions, both with 95 % bootstrap intervals; for known items the share found among the first ten.
+questions, both with 95 % bootstrap intervals; for known items the share found among the first ten; and how often the
+first result is a question that answers nothing.
 
 --naive compares with plain BM25 and plain vector search. --fit reads the values of all signals from the responses
 (explain), fits their weights with one conversation left out each time, and prints the quality on the one left out, the
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -37,6 +39,7 @@ from memorybase.search.scoring import SIGNALS
 
 Mode = Literal["hybrid", "dense", "keyword"]
 
+QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
 TOP = 10
 POOL = 100
 KNOWN, BY_HAND, BY_RULE = "known items", "made by hand", "made by rule"
@@ -124,6 +127,16 @@ def abstention(loaded: Loaded, corpus: Corpus, mode: Mode) -> dict[str, Any]:
         for name, key in (("answered", True), ("nothing answers", False))
         if best[key]
     }
+
+
+def first_asks(loaded: Loaded, corpus: Corpus) -> float:
+    """The share of questions whose first result ends with a question and does not answer."""
+    asking = []
+    for conversation, question in questions_of(corpus):
+        answer = search(loaded, conversation, question.text, "hybrid")
+        first = zip(answer["found"][:1], answer["results"], strict=False)
+        asking.append(any(QUESTION.search(hit["snippet"]) and id_ not in question.evidence for id_, hit in first))
+    return round(float(np.mean(asking)), 4)
 
 
 def pool_of(loaded: Loaded, corpus: Corpus) -> list[JudgedCandidates]:
@@ -251,7 +264,9 @@ def measure(
             for name, judged in measure_naive(corpus, embedders).items():
                 report[corpus.name][name] = show(f"{corpus.name}, {name}", judged)
         report[corpus.name]["best_scores"] = abstention(loaded, corpus, "hybrid")
+        report[corpus.name]["first_asks"] = first_asks(loaded, corpus)
         print(f"  best scores: {report[corpus.name]['best_scores']}")
+        print(f"  first results that ask and do not answer: {report[corpus.name]['first_asks']}")
     if chosen.fit:
         asked = [each for corpus in found for each in pool_of(loaded, corpus)]
         report["fit"] = fit_all(asked, shares_of(found))
