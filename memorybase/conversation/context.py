@@ -69,7 +69,7 @@ RECALL_HEADING = (
 )
 
 TURNS_AROUND = 2  # on either side of a hit; they are added last
-FURTHER_HITS = 0.2  # of the default min_score: of the hits beside one that fits
+FURTHER_HITS = 0.02  # of the default min_score: of the hits beside one that fits. Even less brings no more answers
 
 Scope = Literal["session", "flow"]
 
