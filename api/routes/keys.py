@@ -48,8 +48,8 @@ class KeyBody(Body):
     """A new API key."""
 
     name: Name = Field(description="The name, for people.")
-    scopes: list[Literal["read", "write", "admin"]] = Field(
-        min_length=1, max_length=3, description="What the key allows: `read`, `write`, `admin`."
+    scopes: list[Literal["read", "write", "admin", "metrics"]] = Field(
+        min_length=1, max_length=4, description="What the key allows: `read`, `write`, `admin`, `metrics`."
     )
     expires_at: Moment | None = Field(default=None, description="When the key stops working; by default never.")
     flow_ids: list[Identifier] | None = Field(

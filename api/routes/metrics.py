@@ -43,5 +43,5 @@ def get_metrics(services: ServicesDep, request: Request) -> Response:
     exposition: metrics_text.Exposition = request.app.state.exposition
     caller: Principal | None = getattr(request.state, "principal", None)
     if caller is not None:
-        caller.require("read")
+        caller.require("read" if "read" in caller.scopes else "metrics")
     return Response(exposition.text(services), media_type=metrics_text.CONTENT_TYPE)

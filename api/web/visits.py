@@ -23,7 +23,7 @@ from api.web.same_origin import SAFE
 from memorybase import errors
 from memorybase.audit.record import Recorder
 from memorybase.auth import web_sessions
-from memorybase.auth.api_keys import Principal
+from memorybase.auth.api_keys import SCOPES, Principal
 from memorybase.quotas.bounds import acting_as
 from memorybase.services import Services
 
@@ -106,7 +106,7 @@ class Visit:
 
     @property
     def scopes(self) -> list[str]:
-        return [scope for scope in ("read", "write", "admin") if scope in self.principal.scopes]
+        return [scope for scope in SCOPES if scope in self.principal.scopes]
 
     def may(self, scope: str) -> bool:
         return scope in self.principal.scopes

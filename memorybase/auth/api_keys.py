@@ -32,7 +32,7 @@ from memorybase.quotas.bounds import Caller, Quotas, caller_of
 from memorybase.services import Services
 from memorybase.validation import check_text
 
-SCOPES = ("read", "write", "admin")
+SCOPES = ("read", "write", "admin", "metrics")
 LOCAL_USER = "local"
 MARK_USED_EVERY = timedelta(minutes=1)  # a write per request would turn every read into a write
 MAX_OVERLAP = timedelta(days=30)

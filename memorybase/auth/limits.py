@@ -19,6 +19,7 @@ from memorybase.queries import caller_ids, key_limits, memory_uses
 from memorybase.queries.ownership import Kind, not_found
 
 MAX_FLOWS = 50  # of one key
+LIMITED_SCOPES = frozenset({"read", "write"})  # what a limited key may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +121,12 @@ def stored(scopes: list[str], flow_ids: Sequence[UUID] | None, end_user_id: str 
 
 def check_new(db: OrmSession, user_id: UUID, scopes: Sequence[str], flow_ids: Sequence[UUID] | None) -> None:
     """Raises InvalidRequest for limits that a key cannot have, and NotFound for an unknown flow."""
-    if "admin" in scopes:
+    if beyond := set(scopes) - LIMITED_SCOPES:
         raise errors.InvalidRequest(
             "scopes must be read or write for a key that is limited to flows or to an end user: admin creates keys "
-            "without limits",
+            "without limits, and metrics cover the whole installation",
             field="scopes",
-            value="admin",
+            value=", ".join(sorted(beyond)),
         )
     if flow_ids is None:
         return

@@ -40,10 +40,11 @@ def create(
     """Create a key and print its secret, which is shown only once. A limited key has read and write by default."""
     from memorybase import ids
     from memorybase.auth import api_keys
+    from memorybase.auth.limits import LIMITED_SCOPES
 
     services, user_id = local_user(data_dir)
     flow_ids = [ids.flow_id(user_id, each) for each in flow] if flow else None
-    usual = [each for each in api_keys.SCOPES if each != "admin" or not (flow_ids or end_user)]
+    usual = [each for each in api_keys.SCOPES if each in LIMITED_SCOPES or not (flow_ids or end_user)]
     with recorded(services, user_id, "keys create"):
         _, secret = api_keys.create_key(
             services, user_id, name=name, scopes=scope or usual, flow_ids=flow_ids, end_user_id=end_user or None

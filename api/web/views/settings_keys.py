@@ -26,6 +26,7 @@ SCOPE_WORDS = {
     "read": "Read",
     "write": "Write: capture, ingest, edit, delete",
     "admin": "Admin: keys and webhooks",
+    "metrics": "Metrics alone",
 }
 
 

@@ -509,6 +509,7 @@ def test_a_body_that_is_no_object_is_refused(ann: Api, subtests: pytest.Subtests
 
 IMPOSSIBLE_LIMITS = [
     ({"scopes": ["admin"], "end_user_id": "ann"}, 422, "scopes"),
+    ({"scopes": ["metrics"], "flow_ids": ["support"]}, 422, "scopes"),
     ({"scopes": ["read"], "flow_ids": ["none-such"]}, 404, "flow_ids"),
     ({"scopes": ["read"], "flow_ids": []}, 422, "flow_ids"),
     ({"scopes": ["read"], "end_user_id": " "}, 422, "end_user_id"),

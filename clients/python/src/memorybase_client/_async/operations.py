@@ -2719,7 +2719,7 @@ class AsyncOperations(AsyncTransport):
         self,
         *,
         name: str,
-        scopes: Sequence[Literal["read", "write", "admin"]],
+        scopes: Sequence[Literal["read", "write", "admin", "metrics"]],
         idempotency_key: str | None = None,
         expires_at: datetime | str | None = None,
         flow_ids: Sequence[str | UUID] | None = None,
@@ -2729,7 +2729,7 @@ class AsyncOperations(AsyncTransport):
         """Create an API key. Only this response contains the secret. `flow_ids` and `end_user_id` limit the key.
 
         name: The name, for people.
-        scopes: What the key allows: `read`, `write`, `admin`.
+        scopes: What the key allows: `read`, `write`, `admin`, `metrics`.
         idempotency_key: A random string, new for each request and the same in its repetitions, which get the
         first answer. Default: a new one for each call.
         expires_at: When the key stops working; by default never.

@@ -2715,7 +2715,7 @@ class Operations(Transport):
         self,
         *,
         name: str,
-        scopes: Sequence[Literal["read", "write", "admin"]],
+        scopes: Sequence[Literal["read", "write", "admin", "metrics"]],
         idempotency_key: str | None = None,
         expires_at: datetime | str | None = None,
         flow_ids: Sequence[str | UUID] | None = None,
@@ -2725,7 +2725,7 @@ class Operations(Transport):
         """Create an API key. Only this response contains the secret. `flow_ids` and `end_user_id` limit the key.
 
         name: The name, for people.
-        scopes: What the key allows: `read`, `write`, `admin`.
+        scopes: What the key allows: `read`, `write`, `admin`, `metrics`.
         idempotency_key: A random string, new for each request and the same in its repetitions, which get the
         first answer. Default: a new one for each call.
         expires_at: When the key stops working; by default never.
