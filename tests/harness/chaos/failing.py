@@ -37,8 +37,8 @@ class Failing(FlowOwner):
         self.refused: set[str] = set()
         self.deadly: set[str] = set()
         self._sessions = itertools.count()
-        # Each deadly one costs some workers, one after the other.
-        self._kinds = itertools.cycle([(DEADLY, self.deadly), *[(NOT_A_NUMBER, self.refused)] * 6])
+        # Each deadly one costs some workers, one after the other, and a worker takes seconds to start.
+        self._kinds = itertools.cycle([(DEADLY, self.deadly), *[(NOT_A_NUMBER, self.refused)] * 19])
 
     def prepare(self) -> None:
         """The flow with a memory base that ingests every message."""
