@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from urllib.parse import unquote, unquote_to_bytes
 from uuid import uuid4
@@ -25,7 +26,7 @@ log = get_logger(__name__)
 
 class RequestContext:
     """Takes or generates the request id and returns it, with the scope's `answer_headers`. Unexpected exceptions become
-    internal_error, and errors problem details for callers who accept them."""
+    internal_error, the end of the process unavailable, and errors problem details for callers who accept them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -62,6 +63,14 @@ class RequestContext:
                 if started:
                     raise
                 await failures.render(errors.MemorybaseError(), request_id)(scope, receive, send_with_id)
+            except asyncio.CancelledError:
+                # The server stops, and has waited as long as it does. What it would answer is 500, as for a defect.
+                if started:
+                    raise
+                stopping = errors.EnvironmentFailure(
+                    "This API process stops and could not finish in time. Send it again"
+                )
+                await failures.render(stopping, request_id)(scope, receive, send_with_id)
 
 
 class EncodedIds:

@@ -153,6 +153,32 @@ def test_an_api_that_is_asked_to_end_answers_what_it_has_begun(
     stack.call("DELETE", f"/memories/{base}", 202, 204)
 
 
+def test_an_api_that_cannot_finish_in_time_asks_to_send_it_again(stack: Topology) -> None:
+    base = stack.base("hanging", threshold=100)
+    captured = Change("messages", "NEW.role = 'user'", event="INSERT")
+    body = {"session_id": "s", "run_id": "hanging", "messages": [{"id": "m", "role": "user", "content": "a note"}]}
+
+    def post() -> httpx.Response:
+        return stack.client.post("/flows/hanging/runs", json=body)
+
+    with ThreadPoolExecutor(1) as callers:
+        with stack.gate(captured) as held:
+            posting = callers.submit(post)
+            wait_until(held.reached, PATIENCE, "the capture is in the middle of its transaction")
+            ended = ask_to_end(stack.api)
+            answer = posting.result(PATIENCE)
+        assert ended.wait(PATIENCE) is not None
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["retryable"]) == (503, "unavailable", True)
+    assert answer.headers["retry-after"]
+    stack.api.start()
+    again = post()
+    assert again.status_code in (200, 201)
+    assert stack.status(base)["pending_messages"] == 1
+    stack.call("DELETE", f"/memories/{base}", 202, 204)
+
+
 def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology, tmp_path: Path) -> None:
     base = stack.base("endless", threshold=RUN_MESSAGES)
     worker = stack.add(sabotaged(stack.settings, tmp_path / "endless", ENDLESS_MODEL))
