@@ -37,8 +37,9 @@ class Failing(FlowOwner):
         self.refused: set[str] = set()
         self.deadly: set[str] = set()
         self._sessions = itertools.count()
-        # Each deadly one costs some workers, one after the other, and a worker takes seconds to start.
-        self._kinds = itertools.cycle([(DEADLY, self.deadly), *[(NOT_A_NUMBER, self.refused)] * 19])
+        # A deadly one costs some workers, and a worker takes seconds to start: none in a short run.
+        refused = (NOT_A_NUMBER, self.refused)
+        self._kinds = itertools.cycle([*[refused] * 9, (DEADLY, self.deadly), *[refused] * 10])
 
     def prepare(self) -> None:
         """The flow with a memory base that ingests every message."""
