@@ -61,7 +61,7 @@ def main() -> None:
     known = documents
     if arguments.answers_in:
         known = {arguments.answers_in: documents[arguments.answers_in]}
-        documents = {language: _about(document, arguments.answers_in) for language, document in documents.items()}
+        documents = {name: _about(document, documents[arguments.answers_in]) for name, document in documents.items()}
     with tempfile.TemporaryDirectory() as folder:
         world = _world(Path(folder), arguments.model, arguments.setting, with_model=arguments.modes != ["keyword"])
         base, names = load(world, known)
@@ -76,13 +76,11 @@ def main() -> None:
         world.close()
 
 
-def _about(document: Mapping[str, Any], language: str) -> dict[str, Any]:
-    """The same questions about the conversation in this language, whose messages have the same numbers."""
-    questions = [
-        {**each, "evidence": [f"{language}-{id_.rpartition('-')[2]}" for id_ in each["evidence"]]}
-        for each in document["questions"]
-    ]
-    return {**document, "messages": in_languages()[language]["messages"], "questions": questions}
+def _about(document: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """The same questions about the other conversation, whose messages say the same in the same order."""
+    same = {own["id"]: each["id"] for own, each in zip(document["messages"], other["messages"], strict=True)}
+    questions = [{**each, "evidence": [same[id_] for id_ in each["evidence"]]} for each in document["questions"]]
+    return {**document, "messages": other["messages"], "questions": questions}
 
 
 def _world(folder: Path, model: str, setting: str, *, with_model: bool) -> World:

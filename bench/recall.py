@@ -115,28 +115,25 @@ def measure_naive(corpus: Corpus, embedders: Embedders) -> dict[str, list[Judged
     return judged
 
 
-def abstention(loaded: Loaded, corpus: Corpus, mode: Mode) -> dict[str, Any]:
-    """Percentiles of the best score for answerable and unanswerable questions."""
+def first_results(loaded: Loaded, corpus: Corpus, mode: Mode) -> dict[str, Any]:
+    """Percentiles of the best score for answerable and unanswerable questions; and the share of answerable ones whose
+    first result ends with a question and does not answer."""
     best: dict[bool, list[float]] = {True: [], False: []}
+    asking: list[bool] = []
     for conversation in corpus.conversations:
         for question in conversation.questions:
-            results = search(loaded, conversation, question.text, mode)["results"]
-            best[bool(question.evidence)].append(results[0]["score"] if results else 0.0)
-    return {
+            answer = search(loaded, conversation, question.text, mode)
+            first: dict[str, Any] = next(iter(answer["results"]), {"score": 0.0, "snippet": ""})
+            best[bool(question.evidence)].append(first["score"])
+            if question.evidence:
+                is_right = not question.evidence.isdisjoint(answer["found"][:1])
+                asking.append(not is_right and QUESTION.search(first["snippet"]) is not None)
+    scores = {
         name: {"questions": len(best[key]), **{f"p{p}": float(np.percentile(best[key], p)) for p in (5, 50, 95)}}
         for name, key in (("answered", True), ("nothing answers", False))
         if best[key]
     }
-
-
-def first_asks(loaded: Loaded, corpus: Corpus) -> float:
-    """The share of questions whose first result ends with a question and does not answer."""
-    asking = []
-    for conversation, question in questions_of(corpus):
-        answer = search(loaded, conversation, question.text, "hybrid")
-        first = zip(answer["found"][:1], answer["results"], strict=False)
-        asking.append(any(QUESTION.search(hit["snippet"]) and id_ not in question.evidence for id_, hit in first))
-    return round(float(np.mean(asking)), 4)
+    return {"best_scores": scores, "first_asks": round(float(np.mean(asking)), 4)}
 
 
 def pool_of(loaded: Loaded, corpus: Corpus) -> list[JudgedCandidates]:
@@ -263,8 +260,7 @@ def measure(
         if chosen.naive:
             for name, judged in measure_naive(corpus, embedders).items():
                 report[corpus.name][name] = show(f"{corpus.name}, {name}", judged)
-        report[corpus.name]["best_scores"] = abstention(loaded, corpus, "hybrid")
-        report[corpus.name]["first_asks"] = first_asks(loaded, corpus)
+        report[corpus.name] |= first_results(loaded, corpus, "hybrid")
         print(f"  best scores: {report[corpus.name]['best_scores']}")
         print(f"  first results that ask and do not answer: {report[corpus.name]['first_asks']}")
     if chosen.fit:

@@ -40,7 +40,7 @@ def operations() -> list[Operation]:
 
 
 def documented_scopes() -> dict[tuple[str, str], list[str]]:
-    """The scopes in docs/reference/api.md, each of which is enough, by method and path."""
+    """The scopes in docs/reference/api.md, one of them is enough, by method and path."""
     lines = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8").splitlines()
     found = (_ROW.match(line) for line in lines)
     return {(match[1], match[2]): match[3].split(" or ") for match in found if match}
