@@ -49,8 +49,8 @@ from memorybase.queries import caller_ids, memory_bases, messages, sessions, sta
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
+from memorybase.search import asked_text, scoring, search
 from memorybase.search import request as search_request
-from memorybase.search import scoring, search
 from memorybase.search.hits import Hit, turns_around
 from memorybase.search.request import Mode, SearchRequest
 from memorybase.search.scoring import PartWeights
@@ -69,7 +69,7 @@ RECALL_HEADING = (
 )
 
 TURNS_AROUND = 2  # on either side of a hit; they are added last
-FURTHER_HITS = 0.02  # of the default min_score: of the hits beside one that fits. Even less brings no more answers
+AROUND = 5  # hits: the turns around further ones cost more tokens than they bring answers (`make bench-lives`)
 
 Scope = Literal["session", "flow"]
 
@@ -145,7 +145,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
             run_id=resolved.run_id,
             node_id=request.node_id,
             view=view,
-            query=request.query if resolved.searched is not None else None,
+            query=cut_query(request.query or "") if resolved.searched is not None else None,
             memory_use_summary=parts.session.memory_use_summary,
             origin=ViewOrigin(session_id=request.session_id, end_user_id=resolved.end_user_id),
         )
@@ -206,8 +206,7 @@ def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Resolv
         in_run = frozenset(messages.ids_of_run(db, run_id))
     if searches and request.recall.facts and not fact_base_ids:
         fact_base_ids = fact_rows.bases_of_flow(db, request.flow_id)
-    query = None if request.query is None else cut_query(request.query)
-    request = replace(request, query=query, recall=replace(request.recall, scope=scope))
+    request = replace(request, recall=replace(request.recall, scope=scope))
     return _Resolved(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run, fact_base_ids)
 
 
@@ -419,23 +418,17 @@ def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Dra
         log.warning("recall_degraded", error_code=error.code)
         mode, degraded = "keyword", (RECALL,)  # keyword search needs neither the vector store nor a model
         found = _search(services, user_id, query, mode=mode)
-    hits = _fitting(found, mode, request.recall.min_score)
-    text_analyzer = analyzer(services.settings.keyword_language).of(request.query or "")
+    least = scoring.min_score_of(mode, request.recall.min_score)
+    hits = [hit for hit in found if hit.score >= least]
+    asked = asked_text.read(request.query or "", services.settings.keyword_language).text
+    text_analyzer = analyzer(services.settings.keyword_language).of(asked)
     around = None
     if request.recall.top_k is None and not request.recall.min_score:
-        around = partial(turns_around, services, request.flow_id, hits, query)
-    packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
+        around = partial(turns_around, services, request.flow_id, hits[:AROUND], query)
+    packer = Packer(hits, asked, text_analyzer, partial(_cost, request.counter), around)
     facts = _facts(services, resolved) if request.recall.facts else ()
     warnings = () if found else tuple(why_nothing(services, replace(query, session_id=None)))
     return _Candidates(request.counter, packer, resolved.in_run, facts, degraded, len(found) - len(hits), warnings)
-
-
-def _fitting(found: Sequence[Hit], mode: Mode, min_score: float | None) -> list[Hit]:
-    """The hits that may be recalled. By default one must fit; then further ones may answer a part of the question."""
-    least = scoring.min_score_of(mode, min_score)
-    if min_score is None and any(hit.score >= least for hit in found):
-        least *= FURTHER_HITS
-    return [hit for hit in found if hit.score >= least]
 
 
 def _facts(services: Services, resolved: _Resolved) -> tuple[FactHit, ...]:

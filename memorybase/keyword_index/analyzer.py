@@ -347,6 +347,12 @@ class DetectingAnalyzer(Analyzer):
             for stem, also in zip(stems, other.stems(asked), strict=True):
                 if also != stem:
                     alternatives[stem][also] = None
+        # A name is the same word in every language, and each stems it in its own way.
+        names = [word for word in asked if word in _names_in(text)]
+        for code in sorted(spoken()) if names else ():
+            for stem, also in zip(own.stems(names), analyzer(OF_CODE[code].name).stems(names), strict=True):
+                if also != stem:
+                    alternatives[stem][also] = None
         return Asked(
             tuple(alternatives), {stem: tuple(also) for stem, also in alternatives.items() if also}, own.language
         )
@@ -446,6 +452,12 @@ def term_key(flow_id: UUID, term: str) -> int:
 def term_keys(flow_id: UUID, term: str, asked: Asked) -> tuple[int, ...]:
     """The keys of a question's term in every language that it is looked up in."""
     return tuple(dict.fromkeys(term_key(flow_id, each) for each in (term, *asked.others.get(term, ()))))
+
+
+def _names_in(text: str) -> set[str]:
+    """The folded words that look like names: with a capital or a digit, but for the first word of the text."""
+    found = scripts.WORD.findall(text)
+    return {word.casefold() for word in found[1:] if any(char.isupper() or char.isdigit() for char in word)}
 
 
 def name_words(name: str | None) -> set[str]:

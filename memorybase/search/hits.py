@@ -214,7 +214,7 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
         "weights": "tuned" if candidate.weights.tuned else "default",
         "weight_set": candidate.weights.name,
         "recency": candidate.recency,
-        "relevance": round(candidate.relevance, SCORE_DIGITS),
+        "evidence": None if candidate.evidence is None else round(candidate.evidence, SCORE_DIGITS),
         **match,
     }
     if candidate.own_score is not None:

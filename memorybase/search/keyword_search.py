@@ -113,11 +113,12 @@ def _is_eligible(features: Features, request: SearchRequest) -> bool:
 @dataclass(frozen=True, slots=True)
 class Term:
     """A term of the question and its positions. `common`: not all of its positions are known. `keys`: of its stems, one
-    in each language that it is looked up in."""
+    in each language that it is looked up in. `messages`: how many of the flow have it."""
 
     text: str
     keys: tuple[int, ...]
     rarity: float
+    messages: int
     positions: Positions
     times: Floats
     common: bool
@@ -151,6 +152,12 @@ class QueryTerms:
     def rarities(self) -> dict[str, float]:
         """Each term's rarity in the flow, 0 to 1."""
         return {term.text: term.rarity for term in self.terms}
+
+    @property
+    def unsaid(self) -> float:
+        """The share of the question's terms, weighted by rarity, that no message of the flow has."""
+        total = sum(term.rarity for term in self.terms)
+        return sum(term.rarity for term in self.terms if not term.messages) / total if total else 0.0
 
     def best_positions(self, limit: int) -> Positions:
         """The positions with the best scores, best first, among those of the terms and of the turns around them."""
@@ -249,7 +256,8 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     for text, of_term in zip(chosen, located, strict=True):
         found = _merged([occurrences[key] for key in of_term if key in occurrences])
         common = any(len(occurrences.get(key, postings.NOWHERE).positions) < counts[key] for key in of_term)
-        loaded.append(Term(text, keys[text], rarities[text], *found, common=common))
+        number = sum(message_counts[key] for key in keys[text])
+        loaded.append(Term(text, keys[text], rarities[text], number, *found, common=common))
     best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
     return QueryTerms(loaded, collected, best or 1.0)
 
