@@ -37,6 +37,7 @@ K1 = 1.2
 B = 0.5
 # The weight of a term one and two turns away: an answer seldom repeats the words of its question.
 STEP_WEIGHTS = {-2: 0.35, -1: 0.35, 0: 1.0, 1: 0.5, 2: 0.35}
+WEAK = 0.5  # of an occurrence: a word without the accents that the question has
 MAX_TERMS = 32  # the rarest words of a question
 # A search reads at most this many postings, rarest terms first. A term in too many messages says little: its positions
 # are looked up only for the candidates that rarer terms and vectors find.
@@ -112,11 +113,11 @@ def _is_eligible(features: Features, request: SearchRequest) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term of the question and its positions. `common`: not all of its positions are known. `keys`: of its stems, one
-    in each language that it is looked up in."""
+    """A term of the question and its positions. `common`: not all of its positions are known. `keys`: of all that
+    stands for it, with the part of an occurrence that each counts as."""
 
     text: str
-    keys: tuple[int, ...]
+    keys: Mapping[int, float]
     rarity: float
     positions: Positions
     times: Floats
@@ -205,8 +206,7 @@ class QueryTerms:
         return replace(
             self,
             terms=[
-                replace(term, **_merged([found[key] for key in term.keys])._asdict()) if term.common else term
-                for term in self.terms
+                replace(term, **_merged(found, term.keys)._asdict()) if term.common else term for term in self.terms
             ],
         )
 
@@ -233,6 +233,8 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
         _counts.put(("flow", flow_id), collected, collected.sessions)
     rarest = math.log(2 * collected.documents + 2)
     keys = {text: analyzer.term_keys(flow_id, text, asked) for text in asked.terms}
+    weak = {analyzer.term_key(flow_id, term) for term in asked.weak}
+    weighted = {text: {key: WEAK if key in weak else 1.0 for key in of_term} for text, of_term in keys.items()}
     message_counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
     rarities: dict[str, float] = {}
     for text, of_term in keys.items():
@@ -247,20 +249,23 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     occurrences = _read(db, [of_term for of_term in located if of_term], counts, known)
     loaded = []
     for text, of_term in zip(chosen, located, strict=True):
-        found = _merged([occurrences[key] for key in of_term if key in occurrences])
+        found = _merged(occurrences, {key: weighted[text][key] for key in of_term if key in occurrences})
         common = any(len(occurrences.get(key, postings.NOWHERE).positions) < counts[key] for key in of_term)
-        loaded.append(Term(text, keys[text], rarities[text], *found, common=common))
+        loaded.append(Term(text, weighted[text], rarities[text], *found, common=common))
     best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
     return QueryTerms(loaded, collected, best or 1.0)
 
 
-def _merged(found: Sequence[Occurrences]) -> Occurrences:
-    """One term's occurrences, found under several stems."""
-    found = [each for each in found if len(each.positions)]
-    if len(found) < 2:
-        return found[0] if found else postings.NOWHERE
-    positions, index = np.unique(np.concatenate([each.positions for each in found]), return_inverse=True)
-    times = np.bincount(index, weights=np.concatenate([each.times for each in found]))
+def _merged(occurrences: Mapping[int, Occurrences], keys: Mapping[int, float]) -> Occurrences:
+    """One term's occurrences, found by several keys, each with its weight."""
+    found = [(occurrences[key], weight) for key, weight in keys.items() if len(occurrences[key].positions)]
+    if not found:
+        return postings.NOWHERE
+    if len(found) == 1:
+        ((only, weight),) = found
+        return only if weight == 1.0 else Occurrences(only.positions, only.times * weight)
+    positions, index = np.unique(np.concatenate([each.positions for each, _ in found]), return_inverse=True)
+    times = np.bincount(index, weights=np.concatenate([each.times * weight for each, weight in found]))
     return Occurrences(positions.astype(np.int64), times.astype(np.float64))
 
 
