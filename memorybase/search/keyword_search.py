@@ -26,6 +26,7 @@ from memorybase.queries import keyword_index as postings
 from memorybase.queries import search as search_queries
 from memorybase.queries.keyword_index import Collected, Occurrences
 from memorybase.queries.search import Features, Target
+from memorybase.search import misspelled
 from memorybase.search.candidates import UNKNOWN_COSINE, Candidate
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest, passes
@@ -38,6 +39,8 @@ B = 0.5
 # The weight of a term one and two turns away: an answer seldom repeats the words of its question.
 STEP_WEIGHTS = {-2: 0.35, -1: 0.35, 0: 1.0, 1: 0.5, 2: 0.35}
 WEAK = 0.5  # of an occurrence: a word without the accents that the question has
+MEANT = 0.5  # the same of a word that a misspelled one is read as
+MISSPELLED = 4  # words of a question that are looked up so
 MAX_TERMS = 32  # the rarest words of a question
 # A search reads at most this many postings, rarest terms first. A term in too many messages says little: its positions
 # are looked up only for the candidates that rarer terms and vectors find.
@@ -232,9 +235,7 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
         collected = postings.collected(db, flow_id)
         _counts.put(("flow", flow_id), collected, collected.sessions)
     rarest = math.log(2 * collected.documents + 2)
-    keys = {text: analyzer.term_keys(flow_id, text, asked) for text in asked.terms}
-    weak = {analyzer.term_key(flow_id, term) for term in asked.weak}
-    weighted = {text: {key: WEAK if key in weak else 1.0 for key in of_term} for text, of_term in keys.items()}
+    keys = _keys(db, flow_id, asked)
     message_counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
     rarities: dict[str, float] = {}
     for text, of_term in keys.items():
@@ -248,12 +249,26 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     located = [tuple(key for key in keys[text] if counts[key]) for text in chosen]
     occurrences = _read(db, [of_term for of_term in located if of_term], counts, known)
     loaded = []
-    for text, of_term in zip(chosen, located, strict=True):
-        found = _merged(occurrences, {key: weighted[text][key] for key in of_term if key in occurrences})
-        common = any(len(occurrences.get(key, postings.NOWHERE).positions) < counts[key] for key in of_term)
-        loaded.append(Term(text, weighted[text], rarities[text], *found, common=common))
+    for text, located_keys in zip(chosen, located, strict=True):
+        found = _merged(occurrences, {key: keys[text][key] for key in located_keys if key in occurrences})
+        common = any(len(occurrences.get(key, postings.NOWHERE).positions) < counts[key] for key in located_keys)
+        loaded.append(Term(text, keys[text], rarities[text], *found, common=common))
     best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
     return QueryTerms(loaded, collected, best or 1.0)
+
+
+def _keys(db: OrmSession, flow_id: UUID, asked: Asked) -> dict[str, Mapping[int, float]]:
+    """The keys of each term, with their weights; of one that the flow does not know, those of the nearest words."""
+    weak = {analyzer.term_key(flow_id, term) for term in asked.weak}
+    keys: dict[str, Mapping[int, float]] = {}
+    for text in asked.terms:
+        keys[text] = {key: WEAK if key in weak else 1.0 for key in analyzer.term_keys(flow_id, text, asked)}
+    counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
+    unknown = [text for text, of_term in keys.items() if not any(counts[key] for key in of_term)]
+    for text in unknown[:MISSPELLED]:
+        meant = misspelled.meant(db, flow_id, asked.words[text], asked.languages)
+        keys[text] = dict.fromkeys(meant, MEANT) or keys[text]
+    return keys
 
 
 def _merged(occurrences: Mapping[int, Occurrences], keys: Mapping[int, float]) -> Occurrences:
