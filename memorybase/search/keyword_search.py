@@ -39,8 +39,8 @@ B = 0.5
 # The weight of a term one and two turns away: an answer seldom repeats the words of its question.
 STEP_WEIGHTS = {-2: 0.35, -1: 0.35, 0: 1.0, 1: 0.5, 2: 0.35}
 WEAK = 0.5  # of an occurrence: a word without the accents that the question has
-MEANT = 0.5  # the same of a word that a misspelled one is read as
-MISSPELLED = 4  # words of a question that are looked up so
+MEANT = 0.75  # the same of a word that a misspelled one is read as
+MISSPELLED = 3  # words of a question that are looked up so
 MAX_TERMS = 32  # the rarest words of a question
 # A search reads at most this many postings, rarest terms first. A term in too many messages says little: its positions
 # are looked up only for the candidates that rarer terms and vectors find.

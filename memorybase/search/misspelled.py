@@ -18,6 +18,7 @@ from memorybase.search import slips
 
 LANGUAGES = 3  # of the flow, in which near words are looked up
 MEANT = 3  # near words that a word is read as
+MOST_WITH_ACCENTS = 1_500  # near words that are looked up with accents too: thousands are as many milliseconds
 
 
 def meant(db: OrmSession, flow_id: UUID, word: str, languages: Sequence[str]) -> list[int]:
@@ -37,4 +38,6 @@ def _keys(flow_id: UUID, words: Iterable[str], languages: Sequence[str]) -> list
     words = list(words)
     stems = [analyzer(name).stems(words) for name in languages]
     terms = dict.fromkeys(term for same in zip(*stems, strict=True) for term in same)
+    if len(words) > MOST_WITH_ACCENTS:
+        return [term_key(flow_id, term) for term in terms]
     return [term_key(flow_id, each) for term in terms for each in (term, PLAIN + term)]

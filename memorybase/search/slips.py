@@ -8,11 +8,13 @@ words have few slips.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 SHORTEST = 4  # letters of a word with letters in the wrong order, doubled or not
 SHORTEST_OF_ONE = 5  # with any slip
 SHORTEST_OF_TWO = 8
 LONGEST = 20
+MOST_OF_TWO = 3_000  # words within two slips; those of longer words are more, and take milliseconds
 
 # The letters of a script, and its vowels.
 _ALPHABETS = {
@@ -49,7 +51,7 @@ def near(word: str) -> list[list[str]]:
     usual = dict.fromkeys((*_misplaced(word), *_sounding_alike(word, vowels)))
     groups = [list(usual), list(dict.fromkeys(_mistyped(word, alphabet)))]
     if len(word) >= SHORTEST_OF_TWO:
-        groups.append(list(dict.fromkeys(_twice(usual, vowels))))
+        groups.append(list(islice(dict.fromkeys(_twice(usual, vowels)), MOST_OF_TWO)))
     return groups
 
 
