@@ -13,7 +13,7 @@ import hashlib
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntFlag
 from functools import lru_cache
@@ -22,13 +22,13 @@ from uuid import UUID
 
 import Stemmer
 
-from memorybase.keyword_index import scripts
+from memorybase.keyword_index import figures, identifiers, scripts
 from memorybase.keyword_index.languages import LANGUAGES, OF_CODE, Language, detection
 from memorybase.keyword_index.scripts import MAX_CHARS, normal
 
 ENGLISH = "english"
 Spoken = Callable[[], Collection[str]]
-REVISION = 4  # of what the analyzers make of a text
+REVISION = 5  # of what the analyzers make of a text
 MAX_TERMS = 1_000  # distinct, per message; longer texts are not conversation, and their first terms name the topic
 MAX_TERM_CHARS = 40
 MAX_COUNT = 255
@@ -37,12 +37,9 @@ SHORTEST_NAME = 2
 DETECT = "detect"
 # Units of a text without spaces that say as much as one English word that is no stop word.
 UNITS_A_WORD = 3
-
-# Parts of getUserById and HTTPServer, of user_id, and of Persian words that a joiner without width holds together.
-_LOWER, _UPPER = "a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f", "A-Z\u00c0-\u00d6\u00d8-\u00de\u0410-\u042f"
-_HUMP = re.compile(rf"[{_UPPER}](?:(?<=[{_LOWER}\d].)|(?<=[{_UPPER}].)(?=[{_LOWER}]{{2}}))")
-_SNAKE = re.compile(r"(?<![^\W_])[^\W_]+(?:_+[^\W_]+)+")
-_JOINED = re.compile("(?<![\u0600-\u06ff])[\u0600-\u06ff]+(?:\u200c[\u0600-\u06ff]+)+")
+# Before the term of a word with accents as written without them. So a question with accents finds texts without, but no
+# other word with other accents.
+PLAIN = "~"
 
 # Stop words that are names as well. In English, every stop word with a capital between words without is taken for one.
 _ALSO_NAMES = {
@@ -64,24 +61,21 @@ ENGLISH_STOP_WORDS = frozenset(
     "what when where which who whom why will with won would you your d".split()
 )
 
+# For case-folded text: ignoring case takes three times as long.
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|recently|since|weekend"
     r"|(?:last|next|this|past|few|couple of) (?:night|morning|days?|weeks?|weekends?|months?|years?|spring|summer"
     r"|autumn|fall|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|for \w+ years"
     r"|january|february|march|april|june|july|august|september|october|november|december|may \d"
-    r"|\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b",
-    re.IGNORECASE,
+    r"|\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b"
 )
-_NUMBER = re.compile(
-    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|once|twice|few|several|many|couple)\b", re.IGNORECASE
-)
+_NUMBER = re.compile(r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|once|twice|few|several|many|couple)\b")
 # A wish that holds beyond its conversation. English.
 _STANDING_WISH = re.compile(
-    r"\b(?:always|never|whenever|from now on|every time|prefer\w*|i'd rather|make sure (?:to|you)|remember to)\b",
-    re.IGNORECASE,
+    r"\b(?:always|never|whenever|from now on|every time|prefer\w*|i'd rather|make sure (?:to|you)|remember to)\b"
 )
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|we|our|ours|us)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|we|our|ours|us)\b")
 _CAPITALIZED_INSIDE = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _ENDS_IN_QUESTION = re.compile(r"[?\uff1f\u061f][\s\"')\]]*(?:\n|$)")
 
@@ -111,12 +105,19 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question's terms in its language. `others`: stems of the same words in other languages that messages may be
-    indexed in; none for English."""
+    """A question's terms in its language.
+
+    `others`: what else stands for a term: stems in other languages that messages may be indexed in, its word without
+    accents, other forms of a number or a date. `weak`: those of all these that are less likely meant. `words`: of the
+    terms. `languages`: of the analyzers, its own first.
+    """
 
     terms: tuple[str, ...]
     others: Mapping[str, tuple[str, ...]]
     language: str
+    weak: frozenset[str]
+    words: Mapping[str, str]
+    languages: tuple[str, ...]
 
 
 class Analyzer:
@@ -183,12 +184,13 @@ class Analyzer:
 
     def asked(self, text: str, _spoken: Spoken = tuple) -> Asked:
         """A question's terms; `_spoken` reads the codes of the flow's languages."""
-        return Asked(tuple(dict.fromkeys(self.stems(self.asked_words(text)))), {}, self.language)
+        return _asked(text, self.asked_words(text), [self], {})
 
     def found_by(self, text: str) -> set[str]:
         """Every term that finds this text: `terms`, and what `document` adds to them."""
         folded = self._folded(normal(text))
-        return set(self.stems([*self.kept(self._words(folded)), *self._parts(text, folded), *self.names(text)]))
+        words = self.kept(self._words(folded))
+        return {*self.stems([*words, *self._parts(text, folded), *self.names(text)]), *self._plain(folded, words)}
 
     def document(self, text: str) -> Document:
         """The message as it is indexed."""
@@ -205,19 +207,22 @@ class Analyzer:
         for term in self.stems([*self._parts(text, folded), *self._names(text, inside)]):
             if len(counted) < MAX_TERMS:
                 counted.setdefault(term, 1)
+        for term, count in self._plain(folded, words).items():
+            if len(counted) < MAX_TERMS:
+                counted[term] = min(count, MAX_COUNT)
         # Names that are stop words are no terms: a message of such a name alone has the length of what finds it.
         length = self._length(folded, terms) or len(counted)
         if self.language != ENGLISH:
             return Document(counted, length, self._traits(text, folded), self.label, spoken=self._spoken)
-        traits = traits_of(text)
-        if _STANDING_WISH.search(text.replace("\u2019", "'")):
+        traits = self._traits(text, folded)
+        if _STANDING_WISH.search(folded):
             traits |= Traits.STATES_WISH
         return Document(
             counted,
             length,
             traits,
             self.label,
-            first_person=min(len(_FIRST_PERSON.findall(text)), MAX_COUNT),
+            first_person=min(len(_FIRST_PERSON.findall(folded)), MAX_COUNT),
             capitals=min(len(inside), MAX_COUNT),
         )
 
@@ -243,12 +248,19 @@ class Analyzer:
             words = [word[:-1] + "\u0629" if len(word) > 3 and word[-1] == "\u0647" else word for word in words]
         return words
 
+    def folded(self, text: str) -> str:
+        """A text as its words are compared."""
+        return self._folded(normal(text))
+
     def _folded(self, text: str) -> str:
         """A text in normal form as its words are compared."""
+        text = scripts.with_western_digits(text)
         return self._known.folded(text) if self._known else scripts.without_marks(text).casefold()
 
     def _traits(self, text: str, folded: str) -> Traits:
-        return traits_of(text) if self._known is None else _foreign_traits(text, folded, self._known)
+        if self._known is None:
+            return _traits(text, folded, _TIME, _NUMBER)
+        return _foreign_traits(text, folded, self._known)
 
     def _names(self, text: str, inside: Sequence[str]) -> list[str]:
         """`inside`: the words of an English text with a capital inside of a sentence."""
@@ -258,13 +270,23 @@ class Analyzer:
         return [word.casefold() for word in found if _as_name(word, self.language).search(text)]
 
     def _parts(self, text: str, folded: str) -> list[str]:
-        """The words inside of words: units of text without spaces, and the parts of identifiers."""
-        found = [self._folded(normal(part)) for part in _parts_of_identifiers(text)]
+        """What finds the text besides its words: units of text without spaces, parts of identifiers, and the terms of
+        numbers and dates."""
+        found = figures.terms(folded)
+        found += [self._folded(normal(part)) for part in identifiers.parts(text)]
         if scripts.has_unspaced(folded):
             runs = filter(scripts.is_unspaced, scripts.WORD.findall(folded))
             units = dict.fromkeys(unit[:MAX_TERM_CHARS] for run in runs for unit in scripts.units(run))
             found += filter(scripts.is_word, units)
         return self.kept([word for word in found if word])
+
+    def _plain(self, folded: str, words: Sequence[str]) -> Mapping[str, int]:
+        """The terms of the words with accents, as written without them, and how often each occurs."""
+        if not scripts.has_accents(folded):
+            return {}
+        accented = [word for word in words if scripts.has_accents(word)]
+        plain = self.stems(list(map(scripts.without_accents, accented)))
+        return Counter(PLAIN + term for term, same in zip(plain, self.stems(accented), strict=True) if term != same)
 
     def _without_apostrophe(self, word: str) -> str:
         if self._known is not None:
@@ -341,21 +363,9 @@ class DetectingAnalyzer(Analyzer):
                 asked = other.kept(asked) or asked
         else:
             others = [analyzer(ENGLISH)]
-        stems = own.stems(asked)
-        alternatives: dict[str, dict[str, None]] = {stem: {} for stem in stems}
-        for other in others:
-            for stem, also in zip(stems, other.stems(asked), strict=True):
-                if also != stem:
-                    alternatives[stem][also] = None
-        # A name is the same word in every language, and each stems it in its own way.
-        names = [word for word in asked if word in _names_in(text)]
-        for code in sorted(spoken()) if names else ():
-            for stem, also in zip(own.stems(names), analyzer(OF_CODE[code].name).stems(names), strict=True):
-                if also != stem:
-                    alternatives[stem][also] = None
-        return Asked(
-            tuple(alternatives), {stem: tuple(also) for stem, also in alternatives.items() if also}, own.language
-        )
+        names = _names_in(text).intersection(asked)
+        further = [analyzer(OF_CODE[code].name) for code in sorted(spoken())] if names else []
+        return _asked(text, asked, [own, *others], {name: further for name in names})
 
     def found_by(self, text: str) -> set[str]:
         return self.of(text).found_by(text)
@@ -381,6 +391,43 @@ def analyzer(language: str) -> Analyzer:
     return DetectingAnalyzer() if language == DETECT else Analyzer(language)
 
 
+def _asked(
+    text: str, words: Sequence[str], analyzers: Sequence[Analyzer], further: Mapping[str, Sequence[Analyzer]]
+) -> Asked:
+    """The terms of a question's words in the language of the first analyzer, and what else stands for them.
+
+    `further`: more languages that a word is looked up in. A name is the same word in all of them, and each has a stem
+    of its own for it.
+    """
+    own = analyzers[0]
+    months = figures.ENGLISH_MONTHS | {
+        name: number for each in analyzers if each.known for name, number in each.known.month_numbers.items()
+    }
+    others = figures.alternatives(own.folded(text), months)
+    words = figures.parts(words)
+    stems = own.stems(words)
+    alternatives: dict[str, dict[str, None]] = {}
+    weak = set(others.weak)
+    for word, stem in zip(words, stems, strict=True):
+        forms = [word, *others.of.get(word, ())]
+        found = dict.fromkeys(term for each in (*analyzers, *further.get(word, ())) for term in each.stems(forms))
+        if scripts.has_accents(word):
+            plain = [scripts.without_accents(word), scripts.transliterated(word)]
+            without = dict.fromkeys(term for each in analyzers for term in each.stems(plain))
+            weak |= without.keys() - found.keys() - set(stems)
+            found |= without
+        found.pop(stem, None)
+        alternatives.setdefault(stem, {}).update(found)
+    return Asked(
+        tuple(alternatives),
+        {stem: tuple(also) for stem, also in alternatives.items() if also},
+        own.language,
+        frozenset(weak),
+        dict(zip(stems, words, strict=True)),
+        tuple(each.language for each in analyzers),
+    )
+
+
 @lru_cache(maxsize=256)
 def _as_name(word: str, language: str) -> re.Pattern[str]:
     """A stop word with a capital where it is a name: inside of a sentence, and in English where it begins one that does
@@ -393,32 +440,6 @@ def _as_name(word: str, language: str) -> re.Pattern[str]:
             rf"|\b{word}['\u2019]s\b|(?<![\w'\u2019]){word}(?!['\u2019\w]| (?:{_AFTER_VERB})\b|[^.!?\n]{{0,200}}\?)"
         )
     return re.compile(pattern)
-
-
-def _parts_of_identifiers(text: str) -> Iterator[str]:
-    """The words that getUserById and user_id are made of; for user_id also what both are when written together."""
-    end = 0
-    for hump in _HUMP.finditer(text):
-        start = hump.start()
-        if start < end:
-            continue
-        while start and text[start - 1].isalnum() and hump.start() - start < MAX_TERM_CHARS:
-            start -= 1
-        end = hump.end()
-        while end < len(text) and text[end].isalnum() and end - start <= MAX_TERM_CHARS:
-            end += 1
-        if end - start <= MAX_TERM_CHARS:
-            cuts = [start, *(each.start() for each in _HUMP.finditer(text, start + 1, end)), end]
-            yield from (text[left:right] for left, right in pairwise(cuts) if right - left > 1)
-    if "_" in text:
-        yield from (word.replace("_", "") for word in _SNAKE.findall(text) if len(word) <= MAX_TERM_CHARS)
-    if "\u200c" in text:
-        yield from (part for word in _JOINED.findall(text) for part in word.split("\u200c"))
-
-
-def traits_of(text: str) -> Traits:
-    """The traits of a text in English."""
-    return _traits(text, text, _TIME, _NUMBER)
 
 
 def _foreign_traits(text: str, folded: str, language: Language) -> Traits:
@@ -450,8 +471,10 @@ def term_key(flow_id: UUID, term: str) -> int:
 
 
 def term_keys(flow_id: UUID, term: str, asked: Asked) -> tuple[int, ...]:
-    """The keys of a question's term in every language that it is looked up in."""
-    return tuple(dict.fromkeys(term_key(flow_id, each) for each in (term, *asked.others.get(term, ()))))
+    """The keys of a question's term and of what stands for it; without accents, also those of words that have some."""
+    terms = (term, *asked.others.get(term, ()))
+    accented = (PLAIN + each for each in terms if each.isascii() and each.isalpha() and each not in asked.weak)
+    return tuple(dict.fromkeys(term_key(flow_id, each) for each in (*terms, *accented)))
 
 
 def _names_in(text: str) -> set[str]:

@@ -23,8 +23,8 @@ from memorybase.queries.keyword_index import Waiting
 from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 
-# How a session is indexed, in the column `keyword_language`: the analyzer's label, for example "english 4". Under the
-# setting "detect" the codes of languages that occur in the session follow: "detect 4 de fr". None: its messages are
+# How a session is indexed, in the column `keyword_language`: the analyzer's label, for example "english 5". Under the
+# setting "detect" the codes of languages that occur in the session follow: "detect 5 de fr". None: its messages are
 # indexed in several ways, with several languages or by several versions.
 MAX_LABEL_CHARS = 32  # of the column; codes that do not fit are left out
 REINDEX_PAGE = 100  # messages in one transaction, about 50 ms, while captures into the session wait

@@ -140,15 +140,34 @@ _SPELLINGS = {
     "\u0d7e": "\u0d33\u0d4d",
     "\u0d7f": "\u0d15\u0d4d",  # final consonants of Malayalam
 }
-_ZEROS = (
-    "\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6\u0e50\u0ed0\u0f20\u1040\u1090\u17e0"
-    "\u1810"
-)
-_OF_WORD = str.maketrans(
-    {letter: one for several, one in _SPELLINGS.items() for letter in several}
-    | {chr(ord(zero) + digit): str(digit) for zero in _ZEROS for digit in range(10)}
-)
+_OF_WORD = str.maketrans({letter: one for several, one in _SPELLINGS.items() for letter in several})
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
 _HAS_SPELLINGS = re.compile(f"[{''.join(map(chr, _OF_WORD))}]")
+
+
+_LATIN = ((0xDF, 0x250), (0x1E00, 0x1F00))
+_PLAIN_LETTERS = {
+    "\u00e6": "ae",
+    "\u00f0": "d",
+    "\u00f8": "o",
+    "\u00fe": "th",
+    "\u0111": "d",
+    "\u0127": "h",
+    "\u0142": "l",
+    "\u014b": "n",
+    "\u0153": "oe",
+    "\u0167": "t",
+    "\u01dd": "e",
+    "\u0259": "e",
+}
+_ACCENTED_LATIN = {
+    letter: plain
+    for letter in map(chr, chain.from_iterable(range(*block) for block in _LATIN))
+    if (plain := _without_accent(letter)).isascii() and plain.islower()
+} | _PLAIN_LETTERS
+_PLAIN_LATIN = str.maketrans(_ACCENTED_LATIN | {chr(mark): "" for mark in range(0x300, 0x370)})
+_TRANSLITERATED = str.maketrans({"\u00e4": "ae", "\u00f6": "oe", "\u00f8": "oe", "\u00fc": "ue", "\u00e5": "aa"})
+_HAS_ACCENTS = re.compile(f"[{''.join(_ACCENTED_LATIN)}]|(?<=[a-z])[\u0300-\u036f]")
 
 
 def normal(text: str) -> str:
@@ -159,6 +178,11 @@ def normal(text: str) -> str:
     if _MANY_MARKS.search(text):  # it takes quadratic time to sort them
         text = _MANY_MARKS.sub(lambda marks: marks[0][:MAX_MARKS], text)
     return unicodedata.normalize("NFKC", text)[:MAX_CHARS].replace("\u2019", "'")  # one may become eighteen
+
+
+def with_western_digits(text: str) -> str:
+    """A text with 0 to 9 for the digits of other scripts."""
+    return text if text.isascii() else _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
 
 
 def without_marks(text: str) -> str:
@@ -173,6 +197,21 @@ def spelled(words: list[str]) -> list[str]:
     if _HAS_SPELLINGS.search("".join(words)) is None:
         return words
     return [word if word.isascii() else word.translate(_OF_WORD) or word for word in words]
+
+
+def without_accents(word: str) -> str:
+    """A folded word with plain Latin letters, as people type it without their keyboard: "soren", "phở" is "pho"."""
+    return word.translate(_PLAIN_LATIN)
+
+
+def transliterated(word: str) -> str:
+    """A folded word as those write it who have no umlauts: "mueller"."""
+    return word.translate(_TRANSLITERATED)
+
+
+def has_accents(text: str) -> bool:
+    """Whether a folded text has Latin letters that are written without accents too."""
+    return not text.isascii() and _HAS_ACCENTS.search(text) is not None
 
 
 def words_of(folded: str, *, is_unspaced: bool) -> list[str]:

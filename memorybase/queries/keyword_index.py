@@ -177,6 +177,26 @@ def counts(db: OrmSession, terms: Collection[int]) -> dict[int, int]:
     return dict.fromkeys(terms, 0) | {row[0]: int(row[1]) for row in rows}
 
 
+def known(db: OrmSession, terms: Collection[int]) -> set[int]:
+    """Which of the terms occur, by one row of the index for each."""
+    connection = engine.connection(db)
+    statement = _known(connection.dialect.name)
+    return {term for some in pages(terms) for term in connection.scalars(statement, {"terms": some})}
+
+
+@lru_cache
+def _known(dialect: str) -> sa.Executable:
+    given: sa.FromClause
+    if dialect == "postgresql":
+        terms = sa.bindparam("terms", type_=sa.ARRAY(_Table.term.type))
+        given = sa.func.unnest(terms).table_valued("value").render_derived()
+    else:
+        given = sa.func.json_each(sa.bindparam("terms", type_=sa.JSON)).table_valued("value")
+    # With a limit, PostgreSQL cannot turn it into a join that reads the whole table.
+    first = sa.select(sa.literal(1)).where(_Table.term == given.c.value).limit(1).scalar_subquery()
+    return sa.select(given.c.value).where(first.is_not(None))
+
+
 def occurrences(
     db: OrmSession, terms: Collection[int], within: Sequence[Range] | None = None, *, limit: int | None = None
 ) -> dict[int, Occurrences]:

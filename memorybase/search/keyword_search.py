@@ -26,6 +26,7 @@ from memorybase.queries import keyword_index as postings
 from memorybase.queries import search as search_queries
 from memorybase.queries.keyword_index import Collected, Occurrences
 from memorybase.queries.search import Features, Target
+from memorybase.search import misspelled
 from memorybase.search.candidates import UNKNOWN_COSINE, Candidate
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest, passes
@@ -37,6 +38,9 @@ K1 = 1.2
 B = 0.5
 # The weight of a term one and two turns away: an answer seldom repeats the words of its question.
 STEP_WEIGHTS = {-2: 0.35, -1: 0.35, 0: 1.0, 1: 0.5, 2: 0.35}
+WEAK = 0.5  # of an occurrence: a word without the accents that the question has
+MEANT = 0.75  # the same of a word that a misspelled one is read as
+MISSPELLED = 3  # words of a question that are looked up so
 MAX_TERMS = 32  # the rarest words of a question
 # A search reads at most this many postings, rarest terms first. A term in too many messages says little: its positions
 # are looked up only for the candidates that rarer terms and vectors find.
@@ -112,11 +116,11 @@ def _is_eligible(features: Features, request: SearchRequest) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term of the question and its positions. `common`: not all of its positions are known. `keys`: of its stems, one
-    in each language that it is looked up in. `messages`: how many of the flow have it."""
+    """A term of the question and its positions. `common`: not all of its positions are known. `keys`: of all that
+    stands for it, with the part of an occurrence that each counts as. `messages`: how many of the flow have it."""
 
     text: str
-    keys: tuple[int, ...]
+    keys: Mapping[int, float]
     rarity: float
     messages: int
     positions: Positions
@@ -212,8 +216,7 @@ class QueryTerms:
         return replace(
             self,
             terms=[
-                replace(term, **_merged([found[key] for key in term.keys])._asdict()) if term.common else term
-                for term in self.terms
+                replace(term, **_merged(found, term.keys)._asdict()) if term.common else term for term in self.terms
             ],
         )
 
@@ -239,7 +242,7 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
         collected = postings.collected(db, flow_id)
         _counts.put(("flow", flow_id), collected, collected.sessions)
     rarest = math.log(2 * collected.documents + 2)
-    keys = {text: analyzer.term_keys(flow_id, text, asked) for text in asked.terms}
+    keys = _keys(db, flow_id, asked)
     message_counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
     rarities: dict[str, float] = {}
     for text, of_term in keys.items():
@@ -253,22 +256,39 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     located = [tuple(key for key in keys[text] if counts[key]) for text in chosen]
     occurrences = _read(db, [of_term for of_term in located if of_term], counts, known)
     loaded = []
-    for text, of_term in zip(chosen, located, strict=True):
-        found = _merged([occurrences[key] for key in of_term if key in occurrences])
-        common = any(len(occurrences.get(key, postings.NOWHERE).positions) < counts[key] for key in of_term)
+    for text, located_keys in zip(chosen, located, strict=True):
+        found = _merged(occurrences, {key: keys[text][key] for key in located_keys if key in occurrences})
+        common = any(len(occurrences.get(key, postings.NOWHERE).positions) < counts[key] for key in located_keys)
         number = sum(message_counts[key] for key in keys[text])
         loaded.append(Term(text, keys[text], rarities[text], number, *found, common=common))
     best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
     return QueryTerms(loaded, collected, best or 1.0)
 
 
-def _merged(found: Sequence[Occurrences]) -> Occurrences:
-    """One term's occurrences, found under several stems."""
-    found = [each for each in found if len(each.positions)]
-    if len(found) < 2:
-        return found[0] if found else postings.NOWHERE
-    positions, index = np.unique(np.concatenate([each.positions for each in found]), return_inverse=True)
-    times = np.bincount(index, weights=np.concatenate([each.times for each in found]))
+def _keys(db: OrmSession, flow_id: UUID, asked: Asked) -> dict[str, Mapping[int, float]]:
+    """The keys of each term, with their weights; of one that the flow does not know, those of the nearest words."""
+    weak = {analyzer.term_key(flow_id, term) for term in asked.weak}
+    keys: dict[str, Mapping[int, float]] = {}
+    for text in asked.terms:
+        keys[text] = {key: WEAK if key in weak else 1.0 for key in analyzer.term_keys(flow_id, text, asked)}
+    counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
+    unknown = [text for text, of_term in keys.items() if not any(counts[key] for key in of_term)]
+    for text in unknown[:MISSPELLED]:
+        meant = misspelled.meant(db, flow_id, asked.words[text], asked.languages)
+        keys[text] = dict.fromkeys(meant, MEANT) or keys[text]
+    return keys
+
+
+def _merged(occurrences: Mapping[int, Occurrences], keys: Mapping[int, float]) -> Occurrences:
+    """One term's occurrences, found by several keys, each with its weight."""
+    found = [(occurrences[key], weight) for key, weight in keys.items() if len(occurrences[key].positions)]
+    if not found:
+        return postings.NOWHERE
+    if len(found) == 1:
+        ((only, weight),) = found
+        return only if weight == 1.0 else Occurrences(only.positions, only.times * weight)
+    positions, index = np.unique(np.concatenate([each.positions for each, _ in found]), return_inverse=True)
+    times = np.bincount(index, weights=np.concatenate([each.times * weight for each, weight in found]))
     return Occurrences(positions.astype(np.int64), times.astype(np.float64))
 
 

@@ -102,7 +102,7 @@ def test_languages_may_alternate_in_a_session(world: World) -> None:
     assert found(world, base, names, "Quand ai-je mes rendez-vous chez les dentistes ?")[0] == "french-7"
     assert found(world, base, names, "Kiedy są moje wizyty u dentystów?")[0] == "polish-7"
     with world.services.database.reading() as db:
-        assert db.scalars(sa.select(Session.keyword_language)).one() == "detect 4 de fr pl"
+        assert db.scalars(sa.select(Session.keyword_language)).one() == "detect 5 de fr pl"
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ class TestUpgrade:
         assert sum(index.reindex(world.services)) == 4
         assert_index_exact(world)
         with world.services.database.reading() as db:
-            assert db.scalars(sa.select(Session.keyword_language)).one() == "detect 4 de"
+            assert db.scalars(sa.select(Session.keyword_language)).one() == "detect 5 de"
 
 
 class TestLists:

@@ -46,7 +46,23 @@ ROWS = (
     Row("Myanmar", "ငါး", ("သူငါးဖမ်းတယ်",), ("ဒါငါ့အိမ်",)),
     Row("Myanmar", "ကြောင်", ("အဖြူရောင်ကြောင်လေး",), ("ကြောက်စရာကောင်းတယ်",)),
     Row("Javanese", "ꦥꦏꦸ", ("ꦥꦏꦸ ꦱꦶꦗꦶ",), ("ꦥꦏꦺ ꦏꦭꦶꦃ",)),
-    Row("Latin", "mạ", ("gieo mạ ngoài đồng",), ("con ma trong nhà", "má tôi nấu ăn", "ngôi mả cũ", "mà thôi")),
+    Row("Latin", "mạ", ("gieo mạ ngoài đồng", "con ma trong nhà"), ("má tôi nấu ăn", "ngôi mả cũ", "mà thôi")),
+    Row("Latin", "ma", ("con ma trong nhà", "gieo mạ ngoài đồng", "má tôi nấu ăn", "ngôi mả cũ", "mà thôi")),
+    Row("Latin", "Munoz", ("Dr. Muñoz called back",), ("the moons of Mars",)),
+    Row("Latin", "Kobenhavn", ("a trip to København",)),
+    Row("Latin", "Łódź", ("the train to Łódź", "the bus to Lodz")),
+    Row("amounts", "1649", ("the sofa was 1,649 €", "1.649,00 wurden abgebucht"), ("room 649, floor 1",)),
+    Row("amounts", "4,300", ("rund 4.300 €", "about 4300 all in all", "4.3k net"), ("floor 4, room 301",)),
+    Row("telephone", "+49 40 5550 1234", ("ring 040 55501234", "(040) 555-01234 is the desk"), ("040 55501235",)),
+    Row("codes", "FIN3391", ("see FIN-3391", "fin3391 is closed"), ("see FIN-3392",)),
+    Row("codes", "8812-0447", ("order 88120447",), ("order 88120448",)),
+    Row("units", "500mbit", ("a line with 500 Mbit",), ("a line with 50 Mbit",)),
+    Row(
+        "dates",
+        "3.12.",
+        ("Zahnarzt am 03.12.2026", "due 2026-12-03", "the dentist on December 3rd"),
+        ("am 03.11.2026",),
+    ),
     Row("Latin", "ọ̀rọ́", ("ọ̀rọ́ kan",), ("ọ̀rọ̀ kan",)),
     Row("kana", "かぎ", ("かぎがない",), ("かきがあまい",)),
     Row("Han", "鍵", ("鍵は玄関の棚にあります",), ("猫の名前はタマです",)),
@@ -96,3 +112,22 @@ def test_words_of_every_script_are_found_and_told_apart(world: World) -> None:
             if got != set(row.having):
                 wrong.append(f"{way} {row.script} {row.word}: {sorted(got)} instead of {sorted(row.having)}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_word_with_the_accents_of_the_question_comes_first(world: World) -> None:
+    base = world.new_base()
+    texts = ["the péché of pride", "the peche of pride", "the pêche of pride"]
+    for number, text in enumerate(texts):
+        world.say(f"s{number}", text)
+    for query, first in (("péché", 0), ("pêche", 2)):
+        request = SearchRequest(memory_base_id=base, query=query, mode="keyword")
+        found = [each.content for each in answer.search(world.services, world.user_id, request).results]
+        assert found[:2] == [texts[first], texts[1]], query
+
+
+def test_a_number_in_another_form_comes_before_its_parts(world: World) -> None:
+    base = world.new_base()
+    for number, text in enumerate(["about 4300 all in all", "about 4, 300 or more"]):
+        world.say(f"s{number}", text)
+    request = SearchRequest(memory_base_id=base, query="4,300", mode="keyword")
+    assert answer.search(world.services, world.user_id, request).results[0].content == "about 4300 all in all"

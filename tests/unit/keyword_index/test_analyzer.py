@@ -18,7 +18,6 @@ from memorybase.keyword_index.analyzer import (
     Traits,
     analyzer,
     term_key,
-    traits_of,
 )
 
 ENGLISH = analyzer("english")
@@ -88,7 +87,7 @@ def test_terms_of_any_text_are_within_bounds(text: str) -> None:
     ],
 )
 def test_traits_are_recognized(text: str, traits: Traits) -> None:
-    assert traits_of(text) == traits
+    assert ENGLISH.document(text).traits == traits
 
 
 def test_a_key_depends_on_the_flow_and_fits_a_signed_column() -> None:

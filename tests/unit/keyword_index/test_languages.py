@@ -471,24 +471,24 @@ class TestLabels:
     @each_row(
         ("known", "other", "code", "expected"),
         [
-            ("detect 4", "detect 4", "", "detect 4"),
-            ("detect 4", "detect 4", "de", "detect 4 de"),
-            ("detect 4 de", "detect 4", "fr", "detect 4 de fr"),
-            ("english 4", "english 4", "", "english 4"),
-            ("english 4", "detect 4", "de", None),
-            ("english 4", "german 4", "", None),
-            ("detect de", "detect 4", "de", None),
-            ("german 4", "german 33", "", None),
-            (None, "detect 4", "", None),
+            ("detect 5", "detect 5", "", "detect 5"),
+            ("detect 5", "detect 5", "de", "detect 5 de"),
+            ("detect 5 de", "detect 5", "fr", "detect 5 de fr"),
+            ("english 5", "english 5", "", "english 5"),
+            ("english 5", "detect 5", "de", None),
+            ("english 5", "german 5", "", None),
+            ("detect de", "detect 5", "de", None),
+            ("german 5", "german 33", "", None),
+            (None, "detect 5", "", None),
         ],
     )
     def test_labels_are_joined(self, known: str | None, other: str, code: str, expected: str | None) -> None:
         assert index.joined_label(known, other, code) == expected
 
     def test_a_label_fits_its_column(self) -> None:
-        label: str | None = "detect 4"
+        label: str | None = "detect 5"
         for language in LATIN:
-            label = index.joined_label(label, "detect 4", language.code)
+            label = index.joined_label(label, "detect 5", language.code)
         assert label is not None
         assert len(label) <= index.MAX_LABEL_CHARS
         assert index.label_languages(label) <= {language.code for language in LATIN}
@@ -498,4 +498,4 @@ class TestLabels:
         assert [
             label for label in of_old if any(index.is_indexed_by(label, analyzer(name).label) for name in ALL)
         ] == []
-        assert index.is_indexed_by("detect 4 de", DETECTING.label)
+        assert index.is_indexed_by("detect 5 de", DETECTING.label)
