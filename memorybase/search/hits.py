@@ -109,7 +109,7 @@ class Hit:
         UUID | None,
         Field(
             description="The later message that holds in place of this one: that of `corrected_by`, unless it is "
-            "a denial; null for most results."
+            "a denial, or the one that states the value of this one again after it had changed; null for most results."
         ),
     ] = None
 

@@ -58,6 +58,7 @@ class Language:
     asks_what: str  # "what is the budget": for any value
     asks_otherwise: str  # about the past, for a comparison or for advice, so that a later value is no correction
     tells_change: str  # words such as now or instead
+    tells_return: str  # words such as again or back
     denies: str  # in a clause: not, never, no
     supposes: str  # in a clause: if, whether, would, perhaps
     conjunctions: str  # that begin a clause
@@ -181,6 +182,10 @@ class Language:
     @cached_property
     def change(self) -> re.Pattern[str]:
         return re.compile(self.whole(self.tells_change))
+
+    @cached_property
+    def return_(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.tells_return))
 
     @cached_property
     def denial(self) -> re.Pattern[str]:

@@ -66,6 +66,7 @@ DUTCH = Language(
     r"|maar|liever|op|om)|nieuwe?|onlangs|verplaatst|verschoven|verzet|uitgesteld|vervroegd|gewijzigd|veranderd"
     r"|aangepast|gecorrigeerd|correctie|vervangen|overgestapt|verhuisd|bijgewerkt|verhoogd|verlaagd|gestegen"
     r"|gedaald|verminderd|verlengd|ingekort|eigenlijk|vertraagd",
+    tells_return=r"weer|opnieuw|terug|alsnog",
     denies=r"(?<!vergeet )niet(?! alleen)|geen|nooit|noch",
     supposes=r"^\W*(?:(?:en|maar|dus|wat) )?als|indien|mits|zou(?:den)?|misschien|(?:weet|af) of|stel",
     conjunctions="en maar omdat want terwijl hoewel dus",
@@ -73,5 +74,5 @@ DUTCH = Language(
     clock=r"(?:om|vanaf|rond) {t}(?: ?uur)?(?! (?:minuten|euro|procent|dagen|personen))",
     past_day=r"vorige|afgelopen|deze",
     day_alone=r"de {d}e|de {d}(?=\s*(?:[.,;!?)]|$))",
-    counted=r"hoeveel (?!tijd|geld)(\w+)",
+    counted=r"hoeveel (?!kost|zijn|waren|hebben|betalen|wegen|is|was)(\w+(?:en|s))",  # a noun in the plural, no verb
 )

@@ -75,6 +75,8 @@ FRENCH = Language(
     r"|nouvel(?:le)?s?|nouveaux|(?:chang|modifi|déplac|report|repouss|avanc|décal|remplac|augment|prolong"
     r"|déménag)(?:é\w*|e)|corrig\w+|correction|pass(?:e|ée?) (?:à|de) \d|baissé?\w*|rédui\w+|diminué?\w*"
     r"|actuellement|récemment|ces jours-ci",
+    tells_return=r"(?:de|à) nouveau|re(?:venu|pass|mis|descend|mont)\w*|revien\w*|retour\w*"
+    r"|comme avant|rétabli\w*|encore une fois|redevenu\w*",
     denies=r"(?<!oublie )(?<!oubliez )pas(?! seulement)|jamais|aucune?"
     r"|n(?:e |').{1,30} plus(?! (?:de|que|tard)| qu')",
     supposes=r"si|s'ils?|peut-être|\w{2,}erai(?:s|t|ent)|(?:se|au|pour|dev)rai(?:s|t|ent)|supposons|imaginons",

@@ -79,6 +79,7 @@ GERMAN = Language(
     r"|vorverlegt|vertagt|geänder\w+|ändert|korrektur|korrigier\w+|umgestellt|umgestiegen|umgezogen|gewechselt"
     r"|ersetzt|aktualisier\w+|erhöh\w+|angehoben|aufgestockt|gestiegen|gesenkt|gesunken|reduzier\w+|gekürzt"
     r"|verkürzt|verlängert|verspätet",
+    tells_return=r"wieder|zurück\w*|erneut|nochmals?|abermals",
     denies=r"nicht(?! nur)|kein\w*|nie|niemals|weder",
     supposes=r"wenn|falls|sofern|ob|würde\w*|wäre\w*|könnte\w*|hätte\w*|vielleicht",
     conjunctions="und aber weil denn während obwohl sondern sodass wobei",

@@ -69,6 +69,7 @@ ITALIAN = Language(
     r"|(?:cambi|modific|rimand|rinvi|spost|anticip|ritard|aggiorn|aument|abbass|prolung|accorci)(?:at[oaie]|o"
     r"|amo)|corre(?:tto|tta|zione)|corregg\w+|ridott[oaie]|diminuit[oaie]|(?:salit|sces)[oaie] a"
     r"|passat[oaie] (?:a|da) \d|sostituit[oaie]|trasferit[oaie]",
+    tells_return=r"di nuovo|nuovamente|(?:ri)?torn\w+|ripristin\w+|un'altra volta|come prima",
     denies=r"non(?! (?:solo|dimentic\w+|scord\w+))|mai|nemmeno|neanche",
     supposes=r"se|qualora|forse|(?:sa|pot|dov|av)re(?:i|bbe\w*|mmo)|supponiamo|immagina",
     conjunctions="e ma perché mentre sebbene quindi",

@@ -72,6 +72,7 @@ POLISH = Language(
     r"|ostatnio|przesun\w+|przełoż\w+|przenie\w+|odroczon\w+|zmieni\w+|zmian[aę]|popraw\w+|korekt\w+|zastąpi\w+"
     r"|zaktualizow\w+|zwiększ\w+|podni[eo]\w+|wzr(?:ósł|osł\w+)|zmniejsz\w+|obniż\w+|spadł\w*|wydłuż\w+|skróc\w+"
     r"|przeprowadził\w+|opóźni\w+",
+    tells_return=r"znowu|znów|ponownie|z powrotem|wróci\w+|powróci\w+|wraca\w*|przywróc\w+|jak wcześniej",
     denies=r"nie(?! (?:tylko|zapom\w+))|nigdy|ani|żad\w+",
     supposes=r"jeśli|jeżeli|gdyby\w*|czy|może|\w+(?:ł[aoy]?|li)by\w*|załóżmy",
     conjunctions="i ale bo ponieważ podczas chociaż lecz więc",

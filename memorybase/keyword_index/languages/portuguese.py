@@ -74,6 +74,7 @@ PORTUGUESE = Language(
     r"|que))|finalmente|na verdade|(?<!de )nov[oa]s?|recentemente|(?:mud|alter|adi|antecip|atras|troc|atualiz"
     r"|aument|encurt|remarc|reagend)(?:ado|ada|ados|adas|ou|amos|aram|ei)|corrig\w+|correção|(?:subiu"
     r"|baixou) para|reduzi\w+|diminuiu|prolongad[oa]|pass(?:a|ou|ei) (?:a|para|de) \d|substituíd[oa]",
+    tells_return=r"de novo|novamente|outra vez|volt(?:ou|ei|amos|aram|a|o)|retorn\w+|como antes",
     denies=r"não(?! (?:só|se esque\w+|esque\w+))|nunca|jamais|nem|tampouco",
     supposes=r"^\W*(?:(?:e|mas) )?(?:se|caso)|(?:sei|saber) se|talvez|(?:se|pode|deve|te)ria\w*|suponhamos|imagine",
     conjunctions="e mas porque enquanto embora",

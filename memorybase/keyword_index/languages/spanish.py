@@ -71,6 +71,7 @@ SPANISH = Language(
     r"|rebaj|ampli|acort|mud|reprogram)(?:ado|ada|ados|adas|ó|amos|aron|é)|pospuest[oa]|pospus\w+|correg\w+"
     r"|corrig\w+|corrección|(?:ha (?:subido|bajado)|subió|bajó) a|reduc\w+|reduj\w+|pas[aó] (?:a|de)(?: las?"
     r"| ser)? \d|sustituid[oa]",
+    tells_return=r"de nuevo|nuevamente|otra vez|v(?:uelv|olv)\w+|regres\w+|como antes",
     denies=r"no(?! (?:solo|sólo|olvid\w+|te olvid\w+))|nunca|jamás|tampoco",
     supposes=r"si|quizás?|tal vez|(?:se|hab|pod|deb|tend)r?ía\w*|fuera|fuese|supongamos|imagina",
     conjunctions="y pero porque mientras aunque sino",

@@ -67,6 +67,7 @@ TURKISH = Language(
     r"|yenile\w+|art(?:tı|ırıl|ır)\w*|yüksel\w+|\d+'y?[ae] (?:çık|düş)\w+|\d \w+y[ae] (?:çık|düş)\w+"
     r"|düşür\w+|azal\w+|indir(?:il|di)\w*"
     r"|uzat\w+|kısalt\w+|gecik\w+",
+    tells_return=r"tekrar|yine|yeniden|gene|geri (?:dön|al|taşı)\w*|eskisi gibi|eski haline|ilk haline",
     denies=r"değil\w*|yok|hiç|(?!cuma)\w+m[ae](?:d[ıi]|m[ıi]ş|z|yaca[kğ]|yece[kğ])\w*",
     supposes=r"eğer|belki|acaba|\w{2,}[ıiuü]rs[ae]\w*|\w{3,}[ae]rs[ae]k\w*|diyelim",
     conjunctions="ve ama fakat çünkü ancak",
