@@ -365,7 +365,7 @@ class DetectingAnalyzer(Analyzer):
             others = [analyzer(ENGLISH)]
         names = _names_in(text).intersection(asked)
         further = [analyzer(OF_CODE[code].name) for code in sorted(spoken())] if names else []
-        return _asked(text, asked, [own, *others], {name: further for name in names})
+        return _asked(text, asked, [own, *others], dict.fromkeys(names, further))
 
     def found_by(self, text: str) -> set[str]:
         return self.of(text).found_by(text)
