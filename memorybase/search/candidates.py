@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from uuid import UUID
 
 from memorybase.queries.search import Features, Target
+from memorybase.search.passages import Span
 from memorybase.search.scoring import Weights
 from memorybase.vectors import chunk_ids
 
@@ -29,6 +30,7 @@ class Candidate(NamedTuple):
     evidence: float | None = None  # of the whole search that the store answers the question; None: words alone
     reranked: float | None = None  # the reranker's score, if there is one
     cosine: float | None = None  # in mode dense, before the correction for length
+    passage: Span | None = None  # of a long message: its nearest one, if several were compared
     alike: int = 0  # other candidates with the same text that are folded into it
     coverage: float = 0.0  # the share of the question's words that the message has; 0 if it repeats the question
     own_score: float | None = None  # before it changed places with another candidate

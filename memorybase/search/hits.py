@@ -282,7 +282,10 @@ def _snippets(
     """The best passage of each message: whole sentences with the query's terms, preferably from the matched chunk."""
     texts = [message_text(messages[candidate.message_id].content) for candidate in chosen]
     chunks = _chunks(services, chosen, texts, messages)
-    positions = [position_of(text, chunk) for text, chunk in zip(texts, chunks, strict=True)]
+    positions = [
+        candidate.passage or position_of(text, chunk)
+        for candidate, text, chunk in zip(chosen, texts, chunks, strict=True)
+    ]
     if not request.passages:
         return [_span_snippet(text, position) for text, position in zip(texts, positions, strict=True)]
     stemmer = analyzer(services.settings.keyword_language).of(request.query)
@@ -319,7 +322,8 @@ def _chunks(
     """The chunk that matched of each message longer than a snippet, read from the store."""
     chunk_ids: dict[Target, list[str]] = {}
     for candidate, text in zip(chosen, texts, strict=True):
-        if candidate.text is None and len(text) > SNIPPET_CHARS and not _is_only_chunk(candidate, messages):
+        is_known = candidate.text is not None or candidate.passage is not None
+        if not is_known and len(text) > SNIPPET_CHARS and not _is_only_chunk(candidate, messages):
             chunk_ids.setdefault(candidate.target, []).append(candidate.chunk_id)
     stored = {
         id_: record.text

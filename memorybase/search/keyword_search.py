@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -151,6 +151,12 @@ class QueryTerms:
     terms: list[Term]
     collected: Collected
     best_possible: float  # the divisor of every score
+    meant: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by terms that the flow lacks: the nearest
+
+    @property
+    def rarities_in_texts(self) -> dict[str, float]:
+        """`rarities`, of terms that the flow lacks under those that they are read as."""
+        return {each: term.rarity for term in self.terms for each in self.meant.get(term.text, (term.text,))}
 
     @property
     def rarities(self) -> dict[str, float]:
@@ -242,7 +248,7 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
         collected = postings.collected(db, flow_id)
         _counts.put(("flow", flow_id), collected, collected.sessions)
     rarest = math.log(2 * collected.documents + 2)
-    keys = _keys(db, flow_id, asked)
+    keys, meant = _keys(db, flow_id, asked)
     message_counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
     rarities: dict[str, float] = {}
     for text, of_term in keys.items():
@@ -262,21 +268,26 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
         number = sum(message_counts[key] for key in keys[text])
         loaded.append(Term(text, keys[text], rarities[text], number, *found, common=common))
     best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
-    return QueryTerms(loaded, collected, best or 1.0)
+    return QueryTerms(loaded, collected, best or 1.0, meant)
 
 
-def _keys(db: OrmSession, flow_id: UUID, asked: Asked) -> dict[str, Mapping[int, float]]:
-    """The keys of each term, with their weights; of one that the flow does not know, those of the nearest words."""
+def _keys(
+    db: OrmSession, flow_id: UUID, asked: Asked
+) -> tuple[dict[str, Mapping[int, float]], dict[str, tuple[str, ...]]]:
+    """The keys of each term, with their weights; of one that the flow does not know, those of the nearest words. And
+    the terms of these."""
     weak = {analyzer.term_key(flow_id, term) for term in asked.weak}
     keys: dict[str, Mapping[int, float]] = {}
+    meant: dict[str, tuple[str, ...]] = {}
     for text in asked.terms:
         keys[text] = {key: WEAK if key in weak else 1.0 for key in analyzer.term_keys(flow_id, text, asked)}
     counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
     unknown = [text for text, of_term in keys.items() if not any(counts[key] for key in of_term)]
     for text in unknown[:MISSPELLED]:
-        meant = misspelled.meant(db, flow_id, asked.words[text], asked.languages)
-        keys[text] = dict.fromkeys(meant, MEANT) or keys[text]
-    return keys
+        if near := misspelled.meant(db, flow_id, asked.words[text], asked.languages):
+            keys[text] = dict.fromkeys(near, MEANT)
+            meant[text] = tuple(dict.fromkeys(near.values()))
+    return keys, meant
 
 
 def _merged(occurrences: Mapping[int, Occurrences], keys: Mapping[int, float]) -> Occurrences:

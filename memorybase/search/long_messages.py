@@ -1,15 +1,15 @@
 """The passages of long messages, compared with the question when it is asked.
 
 A memory base holds the vectors of a message's first tokens and of its chunks of a page each, in which a sentence in the
-middle of a mail is lost. So of the few best long candidates the passage with the most of the question's terms is
-embedded during the search: a message is as near as its nearest passage, wherever that stands.
+middle of a mail is lost. So of the few best long candidates the passage with the most of the question's terms
+is embedded during the search: a message is as near as its nearest passage, wherever that stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -19,9 +19,9 @@ from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
 from memorybase.search.candidates import Candidate
 from memorybase.search.keyword_search import QueryTerms
-from memorybase.search.passages import Reader
+from memorybase.search.passages import Reader, Span
 from memorybase.search.scoring import Weights
-from memorybase.search.signals import Passages, Signals
+from memorybase.search.signals import Signals
 
 if TYPE_CHECKING:
     from memorybase.search.embedded import Embedded
@@ -37,24 +37,32 @@ class LongCandidates:
 
     signals: Signals
     query: Embedded
-    texts: Mapping[int, str]
+    passages: Mapping[int, LocatedText]
 
-    def compare(self) -> None:
-        """Embed the passages and count them in the signals. No transaction is open: a model works here."""
-        if not self.texts:
-            return
-        texts = list(self.texts.values())
+    def compare(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates with these passages, embedded and counted in the signals. No transaction is open: a model works
+        here."""
+        compared = list(candidates)
+        if not self.passages:
+            return compared
+        texts = [each.text for each in self.passages.values()]
         try:
             vectors, packed = self.query.embedder.embed_with_tokens(texts, range(len(texts)))
         except (errors.MessageFailure, errors.EmbeddingFailed):
-            return  # the search has what is stored of these messages
+            return compared  # the search has what is stored of these messages
         cosines = np.clip(vectors @ self.query.vector, 0.0, 1.0)
-        self.signals.add_passages(
-            {
-                index: Passages(float(cosine), packed.get(number, b""))
-                for number, (index, cosine) in enumerate(zip(self.texts, cosines, strict=True))
-            }
-        )
+        for number, (index, passage) in enumerate(self.passages.items()):
+            self.signals.add_passage(index, float(cosines[number]), packed.get(number, b""))
+            compared[index] = compared[index]._replace(passage=passage.span)
+        self.signals.update_matches()
+        return compared
+
+
+class LocatedText(NamedTuple):
+    """A part of a message's text."""
+
+    text: str
+    span: Span
 
 
 def best_of(signals: Signals, weights: Weights) -> list[int]:
@@ -67,15 +75,18 @@ def best_of(signals: Signals, weights: Weights) -> list[int]:
 
 def passages_of(
     candidates: Sequence[Candidate],
-    indexes: Collection[int],
+    indexes: Sequence[int],
     contents: Mapping[UUID, Any],
     terms: QueryTerms,
     query: str,
     language: str,
-) -> dict[int, str]:
-    """For each of these candidates the passage with the most of the question's terms, by rarity; none without any."""
-    stemmer, rarities = analyzer(language).of(query), terms.rarities
-    found: dict[int, str] = {}
+) -> dict[int, LocatedText]:
+    """For each of these candidates the passage with the most of the question's terms, by rarity; none without any.
+
+    The words choose, not the vectors: of a contract every passage is near a question about the contract.
+    """
+    stemmer, rarities = analyzer(language).of(query), terms.rarities_in_texts
+    found: dict[int, LocatedText] = {}
     left = READ_CHARS
     for index in indexes:
         text = message_text(contents.get(candidates[index].message_id))
@@ -85,5 +96,5 @@ def passages_of(
         reader = Reader(text, rarities, stemmer, max_chars=PASSAGE_CHARS, weights=rarities)
         passage = reader.next_passage(rarities)
         if passage is not None and passage.score > 0:
-            found[index] = passage.of(text)
+            found[index] = LocatedText(passage.of(text), Span(passage.start, passage.end))
     return found

@@ -19,6 +19,8 @@ READ_CHARS = 20_000  # of a longer message only the part with most of the questi
 PREFIX_CHARS = 4
 REPEATED = 0.1  # the share of its weight that a repeated term adds
 IN_CHUNK = 0.25  # the share that a term adds in the chunk that matched
+IN_PASSAGE = 2.0  # the same in the passage that matched: shorter than a chunk, and chosen by its meaning too
+LONGEST_PASSAGE = 600  # characters
 TIE = 1e-9
 
 _LINE = re.compile(r"[^\n]+")
@@ -140,12 +142,16 @@ class Reader:
         trimmed = _trimmed(text, 0, len(text))
         wanted = set(terms)
         self._matched, self._max_chars = matched, max_chars
+        is_passage = matched is not None and matched.end - matched.start <= LONGEST_PASSAGE
+        self._in_matched = IN_PASSAGE if is_passage else IN_CHUNK
         if trimmed.end - trimmed.start <= max_chars:
             self._units = [trimmed] if trimmed.end > trimmed.start else []
         else:
             region = _region(text, weights or dict.fromkeys(wanted, 1.0), max_chars, matched)
             self._units = sentences(text, max_chars, region)
         self._terms = [sorted(wanted.intersection(analyzer.found_by(text[start:end]))) for start, end in self._units]
+        # A contract says "contract" everywhere: within it, its other words tell where the answer is.
+        self._within = rarities(wanted, self._terms)
         self._unused = [True] * len(self._units)
 
     @property
@@ -173,12 +179,12 @@ class Reader:
         best = (0, -1, 0.0)
         counts: Counter[str] = Counter()
         score, first = 0.0, 0
-        for last, unit in enumerate(self._units):
+        for last in range(len(self._units)):
             if not self._unused[last]:
                 counts, score, first = Counter(), 0.0, last + 1
                 continue
             score += self._gain(last, counts, weights, 1)
-            while unit.end - self._units[first].start > self._max_chars or (first < last and not self._terms[first]):
+            while self._is_too_long(first, last) or (first < last and not self._terms[first]):
                 score -= self._gain(first, counts, weights, -1)
                 first += 1
             if score > best[2] + TIE:
@@ -190,9 +196,18 @@ class Reader:
         total = 0.0
         for term in self._terms[position]:
             others = counts[term] if step > 0 else counts[term] - 1
-            total += weights[term] * ((REPEATED if others else 1.0) + (IN_CHUNK if self._is_matched(position) else 0.0))
+            total += (
+                weights[term]
+                * self._within[term]
+                * ((REPEATED if others else 1.0) + (self._in_matched if self._is_matched(position) else 0.0))
+            )
             counts[term] += step
         return total
+
+    def _is_too_long(self, first: int, last: int) -> bool:
+        """Whether a run leaves no room for what stands around it: terms far from one another say less together."""
+        length = self._units[last].end - self._units[first].start
+        return length > self._max_chars or (first < last and length > self._max_chars // 2)
 
     def _is_matched(self, position: int) -> bool:
         return self._matched is not None and self._matched.start <= self._units[position].start < self._matched.end

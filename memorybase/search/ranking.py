@@ -65,7 +65,8 @@ def score(
         half_life = scoring.half_life_of(target.search_weights)
     recency = np.array([_recency(half_life, each.features.timestamp, question.asked_at) for each in candidates])
     evidence = _evidence(request, question, read, weights.sums(columns))
-    scores = shares * recency if evidence is None else scoring.scores_of(shares * recency, evidence)
+    shares = shares * recency
+    scores = shares if evidence is None else scoring.scores_of(shares, evidence, read.covered)
     fused: list[Candidate] = []
     for index, candidate in enumerate(candidates):
         total = round(float(scores[index]), SCORE_DIGITS)

@@ -101,7 +101,7 @@ DEFAULT = Weights(
         # Too few questions of these chats are of such a form to fit a weight (`make bench-scores`,
         # `make bench-corrections`). A repetition of the question has all of its words, and answers nothing: it loses
         # about as much as they give.
-        "keywords": 6.0,
+        "keywords": 4.0,
         "sequence": 2.0,
         "repeats": -12.0,
     },
@@ -159,17 +159,20 @@ TIME_EVIDENCE = 0.9
 LEAST_EVIDENCE = 0.01  # also of small talk, which asks for nothing: scores keep their order
 
 
-def scores_of(shares: Floats, evidence: float) -> Floats:
-    """The scores of one search, from each candidate's share of the competition, which keep its order.
+def scores_of(shares: Floats, evidence: float, covered: Floats) -> Floats:
+    """The scores of one search, from each candidate's share of the competition, in whose order they are.
 
-    From MIN_SCORE on if the store answers the question, down to the floor; below MIN_SCORE otherwise.
+    From MIN_SCORE on what is recalled: nothing unless the store answers the question, then all but what shows nothing:
+    beyond the best KEPT, with a share below the floor and few of the question's words (`covered`, by rarity). A small
+    share alone leaves nothing out, since one strong message makes all others' small: also that of the newer statement.
     """
     evidence = max(evidence, LEAST_EVIDENCE)
-    weak = MIN_SCORE * shares * evidence
-    if evidence < ENOUGH_EVIDENCE or not shares.size:
-        return weak
-    recalled = MIN_SCORE + (1 - MIN_SCORE) * shares * evidence
-    return np.where(shares >= FLOOR * np.max(shares), recalled, weak)
+    rank = np.empty(len(shares))
+    rank[np.argsort(-shares, kind="stable")] = np.arange(len(shares))
+    is_recalled = (rank < KEPT) | (shares >= FLOOR * np.max(shares, initial=0.0)) | (covered >= KEPT_COVERED)
+    is_recalled &= evidence >= ENOUGH_EVIDENCE
+    ordered = shares * evidence * (1 - MIN_SCORE) + (len(shares) - rank) * SMALLEST_STEP
+    return np.where(is_recalled, MIN_SCORE + ordered, MIN_SCORE * np.minimum(ordered, LARGEST_WEAK))
 
 
 @lru_cache(maxsize=256)
@@ -261,8 +264,11 @@ class Band:
 
 # The default min_score of everything that recalls for a model. The clients have copies, which a test compares.
 MIN_SCORE = 0.05
-FLOOR = 0.001  # of the best share; `make bench-lives` and `make bench-context`: what is further down costs more tokens
-# than it brings answers
+# What a context recalls at the least, and at the most: `make bench-lives` and `make bench-context` show the answers
+# that further messages bring, and what they cost.
+KEPT, KEPT_COVERED, FLOOR = 10, 0.3, 0.001
+SMALLEST_STEP = 1e-6  # between two scores, so that rounding keeps their order
+LARGEST_WEAK = 0.99
 MIN_COSINE = 0.3  # in mode dense: unrelated sentences seldom reach it, related ones usually do
 
 STRONG = Band("strong", 0.5)

@@ -159,17 +159,18 @@ def _by_both(services: Services, prepared: _Prepared, asked: Asked, matches: Mat
             signals.read(db, request.query, question, terms, each.candidates, each.tokens) if each.candidates else None
             for each in found
         ]
-        further = [
-            _long_candidates(db, services, prepared, terms, each, of_target)
+        long = [
+            _long_candidates(db, services, prepared, terms, each, of_target) if of_target is not None else None
             for each, of_target in zip(found, read, strict=True)
-            if of_target is not None
         ]
-        if not any(each.texts for each in further):
+        if not any(each is not None and each.passages for each in long):
             return _selected(db, prepared, select, _scored(prepared, found, read))
-    for each in further:
-        each.compare()
+    compared = [
+        each if of_target is None else each._replace(candidates=of_target.compare(each.candidates))
+        for each, of_target in zip(found, long, strict=True)
+    ]
     with services.database.reading(on_replica=True) as db:
-        return _selected(db, prepared, select, _scored(prepared, found, read))
+        return _selected(db, prepared, select, _scored(prepared, compared, read))
 
 
 def _scored(

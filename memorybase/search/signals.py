@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,23 +59,18 @@ class Signals:
     unsaid: float  # the share of the question's words, by rarity, that no message of the flow has
     tokens: MatchedTokens | None
 
-    def add_passages(self, passages: Mapping[int, Passages]) -> None:
-        """Count these passages of candidates, given by their index: a message is as near as its nearest passage."""
-        if self.tokens is None or not passages:
-            return
-        for index, each in passages.items():
-            dense = max(float(self.columns["dense"][index]), each.cosine)
-            self.columns["dense"][index] = dense
-            self.columns["dense_unsure"][index] = dense * (1 - self.fluency)
-            self.tokens.add(index, each.vectors)
-        self.columns["match"] = self.tokens.matches()
+    def add_passage(self, index: int, cosine: float, vectors: bytes) -> None:
+        """Count a passage of a candidate, with its packed token vectors: a message is as near as its nearest one."""
+        dense = max(float(self.columns["dense"][index]), cosine)
+        self.columns["dense"][index] = dense
+        self.columns["dense_unsure"][index] = dense * (1 - self.fluency)
+        if self.tokens is not None:
+            self.tokens.add(index, vectors)
 
-
-class Passages(NamedTuple):
-    """Passages of a message: the highest cosine with the question, and their packed token vectors."""
-
-    cosine: float
-    vectors: bytes
+    def update_matches(self) -> None:
+        """Take the added passages into the signal `match`."""
+        if self.tokens is not None:
+            self.columns["match"] = self.tokens.matches()
 
 
 def read(
