@@ -182,6 +182,11 @@ class ContextBody(Body):
     )
     recall: RecallBody = Field(default_factory=RecallBody, description="Options of recall.")
     standing: StandingBody = Field(default_factory=StandingBody, description="Options of standing statements.")
+    profile: bool | None = Field(
+        default=None,
+        description="Whether the memories begin with the end user's profile, within their share; null: if the query "
+        "asks what is known of the person.",
+    )
 
 
 class ContextAnswer(ViewAnswer):

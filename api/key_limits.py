@@ -355,6 +355,7 @@ RULES: dict[str, Rule] = {
     "delete_session": Rule([_OF_QUERY], [session("query", uses=True)]),
     "list_end_users": _QUERY_ONLY,
     "get_end_user": Rule(None, [own_end_user]),
+    "get_end_user_profile": Rule([_OF_QUERY], [own_end_user]),
     "erase_end_user": REFUSED,
     "list_standing_statements": Rule([_OF_QUERY], [end_user("query"), session("query")]),
     "edit_standing_statement": Rule([standing_statement], []),

@@ -51,5 +51,5 @@ def kept(name: str, value: object) -> Caveat:
 
 def query_cut(query: str) -> list[Caveat]:
     """A warning if the query is longer than the limit: only its end is searched for."""
-    text = f"The query has more than {MAX_QUERY_CHARS} characters: its last {MAX_QUERY_CHARS} were searched for."
+    text = f"The query has more than {MAX_QUERY_CHARS} characters: its last ones were searched for, and what it asks."
     return [Caveat("query_cut", text)] if len(query) > MAX_QUERY_CHARS else []

@@ -40,7 +40,10 @@ class ScoreParts(Partial):
     weights: str = Field(description="`default`, or `tuned` for the memory base's own.")
     weight_set: str = Field(description="The name of the set of weights.")
     recency: float | None = Field(description="The factor for the age of the message.")
-    relevance: float | None = Field(description="The factor for how much the store knows of what is asked.")
+    evidence: float | None = Field(
+        description="The chance that the store answers the question at all, the same for all results; null in mode "
+        "`keyword`. From 0.5 on its results are recalled."
+    )
     own_score: float = Field(description="The score before the result changed places with another.")
     reranker: float = Field(description="The score of the reranker, if one is set.")
     dense: float | None = Field(description="In mode `dense`: the cosine before the correction for length.")

@@ -43,6 +43,7 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> C
         counter=counter_for(services.settings, body.model),
         recall=_recall(body.recall),
         standing=StandingOptions(**body.standing.model_dump()),
+        profile=body.profile,
     )
     return ContextAnswer(**context.build_context(services, caller.user_id, request).as_dict())
 

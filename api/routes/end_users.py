@@ -6,16 +6,17 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request
 
-from api.deps import FlowFilter, PageDep, Reader, ServicesDep, TextQuery, Writer, keyed_router
+from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, TextQuery, Writer, keyed_router
 from api.middleware import path_text
 from memorybase import messages
 from memorybase.database.paging import Page
 from memorybase.models import ID_LENGTH
 from memorybase.queries.end_users import EndUserOrder
 from memorybase.read_models import end_users
-from memorybase.read_models.end_users import EndUserDetails, EndUserView
+from memorybase.read_models.end_users import EndUserDetails, EndUserView, ProfileView
 from memorybase.sessions import edits
 from memorybase.sessions.erasure import Erasure
+from memorybase.standing.profile import MAX_ITEMS
 
 router = keyed_router("sessions")
 
@@ -49,6 +50,18 @@ def list_end_users(
 def get_end_user(end_user_id: EndUserId, services: ServicesDep, caller: Reader) -> EndUserDetails:
     """Read how much is stored of an end user, by kind."""
     return end_users.get_end_user(services, caller.user_id, end_user_id)
+
+
+@router.get("/end-users/{end_user_id}/profile")
+def get_end_user_profile(
+    end_user_id: EndUserId,
+    services: ServicesDep,
+    caller: Reader,
+    flow_id: FlowNamed,
+    limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description=f"Maximum items to return. At most {MAX_ITEMS}.")] = 50,
+) -> ProfileView:
+    """Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of themselves."""
+    return end_users.get_profile(services, caller.user_id, flow_id, end_user_id, limit=limit)
 
 
 @router.delete("/end-users/{end_user_id}")

@@ -35,8 +35,8 @@ def notes(hit: Hit, listed: Collection[UUID]) -> list[Note]:
 
 
 def is_outdated(hit: Hit) -> bool:
-    """Whether a later message states another value. A denial leaves open which of both messages holds."""
-    return hit.corrected_by is not None and hit.corrected_by.kind != "denial"
+    """Whether a later message holds in its place. A denial leaves open which of both messages holds."""
+    return hit.superseded_by is not None
 
 
 def _icon(kind: str) -> str:

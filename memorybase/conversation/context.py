@@ -5,7 +5,7 @@ flow's memory bases, and the history.
     2. statements       if the flow or the call wants them: the most useful ones that fit into their share
     3. history          without what the statements use and the share of the budget that is reserved for memories
     4. memories         as many passages beyond that history as fit into the share and into what the history leaves;
-                        only of the session's end user; before them, if asked for, facts that a model derived
+                        only of the session's end user; before them, if asked for, their profile and derived facts
     5. history again    with what the memories leave, the statements, the facts and the memories before it
 
 The histories are drafts of one prepared log, and only the last one is rendered. If the vector store or the embedding
@@ -15,7 +15,6 @@ out, the call requests a summary, which a worker makes later.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -28,12 +27,13 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import caveats, errors
 from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
-from memorybase.conversation.context_report import ContextReport, Recalled, RecalledFact, Searched, Spent
+from memorybase.conversation.context_report import ContextReport, Recalled, RecalledFact, Searched, spent_on
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
+from memorybase.conversation.profile import NO_PROFILE, Profile, ProfilePart
 from memorybase.conversation.session_memory.presets import TOKEN_BUFFER, SessionPreset
 from memorybase.conversation.session_memory.session_view import ModelCall, SessionHistory, SessionMemory
-from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryState, request_summary, stored_summary
+from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryState, request_if_needed, stored_summary
 from memorybase.conversation.standing import Standing, StandingOptions, StandingPart
 from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.build import Draft
@@ -49,15 +49,16 @@ from memorybase.queries import caller_ids, memory_bases, messages, sessions, sta
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
+from memorybase.search import asked_text, scoring, search
 from memorybase.search import request as search_request
-from memorybase.search import scoring, search
+from memorybase.search.about_person import asks_about_person
 from memorybase.search.hits import Hit, turns_around
 from memorybase.search.request import Mode, SearchRequest
 from memorybase.search.scoring import PartWeights
 from memorybase.search.search import why_nothing
 from memorybase.search.token_budget import Memory, Packer
 from memorybase.services import Services
-from memorybase.standing import statements
+from memorybase.standing import profile, statements
 from memorybase.telemetry import get_logger
 from memorybase.vectors.search import MAX_TOP_K, cut_query
 
@@ -69,7 +70,7 @@ RECALL_HEADING = (
 )
 
 TURNS_AROUND = 2  # on either side of a hit; they are added last
-FURTHER_HITS = 0.02  # of the default min_score: of the hits beside one that fits. Even less brings no more answers
+AROUND = 5  # hits: the turns around further ones cost more tokens than they bring answers (`make bench-lives`)
 
 Scope = Literal["session", "flow"]
 
@@ -104,7 +105,8 @@ class RecallOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
     """A request for a session's context. Without a query nothing is recalled. The thread ends at `leaf_id`, else at the
-    run's newest message, else at the session's."""
+    run's newest message, else at the session's. `profile`: whether it contains the end user's; None: if the query asks
+    for it."""
 
     flow_id: UUID
     session_id: str
@@ -120,6 +122,7 @@ class ContextRequest:
     memory_base_ids: Sequence[UUID] = ()
     recall: RecallOptions = field(default_factory=RecallOptions)
     standing: StandingOptions = field(default_factory=StandingOptions)
+    profile: bool | None = None
     counter: TokenCounter = field(default_factory=default_counter)
 
 
@@ -130,13 +133,15 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
         resolved = _resolved(db, user_id, request)
         request = resolved.request
         standing = _standing(db, resolved)
+        person = _profile(services, db, resolved)
         summary = _stored_summary(services, db, request)
         history = _history(db, resolved, summary)
-    shown = history.shown(resolved.share + standing.within(request.token_budget).tokens)
-    found = _NO_CANDIDATES if resolved.searched is None else _recall(services, user_id, resolved, shown.draft)
-    parts = _fill(resolved, history, shown, standing, found)
+    shown = history.shown(max(resolved.share, person.share) + standing.within(request.token_budget).tokens)
+    searches = resolved.searched is not None and not person.answers
+    found = _recall(services, user_id, resolved, shown.draft) if searches else _NO_CANDIDATES
+    parts = _fill(resolved, history, shown, standing, replace(found, profile=person))
     view = _with_report(parts, found, resolved)
-    _request_summary(services, summary, parts.session.expired)
+    request_if_needed(services, summary, parts.session.expired)
     if request.use_memory and resolved.run_id is not None and request.node_id is not None:
         record_use(
             services,
@@ -145,7 +150,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
             run_id=resolved.run_id,
             node_id=request.node_id,
             view=view,
-            query=request.query if resolved.searched is not None else None,
+            query=cut_query(request.query or "") if resolved.searched is not None else None,
             memory_use_summary=parts.session.memory_use_summary,
             origin=ViewOrigin(session_id=request.session_id, end_user_id=resolved.end_user_id),
         )
@@ -202,12 +207,11 @@ def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Resolv
     searched: Searched | None = ("end_user" if end_user_id is not None else scope) if searches else None
     leaf_id, run_id = (_row_id(db, request.flow_id, given) for given in (request.leaf_id, request.run_id))
     in_run, fact_base_ids = frozenset[UUID](), request.memory_base_ids
-    if searches and run_id is not None:
+    if request.use_memory and run_id is not None:
         in_run = frozenset(messages.ids_of_run(db, run_id))
     if searches and request.recall.facts and not fact_base_ids:
         fact_base_ids = fact_rows.bases_of_flow(db, request.flow_id)
-    query = None if request.query is None else cut_query(request.query)
-    request = replace(request, query=query, recall=replace(request.recall, scope=scope))
+    request = replace(request, recall=replace(request.recall, scope=scope))
     return _Resolved(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run, fact_base_ids)
 
 
@@ -228,6 +232,22 @@ def _standing(db: OrmSession, resolved: _Resolved) -> Standing:
         db, request.flow_id, request.session_id, resolved.end_user_id, whole_flow=whole_flow, query=request.query
     )
     return Standing(ranked, options.share, request.counter)
+
+
+def _profile(services: Services, db: OrmSession, resolved: _Resolved) -> Profile:
+    """The profile that the context may contain: in half of the memories' share, or in all of it if the query asks for
+    it. Then memories found by the words of that question would be noise."""
+    request, recall = resolved.request, resolved.request.recall
+    asks = request.query is not None and asks_about_person(request.query, services.settings.keyword_language)
+    if not request.use_memory or not (asks if request.profile is None else request.profile):
+        return NO_PROFILE
+    owner = statements.owner_of(
+        db, request.flow_id, request.session_id, resolved.end_user_id, whole_flow=recall.scope == "flow"
+    )
+    items = [] if owner is None else profile.of_person(db, owner, since=recall.since, until=recall.until)
+    items = [item for item in items if resolved.in_run.isdisjoint(item.sources)]
+    share = int(request.token_budget * recall.share / (1 if asks else 2)) if items else 0
+    return Profile(items, share, asks and share > 0, request.counter)
 
 
 def _stored_summary(services: Services, db: OrmSession, request: ContextRequest) -> SummaryState:
@@ -260,47 +280,37 @@ def _history(db: OrmSession, resolved: _Resolved, summary: SummaryState) -> Sess
     )
 
 
-def _request_summary(services: Services, summary: SummaryState, expired: Record | None) -> None:
-    """Request the summary that the history needs, unless it is requested already."""
-    if expired is None or expired.seq <= summary.requested_seq:
-        return
-    try:
-        request_summary(services, summary.key, expired)
-    except (errors.DatabaseUnavailable, errors.ConstraintViolated) as error:
-        # The view is complete without it, and the next read requests it again.
-        log.warning("summary_not_requested", error_code=error.code)
-
-
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """The parts of a context, each within its share of the budget."""
 
     session: SessionMemory
     standing: StandingPart
+    profile: ProfilePart
     facts: ShownFacts
     recalled: _RecallPart
 
     @property
     def found_tokens(self) -> int:
-        """What the facts and the memories cost."""
-        return self.facts.tokens + self.recalled.tokens
+        """What the profile, the facts and the memories cost."""
+        return self.profile.tokens + self.facts.tokens + self.recalled.tokens
 
     @property
     def inserts(self) -> list[Record]:
         """What comes before the history."""
-        records = (self.standing.record, self.facts.record, self.recalled.record)
+        records = (self.standing.record, self.profile.record, self.facts.record, self.recalled.record)
         return [record for record in records if record is not None]
 
 
 def _fill(
     resolved: _Resolved, history: SessionHistory, shown: SessionMemory, standing: Standing, found: _Candidates
 ) -> _Parts:
-    """The session, the statements, the facts and the memories within the budget.
+    """The session, the statements, the profile, the facts and the memories within the budget.
 
     `shown` is the history with the others' share reserved; they are packed into the share and what the history left. If
     they need less than their share, the history is cut again with the rest.
     """
-    budget, share = resolved.request.token_budget, resolved.share
+    budget, share = resolved.request.token_budget, max(resolved.share, found.profile.share)
     held, needed = standing.within(budget).tokens, share
     parts = _packed(budget, share, shown, standing, found)
     if parts.found_tokens < share or parts.standing.tokens < held:
@@ -311,16 +321,18 @@ def _fill(
 
 
 def _packed(budget: int, share: int, shown: SessionMemory, standing: Standing, found: _Candidates) -> _Parts:
-    """The statements, the facts and the memories that fit beside this history."""
+    """The statements, the profile, the facts and the memories that fit beside this history."""
     said = standing.within(budget, shown=shown.draft.report.kept)
-    facts = found.facts_within(share)
-    return _Parts(shown, said, facts, found.within(budget - said.tokens - facts.tokens, shown.draft))
+    told = found.profile.within(share, shown=shown.draft.report.kept)
+    facts = found.facts_within(share - told.tokens)
+    left = budget - said.tokens - told.tokens - facts.tokens
+    return _Parts(shown, said, told, facts, found.within(left, shown.draft, without=told.message_ids))
 
 
 def _with_report(parts: _Parts, found: _Candidates, resolved: _Resolved) -> View:
     view = parts.session.view
     of_view = {field.name: getattr(view.report, field.name) for field in fields(view.report)}
-    recalled = tuple(
+    recalled = parts.profile.recalled() + tuple(
         Recalled(
             message_id=str(turn.message_id),
             score=turn.score,
@@ -338,25 +350,11 @@ def _with_report(parts: _Parts, found: _Candidates, resolved: _Resolved) -> View
         below_min_score=found.below_min_score,
         standing=parts.standing.uses(),
         facts=facts,
-        spent=_spent(view, resolved.request.token_budget),
+        spent=spent_on(view.sources, resolved.request.token_budget),
         searched=resolved.searched,
         warnings=(*resolved.warnings, *found.warnings),
     )
     return replace(view, report=report)
-
-
-def _spent(view: View, budget: int) -> Spent:
-    tokens = Counter({source.kind: 0 for source in view.sources})
-    for source in view.sources:
-        tokens[source.kind] += source.tokens
-    return Spent(
-        summary=tokens["summary"],
-        standing=tokens["standing"],
-        recall=tokens["recall"],
-        facts=tokens["fact"],
-        history=tokens["history"],
-        unused=max(0, budget - tokens.total()),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +368,7 @@ class _RecallPart:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """What a search found, to be packed into any budget. `excluded`: the messages of the current run."""
+    """What a search found, and the profile, to be packed into any budget. `excluded`: messages of the current run."""
 
     counter: TokenCounter
     packer: Packer | None = None
@@ -379,17 +377,18 @@ class _Candidates:
     degraded: tuple[str, ...] = ()
     below_min_score: int = 0
     warnings: tuple[Caveat, ...] = ()
+    profile: Profile = NO_PROFILE
 
     def facts_within(self, share: int) -> ShownFacts:
         """The facts that fit into half of the share: messages, which are verbatim, get the larger part."""
         return shown_facts.within(self.facts, self.counter, share // 2)
 
-    def within(self, budget: int, history: Draft) -> _RecallPart:
+    def within(self, budget: int, history: Draft, *, without: Collection[UUID] = ()) -> _RecallPart:
         """The memories that fit into what the history leaves of the budget, without messages that it shows."""
         if self.packer is None:
             return _RecallPart()
         room = budget - history.report.tokens_after
-        excluded = self.excluded | {UUID(message_id) for message_id in history.report.kept}
+        excluded = self.excluded.union(without, map(UUID, history.report.kept))
         seen = [record.text for record in history.records]
         left = room - self.counter.count(_message(()))
         while left > 0:
@@ -419,23 +418,17 @@ def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Dra
         log.warning("recall_degraded", error_code=error.code)
         mode, degraded = "keyword", (RECALL,)  # keyword search needs neither the vector store nor a model
         found = _search(services, user_id, query, mode=mode)
-    hits = _fitting(found, mode, request.recall.min_score)
-    text_analyzer = analyzer(services.settings.keyword_language).of(request.query or "")
+    least = scoring.min_score_of(mode, request.recall.min_score)
+    hits = [hit for hit in found if hit.score >= least]
+    asked = asked_text.read(request.query or "", services.settings.keyword_language).text
+    text_analyzer = analyzer(services.settings.keyword_language).of(asked)
     around = None
     if request.recall.top_k is None and not request.recall.min_score:
-        around = partial(turns_around, services, request.flow_id, hits, query)
-    packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
+        around = partial(turns_around, services, request.flow_id, hits[:AROUND], query)
+    packer = Packer(hits, asked, text_analyzer, partial(_cost, request.counter), around)
     facts = _facts(services, resolved) if request.recall.facts else ()
     warnings = () if found else tuple(why_nothing(services, replace(query, session_id=None)))
     return _Candidates(request.counter, packer, resolved.in_run, facts, degraded, len(found) - len(hits), warnings)
-
-
-def _fitting(found: Sequence[Hit], mode: Mode, min_score: float | None) -> list[Hit]:
-    """The hits that may be recalled. By default one must fit; then further ones may answer a part of the question."""
-    least = scoring.min_score_of(mode, min_score)
-    if min_score is None and any(hit.score >= least for hit in found):
-        least *= FURTHER_HITS
-    return [hit for hit in found if hit.score >= least]
 
 
 def _facts(services: Services, resolved: _Resolved) -> tuple[FactHit, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 from uuid import UUID
@@ -10,7 +12,7 @@ from pydantic import Field
 
 from memorybase.caveats import Caveat
 from memorybase.conversation.standing import StandingUse
-from memorybase.conversation.view.build import Report
+from memorybase.conversation.view.build import Report, Source
 
 Searched = Literal["end_user", "session", "flow"]
 
@@ -21,10 +23,25 @@ class Spent:
 
     summary: Annotated[int, Field(description="Tokens of the summary.")]
     standing: Annotated[int, Field(description="Tokens of standing statements.")]
-    recall: Annotated[int, Field(description="Tokens of memories.")]
+    recall: Annotated[int, Field(description="Tokens of memories, the profile included.")]
     facts: Annotated[int, Field(description="Tokens of facts that a model derived.")]
     history: Annotated[int, Field(description="Tokens of history.")]
     unused: Annotated[int, Field(description="Tokens of the budget that are left.")]
+
+
+def spent_on(sources: Iterable[Source], budget: int) -> Spent:
+    """How these messages of a view use a budget."""
+    tokens = Counter[str]()
+    for source in sources:
+        tokens[source.kind] += source.tokens
+    return Spent(
+        summary=tokens["summary"],
+        standing=tokens["standing"],
+        recall=tokens["recall"],
+        facts=tokens["fact"],
+        history=tokens["history"],
+        unused=max(0, budget - tokens.total()),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +50,10 @@ class Recalled:
 
     message_id: Annotated[str, Field(description="The message.")]
     score: Annotated[
-        float | None, Field(description="Its score; null for a message that is shown beside a better one.")
+        float | None,
+        Field(
+            description="Its score; null for a message that is shown beside a better one, and for one of the profile."
+        ),
     ]
     superseded_by: Annotated[
         str | None, Field(description="The later message that holds in place of this one; null for most.")

@@ -317,45 +317,57 @@ def _add(
     sources: list[FactSource] = []
     corrected: list[tuple[UUID, UUID]] = []
     for index, each in enumerate(accepted):
-        vector, embedder = vectors.get(index, (None, None))
-        newest = max(each.sources, key=lambda source: source.seq)
-        fact = Fact(
-            id=uuid4(),
-            memory_base_id=row.memory_base_id,
-            flow_id=row.flow_id,
-            session_id=row.session_id,
-            who=each.who,
-            what=each.what,
-            when_text=each.when,
-            key=key_of(each.who, each.what),
-            source_count=len(each.sources),
-            last_seq=newest.seq,
-            said_at=newest.said_at,
-            model=model,
-            vector=None if vector is None else vector.tobytes(),
-            embedder=embedder,
-            created_at=now,
-        )
+        fact = _fact(row, each, vectors.get(index), model, now)
         first = next((other for other in firsts if _says_the_same(fact, other, words)), None)
-        fact.duplicate_of_id = None if first is None else first.id
+        old = each.corrects if _corrects(fact, each.corrects, words) else None
+        if first is not None and old is not None and first.said_at < old.said_at:
+            # What it says had changed meanwhile, and holds again: it corrects both.
+            corrected.append((first.id, fact.id))
+            firsts.remove(first)
+            first = None
         if first is None:
             firsts.append(fact)
-            old = each.corrects
-            if (
-                old is not None
-                and old.said_at <= newest.said_at
-                and may_correct(fact.who, fact.what, old.who, old.what, words)
-            ):
-                corrected.append((old.fact_id, fact.id))
+        else:
+            fact.duplicate_of_id = first.id
+        if old is not None:
+            corrected.append((old.fact_id, fact.duplicate_of_id or fact.id))
         facts.append(fact)
         sources += [FactSource(fact_id=fact.id, message_id=s.message_id, version=s.version) for s in each.sources]
     fact_rows.add(db, facts, sources)
     for old_id, new_id in corrected:
         fact_rows.supersede(db, old_id, new_id)
-    return Counter(
-        duplicates=sum(fact.duplicate_of_id is not None for fact in facts),
-        corrections=len(corrected),
-        new=sum(fact.duplicate_of_id is None for fact in facts) - len(corrected),
+    kinds = {fact.id: "new" if fact.duplicate_of_id is None else "duplicates" for fact in facts}
+    kinds |= {id_: "corrections" for _, id_ in corrected if kinds.get(id_) == "new"}
+    return Counter(kinds.values())
+
+
+def _fact(
+    row: Distillation, accepted: Accepted, embedded: tuple[Vector, str] | None, model: str, now: datetime
+) -> Fact:
+    newest = max(accepted.sources, key=lambda source: source.seq)
+    vector, embedder = embedded or (None, None)
+    return Fact(
+        id=uuid4(),
+        memory_base_id=row.memory_base_id,
+        flow_id=row.flow_id,
+        session_id=row.session_id,
+        who=accepted.who,
+        what=accepted.what,
+        when_text=accepted.when,
+        key=key_of(accepted.who, accepted.what),
+        source_count=len(accepted.sources),
+        last_seq=newest.seq,
+        said_at=newest.said_at,
+        model=model,
+        vector=None if vector is None else vector.tobytes(),
+        embedder=embedder,
+        created_at=now,
+    )
+
+
+def _corrects(fact: Fact, old: Known | None, words: Analyzer) -> bool:
+    return (
+        old is not None and old.said_at <= fact.said_at and may_correct(fact.who, fact.what, old.who, old.what, words)
     )
 
 

@@ -194,7 +194,8 @@ def search_facts(services: Services, user_id: UUID, query: FactQuery) -> list[Fa
 
 
 def delete_fact(services: Services, user_id: UUID, base_id: UUID, fact_id: UUID) -> None:
-    """Delete a fact and those that say the same; what it corrected holds again. Raises NotFound."""
+    """Delete a fact and those that say the same; what it corrected holds again, unless a later fact corrects it too.
+    Raises NotFound."""
     with services.database.transaction() as db:
         require_memory_base(db, user_id, base_id)
         if not fact_rows.delete(db, base_id, fact_id):

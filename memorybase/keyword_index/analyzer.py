@@ -184,7 +184,7 @@ class Analyzer:
 
     def asked(self, text: str, _spoken: Spoken = tuple) -> Asked:
         """A question's terms; `_spoken` reads the codes of the flow's languages."""
-        return _asked(text, self.asked_words(text), [self])
+        return _asked(text, self.asked_words(text), [self], {})
 
     def found_by(self, text: str) -> set[str]:
         """Every term that finds this text: `terms`, and what `document` adds to them."""
@@ -363,7 +363,9 @@ class DetectingAnalyzer(Analyzer):
                 asked = other.kept(asked) or asked
         else:
             others = [analyzer(ENGLISH)]
-        return _asked(text, asked, [own, *others])
+        names = _names_in(text).intersection(asked)
+        further = [analyzer(OF_CODE[code].name) for code in sorted(spoken())] if names else []
+        return _asked(text, asked, [own, *others], dict.fromkeys(names, further))
 
     def found_by(self, text: str) -> set[str]:
         return self.of(text).found_by(text)
@@ -389,8 +391,14 @@ def analyzer(language: str) -> Analyzer:
     return DetectingAnalyzer() if language == DETECT else Analyzer(language)
 
 
-def _asked(text: str, words: Sequence[str], analyzers: Sequence[Analyzer]) -> Asked:
-    """The terms of a question's words in the language of the first analyzer, and what else stands for them."""
+def _asked(
+    text: str, words: Sequence[str], analyzers: Sequence[Analyzer], further: Mapping[str, Sequence[Analyzer]]
+) -> Asked:
+    """The terms of a question's words in the language of the first analyzer, and what else stands for them.
+
+    `further`: more languages that a word is looked up in. A name is the same word in all of them, and each has a stem
+    of its own for it.
+    """
     own = analyzers[0]
     months = figures.ENGLISH_MONTHS | {
         name: number for each in analyzers if each.known for name, number in each.known.month_numbers.items()
@@ -402,7 +410,7 @@ def _asked(text: str, words: Sequence[str], analyzers: Sequence[Analyzer]) -> As
     weak = set(others.weak)
     for word, stem in zip(words, stems, strict=True):
         forms = [word, *others.of.get(word, ())]
-        found = dict.fromkeys(term for each in analyzers for term in each.stems(forms))
+        found = dict.fromkeys(term for each in (*analyzers, *further.get(word, ())) for term in each.stems(forms))
         if scripts.has_accents(word):
             plain = [scripts.without_accents(word), scripts.transliterated(word)]
             without = dict.fromkeys(term for each in analyzers for term in each.stems(plain))
@@ -467,6 +475,12 @@ def term_keys(flow_id: UUID, term: str, asked: Asked) -> tuple[int, ...]:
     terms = (term, *asked.others.get(term, ()))
     accented = (PLAIN + each for each in terms if each.isascii() and each.isalpha() and each not in asked.weak)
     return tuple(dict.fromkeys(term_key(flow_id, each) for each in (*terms, *accented)))
+
+
+def _names_in(text: str) -> set[str]:
+    """The folded words that look like names: with a capital or a digit, but for the first word of the text."""
+    found = scripts.WORD.findall(text)
+    return {word.casefold() for word in found[1:] if any(char.isupper() or char.isdigit() for char in word)}
 
 
 def name_words(name: str | None) -> set[str]:

@@ -52,7 +52,8 @@ class Fact(Base):
     """A statement that a model derived from messages of one session.
 
     It holds as long as each of its sources exists in the version that was read. `duplicate_of_id` says the same and was
-    there before; `superseded_by_id` is a later fact that corrects this one. When the other is deleted, the link ends.
+    there before; `superseded_by_id` is a later fact that corrects this one. Deletions of the other hand
+    the links on: see queries.fact_deletion.
     """
 
     __tablename__ = "facts"

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.upsert import core, insert, new_id, rows_affected
 from memorybase.models import Distillation, Fact, FactSource, MemoryBase, Message, SessionProgress
 from memorybase.queries import preparations
+from memorybase.queries.fact_deletion import delete_facts
 from memorybase.queries.memory_bases import BaseRow
 
 MAX_REDO = 200  # edited messages of a session that wait to be distilled again; beyond, the cursor moves back
@@ -145,14 +146,8 @@ def mark_changed(
 
 def delete_unsupported(db: OrmSession, base_ids: Collection[UUID], flow_id: UUID, session_id: str) -> int:
     """Delete the facts of a session that have lost a source, or whose source was edited; how many."""
-    return rows_affected(
-        db,
-        sa.delete(Fact)
-        .where(
-            Fact.memory_base_id.in_(base_ids), Fact.flow_id == flow_id, Fact.session_id == session_id, ~is_supported()
-        )
-        .execution_options(synchronize_session=False),
-    )
+    of_session = (Fact.memory_base_id.in_(base_ids), Fact.flow_id == flow_id, Fact.session_id == session_id)
+    return delete_facts(db, sa.and_(*of_session, ~is_supported()))
 
 
 def is_supported(*, muted_counts: bool = True) -> sa.ColumnElement[bool]:
@@ -185,12 +180,8 @@ def forget(db: OrmSession, base_id: UUID, flow_id: UUID, session_id: str, start_
     old = sa.exists().where(
         FactSource.fact_id == Fact.id, Message.id == FactSource.message_id, Message.seq <= start_seq
     )
-    return rows_affected(
-        db,
-        sa.delete(Fact)
-        .where(Fact.memory_base_id == base_id, Fact.flow_id == flow_id, Fact.session_id == session_id, old)
-        .execution_options(synchronize_session=False),
-    )
+    of_session = (Fact.memory_base_id == base_id, Fact.flow_id == flow_id, Fact.session_id == session_id)
+    return delete_facts(db, sa.and_(*of_session, old))
 
 
 def claim_next(db: OrmSession, now: datetime) -> Distillation | None:

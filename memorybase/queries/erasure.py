@@ -22,6 +22,7 @@ from memorybase.models import (
 )
 from memorybase.models import SessionProgress as Progress
 from memorybase.queries import cursors, memory_uses
+from memorybase.queries.fact_deletion import delete_facts
 from memorybase.queries.pending import SESSION_IS_DUE
 from memorybase.queries.sessions import SessionRow, rows_are_left
 
@@ -95,13 +96,13 @@ def delete_rows_about(db: OrmSession, session: SessionRow, *, limit: int) -> int
         (MessageChange, MessageChange.session_uuid == session.id),
         (RestorableMessage, RestorableMessage.session_uuid == session.id),
         *memory_uses.of_session(session.flow_id, session.session_id),
-        *((table, _of_session(table, session)) for table in (Fact, Distillation, NodeExecution)),
+        *((table, _of_session(table, session)) for table in (Distillation, NodeExecution)),
     )
-    deleted = 0
+    deleted = delete_facts(db, _of_session(Fact, session), limit=limit)
     for table, which in steps:
-        deleted += delete_page(db, table, which, limit=limit - deleted)
         if deleted >= limit:
             break
+        deleted += delete_page(db, table, which, limit=limit - deleted)
     return deleted
 
 

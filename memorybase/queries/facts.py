@@ -25,6 +25,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries.distillations import is_supported
+from memorybase.queries.fact_deletion import delete_facts
 
 FactState = Literal["current", "superseded", "all"]
 
@@ -218,8 +219,7 @@ def supersede(db: OrmSession, fact_id: UUID, by_id: UUID) -> None:
 def delete(db: OrmSession, base_id: UUID, fact_id: UUID) -> int:
     """Delete a fact and what says the same; how many."""
     same = sa.or_(Fact.id == fact_id, Fact.duplicate_of_id == fact_id)
-    statement = sa.delete(Fact).where(Fact.memory_base_id == base_id, same)
-    return rows_affected(db, statement.execution_options(synchronize_session=False))
+    return delete_facts(db, sa.and_(Fact.memory_base_id == base_id, same))
 
 
 def delete_some(db: OrmSession, base_id: UUID, *, limit: int) -> int:

@@ -26,7 +26,7 @@ class Candidate(NamedTuple):
     weights: Weights | None = None
     bias: float = 0.0
     recency: float = 1.0
-    relevance: float = 1.0  # of the whole search
+    evidence: float | None = None  # of the whole search that the store answers the question; None: words alone
     reranked: float | None = None  # the reranker's score, if there is one
     cosine: float | None = None  # in mode dense, before the correction for length
     alike: int = 0  # other candidates with the same text that are folded into it

@@ -109,7 +109,7 @@ class Hit:
         UUID | None,
         Field(
             description="The later message that holds in place of this one: that of `corrected_by`, unless it is "
-            "a denial; null for most results."
+            "a denial, or the one that states the value of this one again after it had changed; null for most results."
         ),
     ] = None
 
@@ -214,7 +214,7 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
         "weights": "tuned" if candidate.weights.tuned else "default",
         "weight_set": candidate.weights.name,
         "recency": candidate.recency,
-        "relevance": round(candidate.relevance, SCORE_DIGITS),
+        "evidence": None if candidate.evidence is None else round(candidate.evidence, SCORE_DIGITS),
         **match,
     }
     if candidate.own_score is not None:

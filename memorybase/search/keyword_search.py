@@ -117,11 +117,12 @@ def _is_eligible(features: Features, request: SearchRequest) -> bool:
 @dataclass(frozen=True, slots=True)
 class Term:
     """A term of the question and its positions. `common`: not all of its positions are known. `keys`: of all that
-    stands for it, with the part of an occurrence that each counts as."""
+    stands for it, with the part of an occurrence that each counts as. `messages`: how many of the flow have it."""
 
     text: str
     keys: Mapping[int, float]
     rarity: float
+    messages: int
     positions: Positions
     times: Floats
     common: bool
@@ -155,6 +156,12 @@ class QueryTerms:
     def rarities(self) -> dict[str, float]:
         """Each term's rarity in the flow, 0 to 1."""
         return {term.text: term.rarity for term in self.terms}
+
+    @property
+    def unsaid(self) -> float:
+        """The share of the question's terms, weighted by rarity, that no message of the flow has."""
+        total = sum(term.rarity for term in self.terms)
+        return sum(term.rarity for term in self.terms if not term.messages) / total if total else 0.0
 
     def best_positions(self, limit: int) -> Positions:
         """The positions with the best scores, best first, among those of the terms and of the turns around them."""
@@ -252,7 +259,8 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     for text, located_keys in zip(chosen, located, strict=True):
         found = _merged(occurrences, {key: keys[text][key] for key in located_keys if key in occurrences})
         common = any(len(occurrences.get(key, postings.NOWHERE).positions) < counts[key] for key in located_keys)
-        loaded.append(Term(text, keys[text], rarities[text], *found, common=common))
+        number = sum(message_counts[key] for key in keys[text])
+        loaded.append(Term(text, keys[text], rarities[text], number, *found, common=common))
     best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
     return QueryTerms(loaded, collected, best or 1.0)
 

@@ -231,6 +231,19 @@ def parse(query: str, *, language: str, speakers: Collection[str], now: datetime
     )
 
 
+def is_question(text: str, language: str) -> bool:
+    """Whether a sentence asks, by its mark, or by its form in the languages that show it."""
+    if _IS_QUESTION.search(text.casefold()):
+        return True
+    known = keywords.analyzer(language).of(text).known
+    return known is not None and known.unmarked_question.search(known.folded(normal(text))) is not None
+
+
+def is_small_talk(text: str, language: str) -> bool:
+    """Whether a sentence asks for nothing: "hi", "thanks a lot"."""
+    return _is_small_talk(text, keywords.analyzer(language).of(text))
+
+
 def asks_order(query: str, language: str) -> bool:
     """Whether the query asks in which order topics came up."""
     known = keywords.analyzer(language).of(query).known

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
+from memorybase.queries.search import Target
 from memorybase.search import query_parser, scoring, signals
 from memorybase.search.candidates import Candidate
-from memorybase.search.keyword_search import Floats, QueryTerms
+from memorybase.search.keyword_search import Floats
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest
+from memorybase.search.signals import Signals
 from memorybase.vectors.search import SCORE_DIGITS
 
 if TYPE_CHECKING:
-    from memorybase.embedding import QueryTokens, Reranker
+    from memorybase.embedding import Reranker
 
 RERANKED = 50  # messages: the search waits while the model reads each of them
 RERANKED_CHARS = 2_000  # of a message; more than these models read
@@ -42,28 +43,32 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 Contents = Callable[[Collection[UUID]], Mapping[UUID, Any]]  # what these messages say; those deleted since are left out
 
 
-def score(
-    db: OrmSession,
-    request: SearchRequest,
-    question: Question,
-    terms: QueryTerms,
-    candidates: Sequence[Candidate],
-    tokens: QueryTokens | None,
-) -> list[Candidate]:
-    """The candidates of one target with their fused scores, and the signals' values if the request explains.
+def weights_for(request: SearchRequest, target: Target) -> scoring.Weights:
+    """The memory base's own weights unless the request wants the default ones, times the request's factors."""
+    weights = scoring.DEFAULT
+    if not request.default_weights:
+        weights = scoring.weights_of(target.search_weights, weights.name)
+    return weights if request.weights is None else request.weights.applied(weights)
 
-    Without the query's tokens (in mode keyword, or where the target has none) other weights apply.
-    """
-    if not candidates:
+
+def score(
+    request: SearchRequest, question: Question, candidates: Sequence[Candidate], read: Signals | None
+) -> list[Candidate]:
+    """The candidates of one target with their fused scores, and the signals' values if the request explains."""
+    if read is None:
         return []
-    columns, covered = signals.read(db, request.query, question, terms, candidates, tokens)
-    weights, half_life = _weights(request, candidates[0].target.search_weights, with_tokens=tokens is not None)
-    scores, bias = weights.scores(columns)
-    relevance = _relevance(request, question, terms, weights.name, columns, scores)
+    target, columns = candidates[0].target, read.columns
+    weights = weights_for(request, target)
+    shares, bias = weights.scores(columns)
+    half_life = request.half_life_days
+    if half_life is None and not request.default_weights:
+        half_life = scoring.half_life_of(target.search_weights)
+    recency = np.array([_recency(half_life, each.features.timestamp, question.asked_at) for each in candidates])
+    evidence = _evidence(request, question, read, weights.sums(columns))
+    scores = shares * recency if evidence is None else scoring.scores_of(shares * recency, evidence)
     fused: list[Candidate] = []
     for index, candidate in enumerate(candidates):
-        recency = _recency(half_life, candidate.features.timestamp, question.asked_at)
-        total = round(float(scores[index]) * relevance * recency, SCORE_DIGITS)
+        total = round(float(scores[index]), SCORE_DIGITS)
         if total >= (request.min_score or 0):
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
             fused.append(
@@ -72,39 +77,22 @@ def score(
                     values=values,
                     bias=bias,
                     weights=weights,
-                    recency=recency,
-                    relevance=relevance,
-                    coverage=float(covered[index]),
+                    recency=float(recency[index]),
+                    evidence=evidence,
+                    coverage=float(read.covered[index]),
                 )
             )
     return fused
 
 
-def _weights(request: SearchRequest, stored: str | None, *, with_tokens: bool) -> tuple[scoring.Weights, float | None]:
-    """The weights and the half-life: the memory base's own unless the request wants the default ones."""
-    weights = scoring.WITH_TOKENS if with_tokens else scoring.WITHOUT_TOKENS
-    half_life = request.half_life_days
-    if not request.default_weights:
-        weights = scoring.weights_of(stored, weights.name)
-        half_life = scoring.half_life_of(stored) if half_life is None else half_life
-    return weights if request.weights is None else request.weights.applied(weights), half_life
-
-
-def _relevance(
-    request: SearchRequest,
-    question: Question,
-    terms: QueryTerms,
-    weight_set: str,
-    columns: Mapping[str, Floats],
-    scores: Floats,
-) -> float:
-    """The factor of all scores of a search. Words alone do not tell: without vectors it is 1, except for small talk."""
+def _evidence(request: SearchRequest, question: Question, read: Signals, sums: Floats) -> float | None:
+    """The chance that the store answers the question. None in mode keyword: words alone do not tell, except for small
+    talk."""
     if question.is_small_talk:
-        return scoring.LEAST_RELEVANCE
+        return scoring.LEAST_EVIDENCE
     if request.mode == "keyword":
-        return 1.0
-    words = len(question.terms) + len(question.names)
-    return scoring.RELEVANCE[weight_set].of(columns, scores, words, terms.collected.documents)
+        return None
+    return scoring.EVIDENCE.of(read.columns, sums, read.covered, read.fluency, read.unsaid)
 
 
 def _recency(half_life_days: float | None, timestamp: datetime, now: datetime) -> float:

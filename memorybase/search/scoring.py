@@ -1,10 +1,13 @@
 """How the signals of a message become one score, what its parts are called, and which scores are good.
 
-The score is the logistic function of the weighted sum of the signals, less a term for the competition among all
-candidates: about the chance that the message answers the question. `make bench-recall FIT=1` fits the weights on chats
-between two people and on chats with an assistant, with one conversation left out each time. A signal is kept only if it
-helps on conversations that it was not fitted on. `keywords` is set by `make bench-scores`: no question of those chats
-is so short.
+Two decisions. The order: the logistic function of the weighted sum of the signals, less a term for the competition
+among all candidates; about the chance that the message answers the question, if any does. Whether any does: `Evidence`,
+one chance for the whole question, from the best messages alone. A score from MIN_SCORE on says that the store answers
+the question and that the message is near enough to its best ones; all that recalls for a model goes by it.
+
+`make bench-recall FIT=1` fits the weights of the order, `make bench-scores ARGS=--fit` those of the evidence: on chats
+between two people, chats with an assistant and histories of one person, with one conversation left out each time. A
+signal is kept only if it helps on conversations that it was not fitted on.
 """
 
 from __future__ import annotations
@@ -25,26 +28,22 @@ Floats = NDArray[np.float64]
 
 # What each signal means, in the order in which an explanation lists them.
 SIGNALS: Mapping[str, str] = {
-    "dense": "cosine of the message's best chunk and the question without names",
+    "dense": "cosine of the message's best chunk or passage and the question without names",
+    "dense_unsure": "the same, as far as the model does not know the question's words",
     "nearby": "BM25 of the message with two turns before and after, long turns counting less",
+    "nearby_unsure": "the same, as far as the model does not know the question's words: then only words count",
     "topic": "the best cosine that the search found in the message's session",
     "reply": "BM25 of the turn before if it ended in a question: the answer follows it",
     "coverage": "a long message has nearly all of the question's words (share of their rarity, cubed)",
     "keywords": "the question is one to three words, and the message has them (share of their rarity, cubed)",
-    "long": "log of the number of terms above 40: long messages match by chance",
-    "long_you": "the same, if the question asks what the other side said: answers are long",
-    "two_before": "each token of the question with the token nearest to it in the message and two turns before",
-    "after_question": "the same, in the message and the question of another speaker that it may answer",
+    "long_answer": "log of the number of terms above 40, of an assistant's message: it has words of every question",
+    "match": "each token of the question with the token nearest to it in the message or the question that it answers",
     "speaker": "the question names one speaker, and this message is theirs",
     "time": "the question asks for a time, and the message has one",
-    "number": "the question asks for a number, and the message has one",
     "date": "the question names a date, and the message was sent then or soon after",
     "wish": "cosine, if the question asks for help and the message states a standing wish",
-    "first": "the question asks for the first of several events: 1 for the earliest candidate, 0 for the latest",
-    "latest": "the question asks for the latest: the reverse",
-    "opening": "the question asks for the order of topics: a user's message early in its session",
     "first_person": "log of the number of words such as I and my, if the question has none",
-    "capitals": "capitalized words inside a sentence, most of them names: up to three, as a share",
+    "sequence": "the question asks for the first or latest event, or the order of topics: nearness to that end, 0 to 1",
     "repeats": "the message only asks the question again: 1",
 }
 
@@ -70,77 +69,48 @@ class Weights:
         """Each signal's part in the sum."""
         return {name: self.of.get(name, 0.0) * value for name, value in values.items()}
 
+    def sums(self, columns: Mapping[str, Floats]) -> Floats:
+        """The weighted sum of each row of the columns."""
+        return sum((self.of.get(name, 0.0) * column for name, column in columns.items()), np.zeros(1))
+
     def scores(self, columns: Mapping[str, Floats]) -> tuple[Floats, float]:
         """A score from 0 to 1 for each row of the columns, and the bias after the competition term."""
-        sums = sum((self.of.get(name, 0.0) * column for name, column in columns.items()), np.zeros(1))
+        sums = self.sums(columns)
         bias = self.bias - COMPETITION * log_sum(sums)
         return 1 / (1 + np.exp(-np.clip(sums + bias, -500, 500))), bias
 
 
-# Of `first`, `latest` and `opening`: too few questions ask for them to fit a weight (`make bench-corrections`).
-SEQUENCE = 2.0
-# A repetition of the question has all of its words, and answers nothing: it loses about as much as they give.
-REPETITION = -12.0
-
-# In mode keyword, and where a generation has no token vectors.
-WITHOUT_TOKENS = Weights(
-    "without_token_vectors",
-    bias=-0.98,
+DEFAULT = Weights(
+    "default",
+    bias=-1.18,
     of={
-        "dense": 4.89,
-        "nearby": 8.05,
-        "topic": 5.79,
-        "reply": 6.2,
-        "coverage": 1.14,
-        "keywords": 3.0,
-        "long": -2.0,
-        "long_you": 2.15,
-        "speaker": 1.16,
-        "time": 2.17,
-        "number": 1.64,
-        "date": 5.68,
-        "wish": 7.0,
-        "first": SEQUENCE,
-        "latest": SEQUENCE,
-        "opening": SEQUENCE,
-        "first_person": 0.3,
-        "capitals": 0.75,
-        "repeats": REPETITION,
-    },
-)
-WITH_TOKENS = Weights(
-    "with_token_vectors",
-    bias=-1.32,
-    of={
-        "dense": 1.81,
-        "nearby": 5.03,
-        "topic": 4.51,
-        "reply": 3.92,
-        "coverage": 1.79,
-        "keywords": 4.0,
-        "long": -1.63,
-        "long_you": 2.17,
-        "two_before": 5.01,
-        "after_question": 4.31,
-        "speaker": 1.13,
-        "time": 2.03,
-        "number": 1.31,
-        "date": 5.61,
-        "wish": 7.02,
-        "first": SEQUENCE,
-        "latest": SEQUENCE,
-        "opening": SEQUENCE,
-        "first_person": 0.24,
-        "capitals": 0.62,
-        "repeats": REPETITION,
+        "dense": 1.89,
+        "dense_unsure": -6.44,
+        "nearby": 5.34,
+        "nearby_unsure": 5.11,
+        "topic": 3.7,
+        "reply": 4.1,
+        "coverage": -3.04,
+        "long_answer": -1.45,
+        "match": 8.67,
+        "speaker": 1.06,
+        "time": 2.12,
+        "date": 5.88,
+        "wish": 7.12,
+        "first_person": 0.26,
+        # Too few questions of these chats are of such a form to fit a weight (`make bench-scores`,
+        # `make bench-corrections`). A repetition of the question has all of its words, and answers nothing: it loses
+        # about as much as they give.
+        "keywords": 6.0,
+        "sequence": 2.0,
+        "repeats": -12.0,
     },
 )
 # For a message without a vector (mode keyword, or not embedded yet): the usual cosine.
 DENSE_UNKNOWN = 0.2
 
-
 # The weights that a search uses unless the memory base has its own set of that name.
-SETS: Mapping[str, Weights] = {weights.name: weights for weights in (WITH_TOKENS, WITHOUT_TOKENS)}
+SETS: Mapping[str, Weights] = {DEFAULT.name: DEFAULT}
 
 
 def log_sum(sums: Floats) -> float:
@@ -155,38 +125,51 @@ def log_sums(sums: Floats, starts: NDArray[np.int64]) -> Floats:
     return np.minimum(found, highest + math.log(MOST_ALIKE))
 
 
-@dataclass(frozen=True, slots=True)
-class Relevance:
-    """Whether the store knows anything of what is asked: the logistic function of what a search's candidates show.
+BEST = 3  # the candidates whose evidence counts: more add nothing
 
-    The weights are those of the highest cosine, of `two_before` and `nearby` of the best candidate, and of the log of
-    the number of the flow's messages: among many, some are close by chance. `no_words` is added if the question has
-    stop words alone.
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Whether the store answers a question: weights of what its best candidates show, whatever their place, and a bias.
+
+    All are of best values, never of sums or shares, so saying a thing once more lowers nothing. `cosine` and `covered`
+    are each weighed by how well the model knows the question's words: a cosine says nothing where it does not, and
+    there the words have to decide.
     """
 
     bias: float
-    no_words: float
-    dense: float
-    two_before: float
-    nearby: float
-    messages: float
+    cosine: float  # the highest
+    total: float  # the highest sum of the signals
+    unsaid: float  # the share of the question's words, by rarity, that nobody has ever said here
+    covered: float  # the largest share of its words, by rarity, that one of them has, as far as the model is unsure
 
-    def of(self, columns: Mapping[str, Floats], scores: Floats, words: int, messages: int) -> float:
-        best = int(np.argmax(scores))
-        logit = self.bias + self.messages * math.log1p(messages) + (0.0 if words else self.no_words)
-        logit += self.dense * float(np.max(columns["dense"] * (1 - columns["repeats"])))
-        logit += self.nearby * float(columns["nearby"][best])
-        if self.two_before:
-            logit += self.two_before * float(columns["two_before"][best])
-        return max(LEAST_RELEVANCE, 1 / (1 + math.exp(-logit)))
+    def of(self, columns: Mapping[str, Floats], sums: Floats, covered: Floats, fluency: float, unsaid: float) -> float:
+        """The chance. `covered`: of each candidate; `fluency`: how well the model knows the words, 0 to 1."""
+        best = np.argsort(-sums, kind="stable")[:BEST]
+        logit = self.bias + self.total * float(sums[best[0]]) + self.unsaid * unsaid
+        logit += self.cosine * fluency * float(np.max(columns["dense"][best]))
+        logit += self.covered * (1 - fluency) * float(np.max(covered[best]))
+        return 1 / (1 + math.exp(-logit))
 
 
-# Fitted with `make bench-scores FIT=1`, by the name of the set of weights.
-RELEVANCE: Mapping[str, Relevance] = {
-    WITH_TOKENS.name: Relevance(bias=-4.6, no_words=-4.0, dense=9.8, two_before=6.6, nearby=7.6, messages=-0.72),
-    WITHOUT_TOKENS.name: Relevance(bias=-2.5, no_words=-3.2, dense=14.2, two_before=0.0, nearby=8.1, messages=-0.64),
-}
-LEAST_RELEVANCE = 0.01  # also of small talk, which asks for nothing: scores keep their order
+EVIDENCE = Evidence(bias=-3.67, cosine=2.36, total=0.45, unsaid=-2.85, covered=5.05)
+ENOUGH_EVIDENCE = 0.5
+# Of a question about a time alone with messages of that time: the time is the evidence.
+TIME_EVIDENCE = 0.9
+LEAST_EVIDENCE = 0.01  # also of small talk, which asks for nothing: scores keep their order
+
+
+def scores_of(shares: Floats, evidence: float) -> Floats:
+    """The scores of one search, from each candidate's share of the competition, which keep its order.
+
+    From MIN_SCORE on if the store answers the question, down to the floor; below MIN_SCORE otherwise.
+    """
+    evidence = max(evidence, LEAST_EVIDENCE)
+    weak = MIN_SCORE * shares * evidence
+    if evidence < ENOUGH_EVIDENCE or not shares.size:
+        return weak
+    recalled = MIN_SCORE + (1 - MIN_SCORE) * shares * evidence
+    return np.where(shares >= FLOOR * np.max(shares), recalled, weak)
 
 
 @lru_cache(maxsize=256)
@@ -206,8 +189,8 @@ def weights_of(stored: str | None, name: str) -> Weights:
 MAX_FACTOR: Final = 2.0
 # Signals that no part names are of the kind of a message: its length, speaker, dates, times, numbers.
 SIGNALS_OF: Mapping[str, tuple[str, ...]] = {
-    "meaning": ("dense", "two_before", "after_question"),
-    "words": ("nearby", "coverage", "keywords"),
+    "meaning": ("dense", "dense_unsure", "match"),
+    "words": ("nearby", "nearby_unsure", "coverage", "keywords"),
     "around": ("reply", "topic"),
 }
 KIND = "kind"
@@ -277,7 +260,9 @@ class Band:
 
 
 # The default min_score of everything that recalls for a model. The clients have copies, which a test compares.
-MIN_SCORE = 0.05  # `make bench-scores`
+MIN_SCORE = 0.05
+FLOOR = 0.001  # of the best share; `make bench-lives` and `make bench-context`: what is further down costs more tokens
+# than it brings answers
 MIN_COSINE = 0.3  # in mode dense: unrelated sentences seldom reach it, related ones usually do
 
 STRONG = Band("strong", 0.5)

@@ -7,8 +7,9 @@ nothing is held open while the model and the store answer. The second verifies t
 from __future__ import annotations
 
 import contextvars
+import itertools
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -29,15 +30,17 @@ from memorybase.queries import search as search_queries
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.queries.search import Target
 from memorybase.quotas.charges import charge_search
-from memorybase.search import keyword_search, query_parser, ranking, vector_search
+from memorybase.search import asked_text, keyword_search, long_messages, query_parser, ranking, signals, vector_search
 from memorybase.search.candidates import Candidate
 from memorybase.search.corrections import marking as corrections
 from memorybase.search.hits import NO_ROWS, Hit, Rows, hits_of, read_rows
-from memorybase.search.keyword_search import Matches
+from memorybase.search.keyword_search import Matches, QueryTerms
+from memorybase.search.long_messages import LongCandidates
 from memorybase.search.query_parser import Question, possible_names
 from memorybase.search.ranking import Contents
 from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest, check, with_filters
-from memorybase.search.vector_search import Asked
+from memorybase.search.signals import Signals
+from memorybase.search.vector_search import Asked, Verified
 from memorybase.services import Services
 from memorybase.vectors.search import cut_query
 
@@ -67,16 +70,24 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchR
 def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) -> SearchResults:
     """`search` as a part of a call that was charged."""
     started = time.perf_counter()
+    asked = asked_text.read(request.query, services.settings.keyword_language)
     request = with_filters(replace(request, query=cut_query(request.query)))
     check(request)
     with shared_position(), tracing.span("search", mode=request.mode):
-        sought = corrections.sought_by(services, request)
-        wanted = corrections.widened(request) if sought else request
-        chosen, rows = _choose(services, user_id, wanted)
-        results = hits_of(services, wanted, chosen, rows)
-        if sought and results:
-            results = corrections.corrected(services, request, sought, chosen, results)
+        each = [_results(services, user_id, replace(request, query=query)) for query in asked.searches]
+        results = each[0] if len(each) == 1 else merged(itertools.chain.from_iterable(each), request)
     return SearchResults(results=results, took_ms=_milliseconds_since(started))
+
+
+def _results(services: Services, user_id: UUID, request: SearchRequest) -> list[Hit]:
+    """The hits of one question."""
+    sought = corrections.sought_by(services, request)
+    wanted = corrections.widened(request) if sought else request
+    chosen, rows = _choose(services, user_id, wanted)
+    results = hits_of(services, wanted, chosen, rows)
+    if sought and results:
+        results = corrections.corrected(services, request, sought, chosen, results)
+    return results
 
 
 def _milliseconds_since(started: float) -> float:
@@ -124,8 +135,11 @@ def _find(services: Services, user_id: UUID, request: SearchRequest, select: Sel
 
 def _by_keywords(db: OrmSession, prepared: _Prepared, select: Select) -> Chosen:
     request, question, _ = prepared
-    terms, candidates = keyword_search.find(db, *prepared)
-    scored = [ranking.score(db, request, question, terms, found, None) for found in candidates.values()]
+    terms, by_words = keyword_search.find(db, *prepared)
+    scored = []
+    for found in by_words.values():
+        read = signals.read(db, request.query, question, terms, found, None, by_words_alone=True) if found else None
+        scored.append(ranking.score(request, question, found, read))
     return _selected(db, prepared, select, scored)
 
 
@@ -137,11 +151,43 @@ def _by_vectors(services: Services, prepared: _Prepared, asked: Asked, select: S
 
 
 def _by_both(services: Services, prepared: _Prepared, asked: Asked, matches: Matches, select: Select) -> Chosen:
+    """The long ones of the best candidates are compared by their passages, outside of a transaction."""
     request, question, _ = prepared
     terms, by_words = matches
     with vector_search.verified(services, asked, by_words) as (db, found):
-        scored = [ranking.score(db, request, question, terms, each.candidates, each.tokens) for each in found]
-        return _selected(db, prepared, select, scored)
+        read = [
+            signals.read(db, request.query, question, terms, each.candidates, each.tokens) if each.candidates else None
+            for each in found
+        ]
+        further = [
+            _long_candidates(db, services, prepared, terms, each, of_target)
+            for each, of_target in zip(found, read, strict=True)
+            if of_target is not None
+        ]
+        if not any(each.texts for each in further):
+            return _selected(db, prepared, select, _scored(prepared, found, read))
+    for each in further:
+        each.compare()
+    with services.database.reading(on_replica=True) as db:
+        return _selected(db, prepared, select, _scored(prepared, found, read))
+
+
+def _scored(
+    prepared: _Prepared, found: Sequence[Verified], read: Sequence[Signals | None]
+) -> Iterator[Sequence[Candidate]]:
+    for each, of_target in zip(found, read, strict=True):
+        yield ranking.score(prepared.request, prepared.question, each.candidates, of_target)
+
+
+def _long_candidates(
+    db: OrmSession, services: Services, prepared: _Prepared, terms: QueryTerms, found: Verified, read: Signals
+) -> LongCandidates:
+    """The passages to compare of one target's candidates."""
+    request, _, targets = prepared
+    best = long_messages.best_of(read, ranking.weights_for(request, found.candidates[0].target))
+    contents = search_queries.fetch_contents(db, targets[0].flow_id, [found.candidates[at].message_id for at in best])
+    asked = (terms, request.query, services.settings.keyword_language)
+    return LongCandidates(read, found.query, long_messages.passages_of(found.candidates, best, contents, *asked))
 
 
 def _selected(db: OrmSession, prepared: _Prepared, select: Select, scored: Iterable[Sequence[Candidate]]) -> Chosen:

@@ -4,7 +4,7 @@ A neighboring turn counts fully while it and the candidate are short, and less t
 Between people, the turns around an answer share its topic. A long answer of an assistant shares words with every
 question, and would raise every turn next to it.
 
-Two signals compare single tokens: MaxSim (ColBERT: Khattab and Zaharia, 2020), each token of the question weighted by
+One signal compares single tokens: MaxSim (ColBERT: Khattab and Zaharia, 2020), each token of the question weighted by
 the rarity of its word, because a rare word without a match costs more than a common one.
 
 `read` reads what the signals need and computes all of them.
@@ -13,6 +13,7 @@ the rarity of its word, because a rare word without a match costs more than a co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,19 +38,44 @@ if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
 
 SHORT = 40  # terms; people's turns are below it, and most of a user's requests
-MOST_CAPITALS = 3
 OPENING = 32  # turns: a topic is mostly opened in the first of a session
 OWN_TERMS = 1  # that a repeated question may have, unless the question is keywords
 REPEATED = 0.5  # the share of the question's words, by rarity, that a repetition has at least
 SAME_TEXT = 0.97  # cosine
 PRECEDING_STEPS = (-2, -1)  # the question that a candidate answers is often among these turns
+# Characters of a token on average: a model made for English has 4.5 in English, 2.5 in French, 1 in Chinese, where a
+# character counts as WIDE letters.
+KNOWN_CHARS, UNKNOWN_CHARS = 3.6, 2.2
+FIRST_WIDE, WIDE = 0x2E80, 2
 
 
-class Signals(NamedTuple):
-    """Every signal of some candidates: a column for each, by its name, with a value for each candidate."""
+@dataclass
+class Signals:
+    """The signals of one target's candidates: a column for each, by its name, with a value for each candidate."""
 
     columns: dict[str, Floats]
     covered: Floats  # the share of the question's words that each candidate has; 0 if it repeats the question
+    fluency: float  # how well the model knows the question's words, 0 to 1
+    unsaid: float  # the share of the question's words, by rarity, that no message of the flow has
+    tokens: MatchedTokens | None
+
+    def add_passages(self, passages: Mapping[int, Passages]) -> None:
+        """Count these passages of candidates, given by their index: a message is as near as its nearest passage."""
+        if self.tokens is None or not passages:
+            return
+        for index, each in passages.items():
+            dense = max(float(self.columns["dense"][index]), each.cosine)
+            self.columns["dense"][index] = dense
+            self.columns["dense_unsure"][index] = dense * (1 - self.fluency)
+            self.tokens.add(index, each.vectors)
+        self.columns["match"] = self.tokens.matches()
+
+
+class Passages(NamedTuple):
+    """Passages of a message: the highest cosine with the question, and their packed token vectors."""
+
+    cosine: float
+    vectors: bytes
 
 
 def read(
@@ -59,21 +85,36 @@ def read(
     terms: QueryTerms,
     candidates: Sequence[Candidate],
     tokens: QueryTokens | None,
+    *,
+    by_words_alone: bool = False,
 ) -> Signals:
-    """The signals of one target's candidates; those of tokens only with the query's tokens."""
+    """The signals of one target's candidates, at least one. Without the query's tokens the signal of tokens has its
+    usual value."""
     target, features = candidates[0].target, [candidate.features for candidate in candidates]
     turns = search_queries.turns_at(db, target.flow_id, _positions_around(features))
     dense = np.array([DENSE_UNKNOWN if candidate.score < 0 else candidate.score for candidate in candidates])
     matrix = CandidateMatrix(features, turns, dense)
     neighbor_weights = {step: matrix.neighbor_weight(step) for step in STEP_WEIGHTS if step}
     words = terms.measure(db, matrix.positions, neighbor_weights, _lengths(matrix.neighbors(-1)))
-    columns = _columns(question, words, matrix)
+    fluency = 0.0 if by_words_alone else fluency_of(query, tokens)
+    columns = _columns(question, words, matrix, fluency)
+    matched = None
     if tokens is not None:
         stored = token_queries.at_positions(
             db, base_id=target.memory_base_id, generation=target.generation, positions=_positions_with_tokens(matrix)
         )
-        columns |= _token_columns(matrix, stored, tokens, _token_weights(question, query, tokens, terms))
-    return Signals(columns, words.covered * (1 - columns["repeats"]))
+        matched = MatchedTokens(matrix, stored, tokens, _token_weights(question, query, tokens, terms))
+        columns["match"] = matched.matches()
+    return Signals(columns, words.covered * (1 - columns["repeats"]), fluency, terms.unsaid, matched)
+
+
+def fluency_of(query: str, tokens: QueryTokens | None) -> float:
+    """How well the model knows a question's words, 0 to 1, by the characters of a token: a model splits words that it
+    does not know into small pieces. 1 where nothing is known of its tokens."""
+    if tokens is None or not len(tokens.spans):
+        return 1.0
+    characters = sum(WIDE if ord(character) >= FIRST_WIDE else 1 for character in query if character.isalnum())
+    return min(1.0, max(0.0, (characters / len(tokens.spans) - UNKNOWN_CHARS) / (KNOWN_CHARS - UNKNOWN_CHARS)))
 
 
 class CandidateMatrix:
@@ -129,33 +170,29 @@ def _positions_around(features: Sequence[Features]) -> set[int]:
     return {message.position + step for message in features for step in STEP_WEIGHTS if message.seq + step > 0}
 
 
-def _columns(question: Question, words: WordMeasures, candidates: CandidateMatrix) -> dict[str, Floats]:
-    """Every signal but those of tokens, with one value for each candidate."""
+def _columns(question: Question, words: WordMeasures, candidates: CandidateMatrix, fluency: float) -> dict[str, Floats]:
+    """Every signal, with one value for each candidate; that of tokens has its usual value."""
     features, lengths, traits, dense = candidates.features, candidates.lengths, candidates.traits, candidates.dense
-    excess = long(lengths)
-    coverage = words.covered**3
+    is_answer = np.array([message.role == "assistant" for message in features])
     repeats = _repeats(question, words, candidates)
-    unasked = np.zeros(len(features))
-    lateness = _lateness(features) if question.asks_first or question.asks_latest else unasked
+    coverage = words.covered**3
     return {
         "dense": dense,
+        "dense_unsure": dense * (1 - fluency),
         "nearby": words.nearby,
+        "nearby_unsure": words.nearby * (1 - fluency),
         "topic": _best_in_session(dense * (1 - repeats), features),
         "reply": words.before * candidates.neighbor_weight(-1) * _ended_in_question(candidates.neighbors(-1)),
         "coverage": coverage * (1 - shortness(lengths)),
         "keywords": coverage * question.is_keywords,
-        "long": excess,
-        "long_you": excess * question.asks_other_side,
+        "long_answer": long(lengths) * is_answer * (not question.asks_other_side),
+        "match": np.full(len(features), UNKNOWN_MATCH),
         "speaker": _is_named_speaker(question, features),
         "time": _has_trait(traits, Traits.TELLS_TIME) * question.asks_time,
-        "number": _has_trait(traits, Traits.TELLS_NUMBER) * question.asks_number,
         "date": np.array([_nearness(question, message) for message in features]),
         "wish": dense * shortness(lengths) * _has_trait(traits, Traits.STATES_WISH) * question.asks_help,
         "first_person": _first_person(features) * (not question.in_first_person),
-        "first": (1.0 - lateness) * question.asks_first,
-        "latest": lateness * question.asks_latest,
-        "opening": _opening(features) if question.asks_order else unasked,
-        "capitals": np.minimum([message.capitals for message in features], MOST_CAPITALS) / MOST_CAPITALS,
+        "sequence": _sequence(question, features),
         "repeats": repeats,
     }
 
@@ -223,6 +260,18 @@ def _lateness(features: Sequence[Features]) -> Floats:
     return values
 
 
+def _sequence(question: Question, features: Sequence[Features]) -> Floats:
+    """Nearness to the end of an order that the question asks for."""
+    found = np.zeros(len(features))
+    if question.asks_first:
+        found += 1.0 - _lateness(features)
+    if question.asks_latest:
+        found += _lateness(features)
+    if question.asks_order:
+        found += _opening(features)
+    return found
+
+
 def _opening(features: Sequence[Features]) -> Floats:
     """Near 1 for a user's messages at the beginning of their session, less for later ones."""
     turns = np.array([message.seq - 1 for message in features], dtype=np.float64)
@@ -243,8 +292,7 @@ def _has_trait(traits: NDArray[np.int64], trait: Traits) -> Floats:
 
 MIN_NEIGHBOR_WEIGHT = 0.2  # turns with less weight are not read
 STOP_WORD = 0.15  # the weight of a stop word; a name has none, because the signal `speaker` counts it
-# For a message without token vectors yet: the usual value among candidates.
-UNKNOWN_MATCH: Mapping[str, float] = {"two_before": 0.4, "after_question": 0.36}
+UNKNOWN_MATCH = 0.36  # for a message without token vectors yet: the usual value among candidates
 
 
 def _token_weights(question: Question, query: str, tokens: QueryTokens, terms: QueryTerms) -> Floats:
@@ -279,31 +327,42 @@ def _positions_with_tokens(candidates: CandidateMatrix) -> set[int]:
     return positions
 
 
-def _token_columns(
-    candidates: CandidateMatrix, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
-) -> dict[str, Floats]:
-    """The two signals, with one value for each candidate; `stored` holds the positions needed."""
-    positions = [
-        position for position, tokens_at in stored.items() if candidates.version_at(position) == tokens_at.version
-    ]
-    # The last column, an empty message, stands for every missing one (index -1).
-    matches = _matches(tokens.vectors, [*(stored[position].vectors for position in positions), b""])
-    column = {position: number for number, position in enumerate(positions)}
+class MatchedTokens:
+    """The candidates' tokens and those of the turns before them, compared with the question's."""
 
-    def at(step: int) -> NDArray[np.int64]:
-        return np.array([column.get(message.position + step, -1) for message in candidates.features])
+    def __init__(
+        self, candidates: CandidateMatrix, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
+    ) -> None:
+        """`stored` holds the positions needed."""
+        self._candidates, self._weights = candidates, weights
+        self._query = tokens.vectors
+        known = {
+            position: at.vectors for position, at in stored.items() if candidates.version_at(position) == at.version
+        }
+        # The last column, an empty message, stands for every missing one (index -1).
+        self._matches = _matches(tokens.vectors, [*known.values(), b""])
+        column = {position: number for number, position in enumerate(known)}
+        self._columns = {step: self._at(step, column) for step in (0, *PRECEDING_STEPS)}
+        self._own = self._matches[:, self._columns[0]]
+        self._is_known = self._columns[0] >= 0
+        most = token_vectors.MAX_TOKENS * tokens.vectors.shape[1] // token_vectors.PER_BYTE
+        self.is_cut = np.array([len(known.get(message.position, b"")) >= most for message in candidates.features])
 
-    own = matches[:, at(0)]
-    gains = {
-        step: np.maximum(0.0, matches[:, at(step)] - own) * candidates.neighbor_weight(step) for step in PRECEDING_STEPS
-    }
-    answered = sum((gain * (candidates.question_steps == step) for step, gain in gains.items()), np.zeros_like(own))
-    combined = {
-        "two_before": own + np.maximum.reduce(list(gains.values())),
-        "after_question": own + answered,
-    }
-    is_known = at(0) >= 0
-    return {name: np.where(is_known, weights @ match, UNKNOWN_MATCH[name]) for name, match in combined.items()}
+    def _at(self, step: int, column: Mapping[int, int]) -> NDArray[np.int64]:
+        return np.array([column.get(message.position + step, -1) for message in self._candidates.features])
+
+    def add(self, index: int, vectors: bytes) -> None:
+        """Count further tokens of a candidate."""
+        self._own[:, index] = np.maximum(self._own[:, index], _matches(self._query, [vectors])[:, 0])
+
+    def matches(self) -> Floats:
+        """For each candidate the weighted mean, over the question's tokens, of the best cosine in the message, or in
+        the question of another speaker that it may answer."""
+        answered = np.zeros_like(self._own)
+        for step in PRECEDING_STEPS:
+            gain = np.maximum(0.0, self._matches[:, self._columns[step]] - self._own)
+            answered += gain * self._candidates.neighbor_weight(step) * (self._candidates.question_steps == step)
+        return np.where(self._is_known, self._weights @ (self._own + answered), UNKNOWN_MATCH)
 
 
 def _matches(query: NDArray[np.float32], packed: Sequence[bytes]) -> NDArray[np.float32]:

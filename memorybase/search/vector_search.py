@@ -95,6 +95,7 @@ class Verified(NamedTuple):
     """One target's candidates, with their cosines as scores."""
 
     candidates: list[Candidate]
+    query: Embedded
     tokens: QueryTokens | None  # of the query, if they compare with the target's
 
 
@@ -365,4 +366,4 @@ def _joined(
         score, chunk = max(scores, default=(UNKNOWN_COSINE, 0))
         by_message[candidate.message_id] = candidate._replace(score=score, chunk=chunk, text=None if scores else "")
     comparable = target.token_encoding == query.embedder.token_encoding
-    return Verified(list(by_message.values()), query.tokens if comparable else None)
+    return Verified(list(by_message.values()), query, query.tokens if comparable else None)

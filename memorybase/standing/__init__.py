@@ -6,6 +6,8 @@
     replacement   which statements still hold: a later one replaces an earlier one that it repeats or contradicts
     statements    the list of an end user, corrections by people, and what a context may contain
     backfill      finds them in messages that were captured before
+    oneself       sentences in which a user says something about themselves, in all languages
+    profile       both as one list, with what was pinned or said often
 
 Only messages with the role user are read, so nothing that a model or a tool says becomes an instruction. A row goes
 with its message. A statement that a person deleted stays deleted, also if its message is posted, imported or read

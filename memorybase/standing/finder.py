@@ -39,7 +39,7 @@ MAX_TEXT = 8_000  # characters; a longer message is material with a remark befor
 EDGE = 1_500  # characters at either end of such a message that are read
 
 # Material, masked by characters that no form contains, so that positions stay.
-_MASK = "\x00"
+MASK = "\x00"
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<(code|pre|quote|blockquote)>.*?(?:</\1>|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^[ \t]*(?:>|\|).*$", re.MULTILINE)
 _QUOTATION = re.compile(r"(?:(?<=[\s(:,])|^)(?:\"[^\"\n]{8,}\"|\u201c[^\u201d\n]{8,}\u201d|'[^'\n]{8,}'(?!\w))")
@@ -80,13 +80,13 @@ class _Sentence(NamedTuple):
 
 def find(text: str) -> list[Statement]:
     """The statements of one message of a user, in order, each once."""
-    plain = text.replace("\u2019", "'").replace(_MASK, " ")
+    plain = text.replace("\u2019", "'").replace(MASK, " ")
     if not _has_cue(plain):
         return []
     if len(plain) > MAX_TEXT:
         plain = plain[:EDGE].rpartition("\n")[0] + "\n\n" + plain[-EDGE:].partition("\n")[2]
     found: dict[str, Statement] = {}
-    for sentence in _sentences(_masked(plain)):
+    for sentence in _sentences(masked(plain)):
         if not _has_cue(sentence.text):
             continue
         for kind, start, end in _in_sentence(sentence):
@@ -106,19 +106,20 @@ def _has_cue(text: str) -> bool:
     return any(cue in folded for cue in CUES)
 
 
-def _masked(text: str) -> str:
+def masked(text: str) -> str:
+    """The text with code, quotations and pasted material replaced by MASK, so that positions stay."""
     for material in (_CODE, _QUOTED_LINE, _QUOTATION):
         text = material.sub(lambda match: _blank(match[0]), text)
     for introduction in _INTRODUCTION.finditer(text):
         rest = text[introduction.end() :]
-        is_masked = rest.lstrip().startswith(_MASK)  # it is a block, which has an end
+        is_masked = rest.lstrip().startswith(MASK)  # it is a block, which has an end
         if rest.strip() and not is_masked and not _INTRODUCES_RULES.search(introduction[0]):
             return text[: introduction.end()] + _blank(rest)
     return text
 
 
 def _blank(material: str) -> str:
-    return re.sub(r"[^\n]", _MASK, material)
+    return re.sub(r"[^\n]", MASK, material)
 
 
 def _sentences(masked: str) -> Iterator[_Sentence]:
@@ -155,7 +156,7 @@ def _preferences(sentence: _Sentence) -> Iterator[tuple[Kind, int, int]]:
         if match is None:
             continue
         before = text[: match.start()]
-        if ASKED_ABOUT.search(before) or not CLAUSE_START.search(before.rstrip(_MASK)):
+        if ASKED_ABOUT.search(before) or not CLAUSE_START.search(before.rstrip(MASK)):
             continue
         ending = CLAUSE_END.search(text, match.end())
         end = len(text) if ending is None else ending.start()

@@ -161,13 +161,21 @@ def for_context(
 
     Without an end user only the session's own; with `whole_flow` those of all sessions without an end user.
     """
+    owner = owner_of(db, flow_id, session_id, end_user_id, whole_flow=whole_flow)
+    said = [] if owner is None else standing_statements.newest(db, owner, limit=MAX_READ)
+    return _ranked([said[index] for index in holding(said).holding], query)
+
+
+def owner_of(
+    db: OrmSession, flow_id: UUID, session_id: str, end_user_id: str | None, *, whole_flow: bool
+) -> Owner | None:
+    """Whose statements a context may contain; None for a session that does not exist."""
     session = None
     if end_user_id is None and not whole_flow:
         session = sessions.fetch_session(db, flow_id, session_id)
         if session is None or session.deleted_at is not None:
-            return []
-    said = standing_statements.newest(db, _owner(flow_id, session, end_user_id), limit=MAX_READ)
-    return _ranked([said[index] for index in holding(said).holding], query)
+            return None
+    return _owner(flow_id, session, end_user_id)
 
 
 def _ranked(said: Sequence[Said], query: str | None) -> list[Said]:

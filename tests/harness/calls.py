@@ -315,6 +315,7 @@ CALLS = [
     Call("find_runs", parameters={"q": "berth"}),
     Call("list_end_users", parameters={"q": "be"}),
     Call("get_end_user", parameters={"end_user_id": "ben"}),
+    Call("get_end_user_profile", parameters={"end_user_id": "ben", "flow_id": "harbour", "limit": 5}),
     Call("get_message_ingestion", parameters={"message_id": "berth-answer"}),
     Call("put_flow", {"name": "Pontoon"}, {"flow_id": "pontoon"}, check=False),
     Call(

@@ -95,6 +95,7 @@ INVALID: dict[str, Json] = {
     "import_lines": {"on_conflict": "other"},
     "mark_result": {"right": "perhaps"},
     "list_standing_statements": {"flow_id": TOO_LONG},
+    "get_end_user_profile": {"limit": 0},
     "edit_standing_statement": {"text": ""},
     "export_labels": {"flow_id": TOO_LONG},
     "export_lines": {"memory_base_id": "not-a-uuid"},

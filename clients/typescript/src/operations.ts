@@ -873,6 +873,18 @@ export class Operations extends Transport {
     );
   }
 
+  /** Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of themselves. */
+  getEndUserProfile(
+    endUserId: string,
+    fields: Fields<"get_end_user_profile">,
+    options?: CallOptions,
+  ): Promise<Answer<"get_end_user_profile">> {
+    return this.json(
+      { method: "GET", path: "/v1/end-users/{end_user_id}/profile", ids: { end_user_id: endUserId }, query: fields },
+      options,
+    );
+  }
+
   /** List what an end user asked for or prefers from then on, the latest first: at most 200 statements. */
   listStandingStatements(
     fields: Fields<"list_standing_statements">,

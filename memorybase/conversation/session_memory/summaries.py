@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import deadlines
+from memorybase import deadlines, errors
 from memorybase.conversation.session_memory.presets import SessionPreset
 from memorybase.conversation.session_memory.session_view import ModelCall, SessionHistory, StoredSummary
 from memorybase.conversation.summarizers.job import enqueue_after_commit
@@ -26,6 +26,9 @@ from memorybase.models import Session, SessionSummary
 from memorybase.queries import sessions, summaries
 from memorybase.queries.ownership import check_flow, not_found, require, require_session
 from memorybase.services import Services
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
 
 KEPT_PAIRS = 3  # the latest pairs, which a refreshed summary leaves out
 PRESET_NAME = r"token_buffer|window|pairs_[1-9][0-9]?"  # summaries are made for these; see SessionPreset.summary_of
@@ -106,6 +109,17 @@ def request_summary(services: Services, key: SummaryKey, expired: Record, *, reb
         }
         if summaries.request(db, values, rebuild=rebuild) and is_known:
             enqueue_after_commit(db, services, [values["id"]])
+
+
+def request_if_needed(services: Services, summary: SummaryState, expired: Record | None) -> None:
+    """Request the summary that a history needs, unless it is requested already. A failure is logged only."""
+    if expired is None or expired.seq <= summary.requested_seq:
+        return
+    try:
+        request_summary(services, summary.key, expired)
+    except (errors.DatabaseUnavailable, errors.ConstraintViolated) as error:
+        # The view is complete without it, and the next read requests it again.
+        log.warning("summary_not_requested", error_code=error.code)
 
 
 def get_summary(services: Services, user_id: UUID, key: SummaryKey) -> SummaryView:

@@ -38,6 +38,9 @@ class Language:
     times: str  # a pattern for further words that tell a time: yesterday, last week
     asks_time: str
     asks_number: str
+    asks_about_person: str  # a whole sentence that asks for all that is known of the speaker; {any}: words before it
+    lasting: str  # the speaker tells of what lasts: I am, I live, my office is, always
+    first_person: str  # words such as I, my, we; verbs too where they say it
     asks_other_side: str  # what the other side said: "what did you suggest"
     today: str
     yesterday: str
@@ -55,6 +58,7 @@ class Language:
     asks_what: str  # "what is the budget": for any value
     asks_otherwise: str  # about the past, for a comparison or for advice, so that a later value is no correction
     tells_change: str  # words such as now or instead
+    tells_return: str  # words such as again or back
     denies: str  # in a clause: not, never, no
     supposes: str  # in a clause: if, whether, would, perhaps
     conjunctions: str  # that begin a clause
@@ -163,8 +167,25 @@ class Language:
         return {name: re.compile(self.whole(getattr(self, name))) for name in names}
 
     @cached_property
+    def about_person(self) -> re.Pattern[str]:
+        words = r"(?:\S+ ){0,8}?" if self.has_spaces else r".{0,8}?"
+        return re.compile(self._in_pattern(self.asks_about_person).replace("{any}", words))
+
+    @cached_property
+    def lasts(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.lasting))
+
+    @cached_property
+    def of_speaker(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.first_person))
+
+    @cached_property
     def change(self) -> re.Pattern[str]:
         return re.compile(self.whole(self.tells_change))
+
+    @cached_property
+    def return_(self) -> re.Pattern[str]:
+        return re.compile(self.whole(self.tells_return))
 
     @cached_property
     def denial(self) -> re.Pattern[str]:

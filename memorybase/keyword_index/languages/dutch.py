@@ -24,6 +24,19 @@ DUTCH = Language(
     asks_time=r"wanneer|sinds wanneer|tot wanneer|hoe ?lang|hoe laat|(?:op )?welke? (?:dag|datum|jaar|maand|uur)"
     r"|in welk jaar",
     asks_number=r"hoeveel|hoe vaak|hoe oud|hoe ?lang|hoe hoog|hoe duur|hoe groot|hoe ver|wat kost\w*",
+    asks_about_person=r"{any}(?:weet|herinner|onthoud|ken|kent|heb|hebt|hebben|weten) (?:je|jij|u"
+    r"|jullie)(?: (?:je|zich|al|nog|allemaal|precies|eigenlijk|iets|nog))* (?:over|van) (?:mij|me|mezelf"
+    r"|mijzelf)(?: (?:onthouden|opgeslagen|geleerd|bewaard|genoteerd|allemaal|al))*|{any}(?:je|jij"
+    r"|u) (?:\S+ ){0,2}(?:over|van) (?:mij|me) (?:allemaal |al )?(?:weet|onthoudt|(?:onthouden|opgeslagen"
+    r"|geleerd) hebt|hebt (?:onthouden|opgeslagen|geleerd))|{any}(?:kun|kan|kunt|zou) (?:je|jij|u) (?:me "
+    r"|mij )?(?:over|van) (?:mezelf|mijzelf|mij|me) (?:vertellen|zeggen)|vertel(?: me"
+    r"| mij)?(?: \S+){0,2} over (?:mezelf|mijzelf|mij|me)|beschrijf (?:me|mij)|(?:en |weet je "
+    r"|dus )?wie (?:ben ik|ik ben)(?: eigenlijk)?|(?:wat zijn |toon )?mijn (?:voorkeuren|interesses|hobby's"
+    r"|gewoontes|gewoonten|profiel)|(?:hoe goed )?ken je me(?: nog| al| goed)?|herinner je je mij(?: nog)?",
+    lasting=r"ik (?:ben|heb|woon|leef|werk|heet|studeer|spreek|speel|leid|houd|hou|haat|eet|drink|neem"
+    r"|gebruik|wil|mag|kan|kom)|(?:ben|heb|woon|werk|eet|drink) ik|(?:wij|we) (?:zijn|hebben|wonen|gebruiken)"
+    r"|(?:mijn|ons|onze) (?:\S+ ){1,3}(?:is|zijn|heet|heeft|woont|werkt)|noem me|liever|altijd|nooit",
+    first_person=r"ik|mij|me|mijn|wij|we|ons|onze",
     asks_other_side=r"(?:heb|had|was) (?:je|jij)|hebt u|(?:je|jij) (?:me|mij|ons) \w+",
     today=r"vandaag|vanavond|vanochtend",
     yesterday=r"gisteren|gisteravond",
@@ -53,6 +66,7 @@ DUTCH = Language(
     r"|maar|liever|op|om)|nieuwe?|onlangs|verplaatst|verschoven|verzet|uitgesteld|vervroegd|gewijzigd|veranderd"
     r"|aangepast|gecorrigeerd|correctie|vervangen|overgestapt|verhuisd|bijgewerkt|verhoogd|verlaagd|gestegen"
     r"|gedaald|verminderd|verlengd|ingekort|eigenlijk|vertraagd",
+    tells_return=r"weer|opnieuw|terug|alsnog",
     denies=r"(?<!vergeet )niet(?! alleen)|geen|nooit|noch",
     supposes=r"^\W*(?:(?:en|maar|dus|wat) )?als|indien|mits|zou(?:den)?|misschien|(?:weet|af) of|stel",
     conjunctions="en maar omdat want terwijl hoewel dus",
@@ -60,5 +74,5 @@ DUTCH = Language(
     clock=r"(?:om|vanaf|rond) {t}(?: ?uur)?(?! (?:minuten|euro|procent|dagen|personen))",
     past_day=r"vorige|afgelopen|deze",
     day_alone=r"de {d}e|de {d}(?=\s*(?:[.,;!?)]|$))",
-    counted=r"hoeveel (?!tijd|geld)(\w+)",
+    counted=r"hoeveel (?!kost|zijn|waren|hebben|betalen|wegen|is|was)(\w+(?:en|s))",  # a noun in the plural, no verb
 )

@@ -28,6 +28,22 @@ FRENCH = Language(
     asks_time=r"quand|depuis quand|jusqu'à quand|combien de temps|à quelle heure"
     r"|quel(?:le)? (?:jour|date|année|mois|heure)",
     asks_number=r"combien|quel âge|à quel prix|quelle (?:somme|taille|quantité|hauteur|distance)|quel (?:montant|prix)",
+    asks_about_person=r"{any}(?:qu')?(?:(?:tu|vous)(?: te| vous)? (?:sais|savez|connais|connaissez|as|avez"
+    r"|souviens|souvenez|retiens|retenez)|tu t'es|(?:tu peux|vous pouvez|peux-tu|pouvez-vous) me dire|(?:sais"
+    r"|savez|as|avez|retiens|retenez|souviens|souvenez|connais)-(?:tu|vous))(?: (?:déjà|exactement|vraiment"
+    r"|appris|retenu|noté|mémorisé|enregistré|encore|tout|quoi|quelque chose|des choses))* (?:(?:de|sur"
+    r"|à propos de) moi|à mon sujet|sur mon compte)(?: jusqu'ici)?|(?:s'il te plaît )?(?:parle|parlez)(?:-moi"
+    r"|-nous)? de moi(?:-même)?|(?:décris|décrivez)-moi|(?:sais-tu |(?:est-ce que )?tu sais |dis-moi |et "
+    r"|alors )?qui (?:suis-je|je suis|est-ce que je suis)|(?:quel(?:le)?s"
+    r"|c'est quoi) (?:sont )?mes (?:préférences|preferences|goûts|intérêts|centres d'intérêt|habitudes"
+    r"|loisirs)|(?:montre(?:-moi)? |affiche )?(?:mon profil|mes préférences)"
+    r"|(?:est-ce que )?tu me connais(?: bien)?|me connais-tu|comment (?:me décrirais-tu|tu me décrirais)",
+    lasting=r"je (?:suis|vis|travaille|étudie|parle|joue|dirige|préfère|déteste|mange|bois|prends|dois|peux"
+    r"|veux|viens|m'appelle|ne \S+ (?:pas|jamais|plus))|j'(?:ai|habite|aime|adore|utilise|étudie|enseigne)"
+    r"|(?:nous|on) (?:sommes|avons|habitons|est|a|habite|ferme|ouvre)|(?:mon|ma|mes|notre"
+    r"|nos) (?:\S+ ){1,3}(?:est|sont|s'appelle\w*|a|ont|habite|travaille)|appelle-moi|c'est moi|moi c'est"
+    r"|toujours|jamais|plutôt",
+    first_person=r"je|j'\S*|me|m'\S*|moi|mon|ma|mes|nous|notre|nos|on",
     asks_other_side=r"(?:as|avais)-tu|tu (?:as|avais|m'as|m'avais|nous as)|(?:avez|aviez)-vous"
     r"|vous (?:m'avez|nous avez)",
     today=r"aujourd'hui|ce (?:matin|soir)",
@@ -59,6 +75,8 @@ FRENCH = Language(
     r"|nouvel(?:le)?s?|nouveaux|(?:chang|modifi|déplac|report|repouss|avanc|décal|remplac|augment|prolong"
     r"|déménag)(?:é\w*|e)|corrig\w+|correction|pass(?:e|ée?) (?:à|de) \d|baissé?\w*|rédui\w+|diminué?\w*"
     r"|actuellement|récemment|ces jours-ci",
+    tells_return=r"(?:de|à) nouveau|re(?:venu|pass|mis|descend|mont)\w*|revien\w*|retour\w*"
+    r"|comme avant|rétabli\w*|encore une fois|redevenu\w*",
     denies=r"(?<!oublie )(?<!oubliez )pas(?! seulement)|jamais|aucune?"
     r"|n(?:e |').{1,30} plus(?! (?:de|que|tard)| qu')",
     supposes=r"si|s'ils?|peut-être|\w{2,}erai(?:s|t|ent)|(?:se|au|pour|dev)rai(?:s|t|ent)|supposons|imaginons",

@@ -27,6 +27,26 @@ GERMAN = Language(
     asks_time=r"wann|seit wann|bis wann|wie lange|um wie viel uhr|wie spät"
     r"|(?:an )?welche[nmrs]? (?:tag|datum|jahr|monat|uhrzeit|wochentag)",
     asks_number=r"wie ?viele?|wie oft|wie alt|wie lange|wie hoch|wie teuer|wie groß|wie weit|was kostet\w*",
+    asks_about_person=r"{any}(?:weißt|wisst|wissen|hast|habt|haben|merkst|erinnerst|kennst|erinnern) (?:du"
+    r"|ihr|sie) (?:\S+ ){0,3}(?:(?:über|von|zu|an) (?:mich|mir)|bei mir)(?: (?:gemerkt|gespeichert|gelernt"
+    r"|erfahren|notiert|behalten|alles|schon|bisher|noch|herausgefunden|so))*|{any}(?:du|ihr"
+    r"|sie) (?:\S+ ){0,3}(?:über|von|zu) (?:mich|mir) (?:(?:alles|schon|bisher|noch|so) )*(?:weißt|wisst"
+    r"|wissen|(?:gemerkt|gespeichert|gelernt|erfahren|notiert) (?:hast|habt|haben))|{any}(?:kannst|könntest"
+    r"|könnt|können|könnten) (?:du|ihr|sie) (?:\S+ ){0,3}(?:über|von|an) (?:mich|mir)(?: selbst)? (?:erzählen"
+    r"|sagen|erinnern)|{any}(?:dir|ihnen|euch) (?:\S+ )?über mich (?:\S+ )?bekannt(?: ist)?"
+    r"|(?:\S+ )?(?:erzähle?|sage?|beschreibe?|nenne?|zeige?)(?: sie)?(?: mir)?(?: \S+)? (?:über|von) (?:mich"
+    r"|mir)(?: selbst)?|(?:weißt du |sag mir |und |also )?wer (?:ich bin|bin ich)(?: eigentlich| denn"
+    r"| für dich)?|was für ein mensch bin ich|beschreibe? mich|(?:was|welche|wie) (?:sind|ist"
+    r"|lauten) (?:meine?|all meine) (?:persönlichen )?(?:vorlieben|präferenzen|interessen|hobbys|gewohnheiten"
+    r"|wünsche|abneigungen)|welche (?:vorlieben|interessen|hobbys) habe ich|(?:zeige? (?:mir )?"
+    r"|was steht in )?(?:mein(?:em)? profil|meine vorlieben)|(?:wie gut )?kennst du mich(?: noch| schon)?"
+    r"|erinnerst du dich (?:noch )?an mich|wie würdest du mich beschreiben",
+    lasting=r"ich (?:bin|habe?|hab|wohne|lebe|arbeite|heiße|studiere|spreche|spiele|fahre|leite|mag|hasse"
+    r"|liebe|esse|trinke|nehme|vertrage|brauche|kann|darf|nutze|verwende|bevorzuge|möchte|will)|(?:bin|habe?"
+    r"|wohne|arbeite|esse|trinke|mag) ich|wir (?:sind|haben|wohnen|leben|nutzen)|(?:mein"
+    r"|unser)\w* (?:\S+ ){1,3}(?:ist|sind|heißt|heißen|hat|haben|liegt|wohnt|arbeitet)|nenn mich|(?:lieber"
+    r"|immer|nie|niemals)",
+    first_person=r"ich|mich|mir|mein\w*|wir|uns|unser\w*",
     asks_other_side=r"(?:hast|hattest|warst) du|haben sie (?:mir|uns)|du (?:mir|uns) \w+"
     r"|du (?:empfohlen|vorgeschlagen|gesagt|erwähnt|geraten|geschrieben|erklärt)",
     today=r"heute",
@@ -59,6 +79,7 @@ GERMAN = Language(
     r"|vorverlegt|vertagt|geänder\w+|ändert|korrektur|korrigier\w+|umgestellt|umgestiegen|umgezogen|gewechselt"
     r"|ersetzt|aktualisier\w+|erhöh\w+|angehoben|aufgestockt|gestiegen|gesenkt|gesunken|reduzier\w+|gekürzt"
     r"|verkürzt|verlängert|verspätet",
+    tells_return=r"wieder|zurück\w*|erneut|nochmals?|abermals",
     denies=r"nicht(?! nur)|kein\w*|nie|niemals|weder",
     supposes=r"wenn|falls|sofern|ob|würde\w*|wäre\w*|könnte\w*|hätte\w*|vielleicht",
     conjunctions="und aber weil denn während obwohl sondern sodass wobei",

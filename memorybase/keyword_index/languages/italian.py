@@ -26,6 +26,18 @@ ITALIAN = Language(
     asks_time=r"quando|da quando|fino a quando|quanto tempo|a che ora|(?:che|quale|in che|in quale) (?:giorno|data|anno"
     r"|mese|ora)",
     asks_number=r"quant[oaie]|quant'è|che età|qual è (?:il|la) (?:prezzo|numero|somma|costo)",
+    asks_about_person=r"{any}(?:sai|sapete|lei sa|ti ricordi|vi ricordate|ricordi|conosci|hai|avete|tieni"
+    r"|(?:puoi|sai) dirmi)(?: (?:già|ancora|esattamente|imparato|memorizzato|salvato|annotato|registrato"
+    r"|tutto|qualcosa|salvate|memorizzate))* (?:(?:di|su|su di|riguardo a) me|sul mio conto)(?: finora)?"
+    r"|(?:parlami|raccontami|dimmi)(?: qualcosa| tutto)? (?:di|su di) me(?: stess[oa])?|descrivimi|(?:e |sai "
+    r"|dimmi |allora )?chi sono(?: io)?|(?:quali sono )?(?:le |i )?(?:mie|miei) (?:preferenze|gusti|interessi"
+    r"|abitudini|hobby)|(?:mostrami )?(?:il )?mio profilo|mi conosci(?: bene)?|come mi descriveresti",
+    lasting=r"(?:sono (?:un\w*|allergic\w*|vegetarian\w*|vegan\w*|di|nat[oa])|vivo|abito|lavoro|studio|parlo"
+    r"|gioco|ho|preferisco|odio|mangio|bevo|prendo|uso|mi (?:chiamo|piace|piacciono)|chiamami|viviamo"
+    r"|abbiamo)|(?:mi[oae]|miei|nostr[oaie]) (?:\S+ ){1,3}(?:è|sono|si chiama\w*|ha|hanno|vive|lavora)"
+    r"|allergic\w*|sempre|mai|non mangio",
+    first_person=r"io|mi|me|mi[oae]|miei|noi|ci|nostr[oaie]|sono|ho|sto|vivo|abito|lavoro|vado|abbiamo|voglio"
+    r"|preferisco",
     asks_other_side=r"(?:mi|ci) (?:hai|avevi|ha|aveva) \w+|hai (?:detto|consigliato|suggerito|proposto|menzionato)",
     today=r"oggi|stamattina|stasera",
     yesterday=r"ieri",
@@ -57,6 +69,7 @@ ITALIAN = Language(
     r"|(?:cambi|modific|rimand|rinvi|spost|anticip|ritard|aggiorn|aument|abbass|prolung|accorci)(?:at[oaie]|o"
     r"|amo)|corre(?:tto|tta|zione)|corregg\w+|ridott[oaie]|diminuit[oaie]|(?:salit|sces)[oaie] a"
     r"|passat[oaie] (?:a|da) \d|sostituit[oaie]|trasferit[oaie]",
+    tells_return=r"di nuovo|nuovamente|(?:ri)?torn\w+|ripristin\w+|un'altra volta|come prima",
     denies=r"non(?! (?:solo|dimentic\w+|scord\w+))|mai|nemmeno|neanche",
     supposes=r"se|qualora|forse|(?:sa|pot|dov|av)re(?:i|bbe\w*|mmo)|supponiamo|immagina",
     conjunctions="e ma perché mentre sebbene quindi",

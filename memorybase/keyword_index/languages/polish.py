@@ -28,6 +28,20 @@ POLISH = Language(
     asks_time=r"kiedy|od kiedy|do kiedy|jak długo|o której|ile czasu"
     r"|(?:jakiego|którego|w którym|w jakim|jaki|który) (?:dnia|dniu|roku|miesiącu|dzień|rok|miesiąc)",
     asks_number=r"ile|ilu|jak często|jak długo|jak drog\w+|jak wysok\w+|jak daleko|ile lat",
+    asks_about_person=r"{any}(?:o mnie|na mój temat) (?:(?:jeszcze|już|wszystko|dokładnie) )*(?:wiesz|wiecie"
+    r"|pan wie|pani wie|pamiętasz|pamiętacie|zapamiętał[ea]ś|zapisał[ea]ś|masz|informacje|dane"
+    r"|dowiedział[ea]ś się)|{any}(?:wiesz|wiecie|pan wie|pani wie|pamiętasz|pamiętacie|masz|zapamiętał[ea]ś"
+    r"|zapisał[ea]ś)(?: (?:jeszcze|już|dokładnie|informacje|dane|zapisane|coś))* (?:o mnie"
+    r"|na mój temat)(?: (?:informacje|dane|zapisane))*|{any}(?:możesz"
+    r"|możecie) (?:mi )?(?:o mnie (?:powiedzieć|opowiedzieć)|(?:powiedzieć|opowiedzieć) (?:mi )?o mnie)"
+    r"|opowiedz(?: mi)?(?: \S+)? o mnie|opisz mnie|(?:a |wiesz |powiedz )?kim (?:ja )?jestem(?: ja"
+    r"| dla ciebie)?|(?:jakie (?:są|mam) )?(?:moje )?(?:preferencje|upodobania|zainteresowania|nawyki)"
+    r"|(?:pokaż )?mój profil|(?:czy )?(?:mnie )?(?:znasz|pamiętasz)(?: mnie)?",
+    lasting=r"(?:jestem|mieszkam|pracuję|studiuję|mówię|gram|mam|wolę|lubię|nienawidzę|jem|piję|biorę|używam"
+    r"|nazywam się|mamy|mieszkamy|jesteśmy)|(?:mój|moja|moje|nasz\w*) (?:\S+ ){1,3}(?:jest|są|ma|mają"
+    r"|nazywa\w*|mieszka\w*|pracuje)|uczulon[ya]|zawsze|nigdy|mów mi",
+    first_person=r"ja|mnie|mi|mną|mój|moja|moje|mojego|mojej|moich|moim|moją|my|nas|nam|nasz\w*|jestem|mam"
+    r"|mieszkam|pracuję|chcę|wolę|lubię|idę|mamy|jesteśmy|\w+(?:łem|łam|liśmy)",
     asks_other_side=r"(?:poleci|zapropon|powiedzi|doradzi|wspomni|radzi|suger|wyjaśni|mówi|proponow)\w*(?:łeś|łaś)"
     r"|\w+(?:łeś|łaś) (?:mi|nam)",
     today=r"dziś|dzisiaj",
@@ -58,6 +72,7 @@ POLISH = Language(
     r"|ostatnio|przesun\w+|przełoż\w+|przenie\w+|odroczon\w+|zmieni\w+|zmian[aę]|popraw\w+|korekt\w+|zastąpi\w+"
     r"|zaktualizow\w+|zwiększ\w+|podni[eo]\w+|wzr(?:ósł|osł\w+)|zmniejsz\w+|obniż\w+|spadł\w*|wydłuż\w+|skróc\w+"
     r"|przeprowadził\w+|opóźni\w+",
+    tells_return=r"znowu|znów|ponownie|z powrotem|wróci\w+|powróci\w+|wraca\w*|przywróc\w+|jak wcześniej",
     denies=r"nie(?! (?:tylko|zapom\w+))|nigdy|ani|żad\w+",
     supposes=r"jeśli|jeżeli|gdyby\w*|czy|może|\w+(?:ł[aoy]?|li)by\w*|załóżmy",
     conjunctions="i ale bo ponieważ podczas chociaż lecz więc",

@@ -30,6 +30,20 @@ PORTUGUESE = Language(
     r"|(?:últim[oa]|próxim[oa]) (?:semana|mês|ano)|às \w+",
     asks_time=r"quando|desde quando|até quando|quanto tempo|a que horas|(?:que|qual|em que) (?:dia|data|ano|mês|hora)",
     asks_number=r"quant[oa]s?|que idade|qual (?:o|é o|foi o)? ?(?:valor|preço|tamanho|número)",
+    asks_about_person=r"{any}(?:(?:você|vc|vocês|o senhor|a senhora)(?: (?:já|ainda|se))* (?:sabe|sabem"
+    r"|lembra|lembram|conhece|tem|aprendeu|guardou|anotou|memorizou|pode me (?:dizer|contar))|(?:sabes"
+    r"|te lembras|lembras|lembras-te|conheces|tens|aprendeste|guardaste)|que (?:sabe|lembra|tem))(?: (?:já"
+    r"|exatamente|guardad[oa]s?|registrad[oa]s?|salv[oa]s?|tudo|algo|alguma coisa|mais))* (?:(?:de|sobre"
+    r"|acerca de|a respeito de) mim|a meu respeito)(?: até agora)?|(?:por favor )?(?:fal[ae]|cont[ae])(?:-me"
+    r"| me| comigo)?(?: algo| tudo)? (?:de|sobre) mim(?: mesm[oa])?|me (?:fal[ae]|cont[ae])(?: algo"
+    r"| tudo)? (?:de|sobre) mim|me descrev[ae]|descreve-me|(?:e |você sabe |sabes )?quem (?:sou eu|eu sou"
+    r"|sou)|(?:quais são )?(?:os |as )?(?:meus|minhas) (?:preferências|gostos|interesses|hábitos|passatempos)"
+    r"|(?:mostr[ae](?:-me)? )?(?:o )?meu perfil|você me conhece(?: bem)?|conheces-me",
+    lasting=r"(?:sou|moro|vivo|trabalho|estudo|falo|jogo|tenho|prefiro|odeio|detesto|como|bebo|tomo|uso|gosto"
+    r"|adoro|chamo-me|me chamo|moramos|temos|somos)|(?:meus?|minhas?|noss[oa]s?) (?:\S+ ){1,3}(?:é|são|está"
+    r"|estão|se chama\w*|chama-se|tem|têm|mora\w*|trabalha\w*)|alérgic[oa]s?|sempre|nunca",
+    first_person=r"eu|me|mim|meus?|minhas?|comigo|nós|noss[oa]s?|sou|tenho|estou|moro|trabalho|vou|temos"
+    r"|quero|preciso|prefiro|gosto",
     asks_other_side=r"(?:me|nos) (?:disseste|recomendaste|sugeriste|explicaste|deste)|você (?:me )?(?:disse|recomendou"
     r"|sugeriu|mencionou|explicou|deu|indicou|propôs)|(?:disseste|recomendaste|sugeriste|aconselhaste)",
     today=r"hoje|esta (?:manhã|noite)",
@@ -60,6 +74,7 @@ PORTUGUESE = Language(
     r"|que))|finalmente|na verdade|(?<!de )nov[oa]s?|recentemente|(?:mud|alter|adi|antecip|atras|troc|atualiz"
     r"|aument|encurt|remarc|reagend)(?:ado|ada|ados|adas|ou|amos|aram|ei)|corrig\w+|correção|(?:subiu"
     r"|baixou) para|reduzi\w+|diminuiu|prolongad[oa]|pass(?:a|ou|ei) (?:a|para|de) \d|substituíd[oa]",
+    tells_return=r"de novo|novamente|outra vez|volt(?:ou|ei|amos|aram|a|o)|retorn\w+|como antes",
     denies=r"não(?! (?:só|se esque\w+|esque\w+))|nunca|jamais|nem|tampouco",
     supposes=r"^\W*(?:(?:e|mas) )?(?:se|caso)|(?:sei|saber) se|talvez|(?:se|pode|deve|te)ria\w*|suponhamos|imagine",
     conjunctions="e mas porque enquanto embora",

@@ -26,6 +26,21 @@ SPANISH = Language(
     asks_time=r"cuándo|cuando (?:es|fue|era)|desde cuándo|hasta cuándo|cuánto tiempo|a qué hora"
     r"|(?:qué|en qué) (?:día|fecha|año|mes|hora)",
     asks_number=r"cuánt[oa]s?|qué edad|a qué precio|qué (?:cantidad|tamaño|altura|distancia|precio)",
+    asks_about_person=r"{any}(?:sabes|sabéis|sabe usted|saben ustedes|(?:qu[eé] )(?:sabe|recuerda|tiene)"
+    r"|recuerdas|recordáis|te acuerdas|conoces|has (?:aprendido|guardado|anotado|memorizado)|aprendiste"
+    r"|tienes|tiene usted|guardas|(?:me )?puedes? decir(?:me)?)(?: (?:ya|exactamente|realmente|guardad[oa]s?"
+    r"|anotad[oa]s?|registrad[oa]s?|hasta ahora|todo|algo|más))* (?:de|sobre"
+    r"|acerca de) m[ií](?: hasta ahora)?|(?:h[aá]blame|cu[eé]ntame)(?: algo| todo)? (?:de"
+    r"|sobre) m[ií](?: mism[oa])?|descr[ií]beme|(?:y |(?:t[uú] )?sabes |dime |entonces )?qui[eé]n soy(?: yo)?"
+    r"|(?:cu[aá]les son |dime |lista )?mis (?:preferencias|gustos|intereses|aficiones|h[aá]bitos)"
+    r"|(?:mu[eé]strame |ver |ense[nñ]ame )?mi perfil|me conoces(?: bien| ya)?|c[oó]mo me describir[ií]as"
+    r"|{any}informaci[oó]n (?:tienes|tiene usted|guardas)(?: guardada)? sobre m[ií]",
+    lasting=r"(?:soy|vivo|trabajo|estudio|hablo|juego|dirijo|tengo|prefiero|odio|como|bebo|tomo|uso"
+    r"|me (?:llamo|gusta\w*|encanta\w*|dedico)|llámame|vivimos|tenemos|somos)|(?:mi|mis"
+    r"|nuestr[oa]s?) (?:\S+ ){1,3}(?:es|son|está|están|se llama\w*|tiene\w*|vive\w*|trabaja\w*)|alérgic[oa]s?"
+    r"|siempre|nunca|por favor",
+    first_person=r"yo|me|mí|mis?|mío|mía|conmigo|nos|nosotr[oa]s|nuestr[oa]s?|soy|tengo|estoy|vivo|trabajo"
+    r"|voy|he|hemos|tenemos|vamos|quiero|necesito|prefiero|míos|mías",
     asks_other_side=r"(?:me|nos) (?:dijiste|recomendaste|sugeriste|propusiste|aconsejaste|explicaste|diste|contaste)"
     r"|(?:me|nos) (?:has|habías|ha|había) \w+|(?:dijiste|recomendaste|sugeriste|mencionaste)",
     today=r"hoy|esta (?:mañana|noche)",
@@ -56,6 +71,7 @@ SPANISH = Language(
     r"|rebaj|ampli|acort|mud|reprogram)(?:ado|ada|ados|adas|ó|amos|aron|é)|pospuest[oa]|pospus\w+|correg\w+"
     r"|corrig\w+|corrección|(?:ha (?:subido|bajado)|subió|bajó) a|reduc\w+|reduj\w+|pas[aó] (?:a|de)(?: las?"
     r"| ser)? \d|sustituid[oa]",
+    tells_return=r"de nuevo|nuevamente|otra vez|v(?:uelv|olv)\w+|regres\w+|como antes",
     denies=r"no(?! (?:solo|sólo|olvid\w+|te olvid\w+))|nunca|jamás|tampoco",
     supposes=r"si|quizás?|tal vez|(?:se|hab|pod|deb|tend)r?ía\w*|fuera|fuese|supongamos|imagina",
     conjunctions="y pero porque mientras aunque sino",

@@ -23,6 +23,21 @@ TURKISH = Language(
     r"|(?:geçen|gelecek|bu|önümüzdeki) (?:hafta|ay|yıl|sene|gece|yaz|kış)",
     asks_time=r"ne zaman\w*|saat kaçta|ne kadar sür\w*|hangi (?:gün|tarih\w*|yıl\w*|ay\w*|saat\w*)|kaç yılında|kaçında",
     asks_number=r"kaç\w*|ne kadar\w*|kaça|kaç yaşında",
+    asks_about_person=r"(?:\S+ )?(?:benim )?(?:hakkımda|benimle ilgili)(?: (?:ne|neler|hangi|ne kadar|bilgi"
+    r"|bilgiler|bilgilere|bilgin|her|bir|şey|şeyler|başka|şimdiye|kadar|tam|olarak))* (?:biliyor(?:sun(?:uz)?"
+    r"| musun(?:uz)?)|hatırlıyorsun(?:uz)?|öğrendin(?:iz)?|sahipsin(?:iz)?|var|kaydettin(?:iz)?"
+    r"|tutuyorsun(?:uz)?|bildi(?:ğin her şeyi|ğiniz her şeyi|klerini|klerinizi) (?:söyle|anlat|yaz)\w*)"
+    r"|(?:bana )?(?:kendimden"
+    r"|benden) (?:bahset|söz et)\w*|(?:bana )?beni (?:anlat|tarif et|tanımla)\w*"
+    r"|(?:peki )?(?:ben )?kimim(?: ben)?|(?:benim )?(?:tercihlerim|ilgi alanlarım|alışkanlıklarım"
+    r"|hobilerim)(?: (?:ne|neler|nelerdir))?|(?:benim )?profilim(?:i göster)?"
+    r"|(?:benim )?kim olduğumu (?:biliyor musun(?:uz)?|hatırlıyor musun(?:uz)?|söyle)|beni (?:tanıyor"
+    r"|hatırlıyor) musun(?:uz)?",
+    lasting=r"ben (?:bir )?\w+|(?:\w+(?:ıyorum|iyorum|uyorum|üyorum|mam|mem))|benim (?:\S+ ){1,3}\w+|adım"
+    r"|bana \w+ de|evim|işim|ofisim|eşim|kızım|oğlum|annem|babam|alerjim|her zaman|asla|\w+(?:ım|im|um"
+    r"|üm) var",
+    first_person=r"ben|beni|bana|benim|bende|biz|bizi|bize|bizim|\w+(?:ıyorum|iyorum|uyorum|üyorum|dım|dim"
+    r"|dum|düm|tım|tim|ım|im|um|üm)",
     asks_other_side=r"(?:öner|tavsiye et|söyle|anlat|bahset|açıkla|yaz|ver|belirt)\w*(?:mişti|di|dı|ti|tı|du|dü)\w*"
     r"|(?:önerdi|söyledi|tavsiye etti)ğin\w*",
     today=r"bugün|bu sabah|bu akşam",
@@ -52,6 +67,7 @@ TURKISH = Language(
     r"|yenile\w+|art(?:tı|ırıl|ır)\w*|yüksel\w+|\d+'y?[ae] (?:çık|düş)\w+|\d \w+y[ae] (?:çık|düş)\w+"
     r"|düşür\w+|azal\w+|indir(?:il|di)\w*"
     r"|uzat\w+|kısalt\w+|gecik\w+",
+    tells_return=r"tekrar|yine|yeniden|gene|geri (?:dön|al|taşı)\w*|eskisi gibi|eski haline|ilk haline",
     denies=r"değil\w*|yok|hiç|(?!cuma)\w+m[ae](?:d[ıi]|m[ıi]ş|z|yaca[kğ]|yece[kğ])\w*",
     supposes=r"eğer|belki|acaba|\w{2,}[ıiuü]rs[ae]\w*|\w{3,}[ae]rs[ae]k\w*|diyelim",
     conjunctions="ve ama fakat çünkü ancak",

@@ -2,7 +2,9 @@
 
     marking      marks and orders the hits of a search; start here
     pairs        what a question asks for, and the pairs of sentences that correct each other
-    statements   sentences that state a value, claim, deny or replace
+    chains       values that return, and corrections of corrections
+    replacements  sentences that tell a change without a value
+    statements   sentences that state a value, claim or deny
     values       numbers, dates, times, percentages and names in a sentence
 
 Everything but `marking` is pure.

@@ -89,18 +89,23 @@ def _said(hit: Hit, number: int, end_user_id: str | None) -> Said:
 
 
 def _marked(hits: Sequence[Hit], found: Iterable[Correction]) -> dict[UUID, Hit]:
-    """The hits by id: each with the best hit that it corrects, and the latest that corrects it."""
+    """The hits by id: each with the best hit that it corrects, and the latest that corrects it.
+
+    A hit whose value returned has a later one in its place, which says nothing else.
+    """
     marked = {hit.message_id: hit for hit in hits}
+    superseded: set[UUID] = set()
     by_rank = sorted(found, key=lambda each: each.older)
     for each in sorted(by_rank, key=lambda each: (hits[each.newer].timestamp, hits[each.newer].seq), reverse=True):
         older, newer = (marked[hits[number].message_id] for number in (each.older, each.newer))
-        if older.corrected_by is None:
+        if older.message_id not in superseded:
+            superseded.add(older.message_id)
             older = replace(
                 older,
-                corrected_by=CorrectionOf(newer.message_id, each.kind, each.was, each.now),
+                corrected_by=None if each.is_return else CorrectionOf(newer.message_id, each.kind, each.was, each.now),
                 superseded_by=None if each.kind == "denial" else newer.message_id,
             )
-        if newer.corrects is None:
+        if newer.corrects is None and not each.is_return:
             newer = replace(newer, corrects=CorrectionOf(older.message_id, each.kind, each.was, each.now))
         marked |= {older.message_id: older, newer.message_id: newer}
     return marked

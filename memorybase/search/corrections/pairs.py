@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import permutations
 from typing import Literal, NamedTuple
@@ -16,22 +16,27 @@ from typing import Literal, NamedTuple
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.scripts import normal
-from memorybase.search.corrections.statements import (
+from memorybase.search.corrections import chains
+from memorybase.search.corrections.chains import Known, Link
+from memorybase.search.corrections.replacements import (
     REPLACEMENT_ASKED,
     Asked,
-    Claim,
     Sentence,
+    replaces,
+    restates,
+    sentences_to_compare,
+    shortened,
+)
+from memorybase.search.corrections.statements import (
+    Claim,
     Statement,
     Value,
     asks_whether,
     claim_of,
     is_about_another,
-    replaces,
-    sentences_to_compare,
-    shortened,
     statements,
 )
-from memorybase.search.corrections.values import Kind, same_days
+from memorybase.search.corrections.values import Kind, is_same
 
 # Likeness of the statements that suffices: if the later one tells a change and both values are of one unit; if it
 # tells a change and nothing else connects the values; without a word of change, for values of one unit.
@@ -46,9 +51,11 @@ class Change(NamedTuple):
     kind: Kind
     was: str
     now: str
+    was_key: str
+    now_key: str
 
 
-def change(older: Statement, newer: Statement, likeness: float, known: Collection[str]) -> Change | None:
+def change(older: Statement, newer: Statement, likeness: float, known: Known) -> Change | None:
     """The change from one statement to the other; `known` are the values that the speaker stated before.
 
     The last values count: "from 70 % to 90 %" states 90 %.
@@ -57,15 +64,23 @@ def change(older: Statement, newer: Statement, likeness: float, known: Collectio
         (was, now)
         for now in reversed(newer.values)
         for was in reversed(older.values)
-        if now.kind == was.kind and now.key not in known and now.asserted
+        if now.kind == was.kind and now.asserted and _is_other(was, now, newer, known)
     ]
+    tells_change = newer.tells_change or newer.tells_return
     for was, now in pairs:
-        if _is_connected(was, now, newer) and likeness >= (CHANGED if newer.tells_change else UNCHANGED):
-            return Change(now.kind, *_shown(was, now))
+        if _is_connected(was, now, newer) and likeness >= (CHANGED if tells_change else UNCHANGED):
+            return _changed(was, now)
     for was, now in pairs:
-        if newer.tells_change and likeness >= _needed(was, now):
-            return Change(now.kind, *_shown(was, now))
+        if tells_change and likeness >= _needed(was, now):
+            return _changed(was, now)
     return None
+
+
+def _is_other(was: Value, now: Value, newer: Statement, known: Known) -> bool:
+    """Whether the value is new, or holds again."""
+    if known.holds(now.key) or (now.kind != "name" and is_same(was.key, chains.current(newer, now.kind))):
+        return False
+    return not known.is_replaced(now.key) or chains.returns(was, now, newer)
 
 
 def _is_connected(was: Value, now: Value, newer: Statement) -> bool:
@@ -81,12 +96,15 @@ def _needed(was: Value, now: Value) -> float:
     return CHANGED if now.kind == "name" else CHANGED_WITHOUT_UNIT
 
 
-def _shown(was: Value, now: Value) -> Iterator[str]:
+def _changed(was: Value, now: Value) -> Change:
     """Both values as written, with the unit that they share."""
     shared = was.unit_stems & now.unit_stems
-    for value in (was, now):
-        last = max((at for at, (_, stem) in enumerate(value.units, 1) if stem in shared), default=0)
-        yield " ".join([value.shown, *(word for word, _ in value.units[:last] if word)])
+    return Change(now.kind, _shown(was, shared), _shown(now, shared), was.key, now.key)
+
+
+def _shown(value: Value, shared: Collection[str]) -> str:
+    last = max((at for at, (_, stem) in enumerate(value.units, 1) if stem in shared), default=0)
+    return " ".join([value.shown, *(word for word, _ in value.units[:last] if word)])
 
 
 Likeness = Callable[[str, str], float]
@@ -170,6 +188,8 @@ class Correction:
     kind: Kind | Literal["statement", "denial"]
     was: str | None = None
     now: str | None = None
+    link: Link | None = field(default=None, compare=False)  # of a value
+    is_return: bool = False  # the newer message states the older one's value again, after others between them
 
 
 def sought_by(query: str, analyzer: Analyzer) -> Sought:
@@ -235,7 +255,7 @@ def stated(messages: Sequence[Said], query: str, sought: Sought, analyzer: Analy
             found += [Stated(number, claim)] if claim else []
         else:
             relevant = list(_relevant(message.text, asked, sought, analyzer))
-            relevant.sort(key=lambda each: (-len(each.terms & asked), not each.tells_change))
+            relevant.sort(key=lambda each: (-len(each.terms & asked), not (each.tells_change or each.tells_return)))
             found += [Stated(number, each) for each in relevant[:STATEMENTS_PER_MESSAGE]]
     if sought.sentences and analyzer.of(query).known is None:
         of_several = [(n, each.text) for n, each in enumerate(messages) if speakers.count(each.speaker) > 1]
@@ -247,7 +267,7 @@ def _relevant(text: str, asked: frozenset[str], sought: Sought, analyzer: Analyz
     """The statements with values that the question may ask for."""
     for each in statements(text, analyzer, sought.kinds):
         values = tuple(value for value in each.values if _counts(value, sought.counted))
-        is_short_change = each.tells_change and each.length < SHORT_STATEMENT
+        is_short_change = (each.tells_change or each.tells_return) and each.length < SHORT_STATEMENT
         if values and (is_short_change or any(value.clause & asked for value in values)):
             yield replace(each, values=values)
 
@@ -262,7 +282,8 @@ def find(
     """The corrections among these sentences, of each pair of messages that of the most alike ones; sentences with
     values before those without."""
     near = [each for each in found if _is_near(each.said, likeness(each.text, query))]
-    known = [_said_before(message, messages, found) for message in messages]
+    returning = _returning(found, near, messages, likeness)
+    near += [each for each in found if each.text in returning and each not in near]
     asked = Asked.of(query, analyzer)
     is_english = analyzer.known is None
 
@@ -271,11 +292,15 @@ def find(
 
     valued = {each.text: each.said for each in found if isinstance(each.said, Statement)}
     best: dict[tuple[int, int], tuple[bool, float, Correction]] = {}
-    for older, newer in permutations(near, 2):
+    known: dict[int, Known] = {}
+    # In the order of the newer ones: what a message replaced is known before the next one is compared.
+    for older, newer in sorted(permutations(near, 2), key=lambda pair: messages[pair[1].message].at):
         before, after = messages[older.message], messages[newer.message]
         if before.speaker != after.speaker or before.at >= after.at:
             continue
-        alike = likeness(older.text, newer.text)
+        if older.message not in known:
+            known[older.message] = _known_at(before, messages, found, [each for *_, each in best.values()])
+        alike = max(likeness(older.text, newer.text), returning.get(newer.text, 0.0))
         correction = _compared(older, newer, alike, known[older.message], asked)
         if correction is None or (correction.kind != "denial" and is_other(older.text, newer.text)):
             continue
@@ -284,7 +309,52 @@ def find(
         pair, rank = (older.message, newer.message), (correction.kind != "statement", alike)
         if pair not in best or rank > best[pair][:2]:
             best[pair] = (*rank, correction)
-    return [correction for _, _, correction in best.values()]
+    corrections = [correction for *_, correction in best.values()]
+    sentences = [(each.message, each.said) for each in found if isinstance(each.said, Sentence)]
+    return _with_ends([*corrections, *_restated(corrections, sentences, messages, likeness)], messages)
+
+
+def _restated(
+    corrections: Sequence[Correction],
+    sentences: Sequence[tuple[int, Sentence]],
+    messages: Sequence[Said],
+    likeness: Likeness,
+) -> Iterator[Correction]:
+    """Of sentences that were replaced: those that say the same again afterwards."""
+    pairs = {(each.older, each.newer) for each in corrections}
+    for each in corrections:
+        replaced = next(
+            (said for number, said in sentences if (number, shortened(said.text)) == (each.older, each.was)), None
+        )
+        if each.kind != "statement" or replaced is None:
+            continue
+        for number, said in sentences:
+            is_later = (
+                messages[number].speaker == messages[each.newer].speaker
+                and messages[number].at > messages[each.newer].at
+            )
+            if is_later and restates(replaced, said) and likeness(replaced.text, said.text) >= UNCHANGED:
+                now = shortened(said.text)
+                if (each.newer, number) not in pairs:
+                    yield Correction(each.newer, number, "statement", each.now, now)
+                yield Correction(each.older, number, "statement", each.was, now, is_return=True)
+
+
+_NONE = Correction(-1, -1, "statement")
+
+
+def _with_ends(found: Sequence[Correction], messages: Sequence[Said]) -> list[Correction]:
+    """The corrections, and of each chain those from its earlier messages to its last one."""
+    by_pair = {(each.older, each.newer): each for each in found}
+    links = [each.link for each in found if each.link is not None]
+    places = sorted(range(len(messages)), key=lambda number: messages[number].at)
+    for end in chains.ends(links, {number: place for place, number in enumerate(places)}).values():
+        first = next(each for each in found if each.older == end.older and each.link and each.link.was == end.was)
+        last = next(each for each in found if each.newer == end.newer and each.link and each.link.now == end.now)
+        added = replace(first, newer=end.newer, now=last.now, link=end, is_return=is_same(end.was, end.now))
+        if by_pair.get((end.older, end.newer), _NONE).kind == "statement":
+            by_pair[end.older, end.newer] = added
+    return list(by_pair.values())
 
 
 def _differ(older: Statement | None, newer: Statement | None) -> bool:
@@ -302,23 +372,52 @@ def _is_near(said: Statement | Claim | Sentence, to_question: float) -> bool:
     return to_question >= ASKED
 
 
-def _said_before(message: Said, messages: Sequence[Said], found: Sequence[Stated]) -> set[str]:
-    """The values that its speaker stated up to this message: who repeats one of them later corrects nothing."""
-    return {
-        key
-        for each in found
+def _returning(
+    found: Sequence[Stated], near: Sequence[Stated], messages: Sequence[Said], likeness: Likeness
+) -> dict[str, float]:
+    """The texts that tell a return to a value that was stated before, each with its likeness to that statement.
+
+    "I went back to Dr. Albers" is like the sentence that named him first, and little like the question.
+    """
+    best: dict[str, float] = {}
+    for newer in found:
+        if not isinstance(newer.said, Statement) or not newer.said.tells_return:
+            continue
+        for older in near:
+            before, after = messages[older.message], messages[newer.message]
+            if isinstance(older.said, Statement) and before.speaker == after.speaker and before.at < after.at:
+                alike = likeness(older.text, newer.text)
+                if alike >= CHANGED and _share_a_value(older.said, newer.said):
+                    best[newer.text] = max(alike, best.get(newer.text, 0.0))
+    return best
+
+
+def _share_a_value(one: Statement, other: Statement) -> bool:
+    return any(
+        each.kind == value.kind and is_same(each.key, value.key) for each in one.values for value in other.values
+    )
+
+
+def _known_at(
+    message: Said, messages: Sequence[Said], found: Sequence[Stated], corrections: Sequence[Correction]
+) -> Known:
+    """What its speaker stated up to this message."""
+    before = [
+        (each.message, each.said)
+        for each in sorted(found, key=lambda each: messages[each.message].at)
         if messages[each.message].speaker == message.speaker and messages[each.message].at <= message.at
         if isinstance(each.said, Statement)
-        for value in each.said.values
-        for key in same_days(value.key)
-    }
+    ]
+    return chains.known_at(before, [each.link for each in corrections if each.link is not None])
 
 
-def _compared(older: Stated, newer: Stated, alike: float, known: set[str], asked: Asked) -> Correction | None:
+def _compared(older: Stated, newer: Stated, alike: float, known: Known, asked: Asked) -> Correction | None:
     match older.said, newer.said:
         case Statement(), Statement():
             changed = change(older.said, newer.said, alike, known)
-            return changed and Correction(older.message, newer.message, *changed)
+            if changed is not None:
+                link = Link(older.message, newer.message, changed.was_key, changed.now_key)
+                return Correction(older.message, newer.message, changed.kind, changed.was, changed.now, link)
         case Sentence(), Sentence() if replaces(older.said, newer.said, alike, asked):
             was, now = shortened(older.text), shortened(newer.text)
             return Correction(older.message, newer.message, "statement", was, now)

@@ -2,7 +2,6 @@
 
     values        a number, date, time, percentage or name, in English and the languages of keyword_index/languages
     claims        that something was done or never was: "I've never used Zotero", "I just downloaded Zotero". English
-    replacements  that something changed, without a value: "I no longer drink coffee, I have green tea". English
 
 `asserts` tells what a sentence says from what it supposes, asks, denies or plans: "if I moved ...", "should I move
 ...?". "I moved my other boat" and "my brother moved" are about others: see `is_about_another`.
@@ -11,7 +10,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -69,11 +67,6 @@ _NEUTRAL = re.compile(
     r"|best|main|overall|good|today|yesterday|week|month|year",
     re.IGNORECASE,
 )
-# The words of a question that say which thing: after an article, possessive or preposition, and names.
-_NAMING = re.compile(
-    r"\b(?:the|my|our|a|an|his|her|their|of|to|for|at|in|from) (?:the |my |our )?((?:\w+ ?){1,2})|(?<=\w )([A-Z]\w+)"
-)
-_PARTICIPLE = re.compile(r"\w+ed|kept|held|made|put|found|sold|taken|given|written", re.IGNORECASE)
 
 
 def plain(sentence: str) -> str:
@@ -182,12 +175,6 @@ def _stem(word: str, terms: Terms) -> str:
     return next(iter(terms(word)), "")
 
 
-def naming_terms(query: str, terms: Terms) -> frozenset[str]:
-    """The terms by which a question names a thing; a later sentence about it has those that the earlier one has."""
-    words = (word for match in _NAMING.findall(query) for group in match for word in group.split())
-    return frozenset(term for word in words if not _PARTICIPLE.fullmatch(word) for term in terms(word))
-
-
 SENTENCE_CHARS = 300
 SHORT_MESSAGE_CHARS = 120  # stays whole: "Concert's been put off. New date is the 30th of May."
 READ_CHARS = 4_000  # of each message, without its code
@@ -210,6 +197,19 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 
+# A value that holds again; for a new one they tell nothing: "45 guests came again".
+RETURN = re.compile(
+    r"\b(?:again|back (?:to|at|on|in|with)|revert\w*|return(?:ed|s|ing)? to|restored|reinstated|once more|as before)\b",
+    re.IGNORECASE,
+)
+
+# What was so, though the value is named.
+PAST = re.compile(
+    r"\b(?:used to|before|previously|formerly|earlier|than|until|ago|old|former"
+    r"|(?:was|were|had)(?! (?:\w+ ){0,2}(?:back|again|moved|changed|set|put|\w+ed)\b))\b",
+    re.IGNORECASE,
+)
+
 
 class Value(NamedTuple):
     """A value. `key` compares it with others; `units` are the words after a number, each with its stem."""
@@ -228,7 +228,8 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence with its values. `tells_change`: it has a word such as "now" or "instead".
+    """A sentence with its values. `tells_change`: it has a word such as "now" or "instead", `tells_return` one such as
+    "again".
 
     `length` is in characters of scripts with spaces.
     """
@@ -238,6 +239,7 @@ class Statement:
     values: tuple[Value, ...]
     tells_change: bool
     length: int
+    tells_return: bool = False
 
 
 def statements(text: str, analyzer: Analyzer, kinds: Collection[Kind]) -> list[Statement]:
@@ -249,8 +251,8 @@ def statements(text: str, analyzer: Analyzer, kinds: Collection[Kind]) -> list[S
         values = tuple(_values(sentence, own, kinds))
         if values:
             terms = frozenset(own.terms(sentence))
-            tells_change = _tells_change(sentence, language)
-            found.append(Statement(sentence, terms, values, tells_change, length(sentence, language)))
+            told = _tells_change(sentence, language), length(sentence, language), _tells_return(sentence, language)
+            found.append(Statement(sentence, terms, values, *told))
     return found
 
 
@@ -286,6 +288,12 @@ def _tells_change(sentence: str, language: Language | None) -> bool:
     if language is None:
         return _CHANGE.search(sentence) is not None
     return language.change.search(language.folded(normal(sentence))) is not None
+
+
+def _tells_return(sentence: str, language: Language | None) -> bool:
+    if language is None:
+        return RETURN.search(sentence) is not None
+    return language.return_.search(language.folded(normal(sentence))) is not None
 
 
 def _values(sentence: str, own: Analyzer, kinds: Collection[Kind]) -> Iterator[Value]:
@@ -372,148 +380,3 @@ def _claims(text: str, asked: set[str], analyzer: Analyzer) -> Iterator[Claim]:
                     yield Claim(sentence, True, share)
             elif share >= CLAIMED_SHARE and _CLAIM.search(clause) and not _NO_CLAIM.search(clause):
                 yield Claim(sentence, False, share)
-
-
-REPLACEMENT_CHARS = 160  # a longer one says more than one thing
-SENTENCES_PER_MESSAGE = 2
-SHARED_TERMS = 2  # terms, if none of them is of the question or a name
-REPLACEMENT_LIKENESS = 0.45  # of both sentences
-REPLACEMENT_ASKED = 0.35  # likeness of each sentence and the question
-
-_REPLACES = re.compile(
-    r"\b(?:now(?! (?:i want|i'm|let)\b)|no longer|any ?more|these days|from now on|instead|moved|relocated|switched"
-    r"|changed|replaced|renamed|swapped|bec(?:a|o)me|quit|left|sold|took over|taken over|went over to|stopped"
-    r"|(?<!never )g(?:a|i)ve(?:n)? up|promoted|hired|new job|cancel+ed|dropped)\b",
-    re.IGNORECASE,
-)
-_CAPITALIZED = re.compile(r"(?<=[a-z,] )[A-Z]\w+")
-
-
-class _Relation(NamedTuple):
-    """What the speaker asks, stated before, and says now, in words that need not be alike."""
-
-    asked: re.Pattern[str]
-    stated: re.Pattern[str]
-    changed: re.Pattern[str]
-
-
-_I = r"\b(?:i|we)(?:['\u2019]ve| have| just| recently| finally| both)*"
-_RELATIONS = {
-    "home": _Relation(
-        re.compile(r"\bwhere\b.*\b(?:i|we) (?:live|living)\b|\bmy (?:home|address)\b", re.IGNORECASE),
-        re.compile(rf"{_I} (?:live|moved to|settled in)\b|\b(?:i['\u2019]m|we['\u2019]re) living\b", re.IGNORECASE),
-        re.compile(
-            rf"{_I} (?:moved (?:house|from|to (?-i:[A-Z]))|relocated)|{_I} now live\b|{_I} live .*\bnow\b",
-            re.IGNORECASE,
-        ),
-    ),
-    "work": _Relation(
-        re.compile(r"\b(?:where|who)\b.*\b(?:i|we) work\b|\bmy (?:employer|company|job)\b", re.IGNORECASE),
-        re.compile(rf"{_I} work (?:at|for|in)\b|{_I} (?:started|joined)\b|\bmy job (?:at|is)\b", re.IGNORECASE),
-        re.compile(
-            rf"{_I} (?:started|took|got|began|accepted) (?:a|my) new (?:job|position)\b|\bchanged jobs\b"
-            rf"|{_I}(?: was| were| got| been) hired\b"
-            rf"|{_I} (?:now )?work (?:at|for) .*|{_I} left [A-Z]\w+ (?:for|and joined)\b|\bmy new job (?:at|is)\b",
-            re.IGNORECASE,
-        ),
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """`has_relation`: it says of its speaker what the question asks for, in words that need not be alike."""
-
-    text: str
-    terms: frozenset[str]
-    names: frozenset[str]  # terms
-    tells_change: bool
-    has_relation: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question's terms, those that name the thing, and the relation that it asks for."""
-
-    terms: frozenset[str]
-    naming: frozenset[str]
-    relation: str
-
-    @classmethod
-    def of(cls, query: str, analyzer: Analyzer) -> Asked:
-        relation = next((name for name, each in _RELATIONS.items() if each.asked.search(query)), "")
-        return cls(frozenset(analyzer.terms(query)), naming_terms(query, analyzer.terms), relation)
-
-
-def sentences_to_compare(
-    texts: Sequence[tuple[int, str]], query: str, analyzer: Analyzer
-) -> list[tuple[int, Sentence]]:
-    """Of messages with their numbers, the sentences of which a later one may replace an earlier one."""
-    telling = [number for number, text in texts if _REPLACES.search(text[:READ_CHARS])]
-    if not telling:
-        return []
-    asked = Asked.of(query, analyzer)
-    read = [(number, each) for number, text in texts for each in _written(text)]
-    changing = [
-        (number, _sentence(each, asked, analyzer))
-        for number, each in read
-        if number in telling and _REPLACES.search(each)
-    ]
-    changing = [(number, each) for number, each in changing if each.tells_change]
-    if not changing:
-        return []
-    sentences = [(number, _sentence(each, asked, analyzer)) for number, each in read]
-    found: dict[tuple[int, str], Sentence] = {}
-    for number, newer in changing:
-        for other, older in sentences:
-            if other != number and may_replace(older, newer, asked):
-                found |= {(number, newer.text): newer, (other, older.text): older}
-    ranked = sorted(found.items(), key=lambda each: (-len(each[1].terms & asked.terms), not each[1].tells_change))
-    counts: Counter[int] = Counter()
-    kept: list[tuple[int, Sentence]] = []
-    for (number, _), each in ranked:
-        counts[number] += 1
-        if counts[number] <= SENTENCES_PER_MESSAGE:
-            kept.append((number, each))
-    return kept
-
-
-def may_replace(older: Sentence, newer: Sentence, asked: Asked) -> bool:
-    """Whether the later sentence tells a change of what the earlier one says, by their words."""
-    if not newer.tells_change or newer.terms <= older.terms or not asked.naming & older.terms <= newer.terms:
-        return False
-    if older.has_relation and newer.has_relation:
-        return True
-    shared = older.terms & newer.terms
-    return len(shared) >= SHARED_TERMS or not shared.isdisjoint(asked.terms) or not shared.isdisjoint(older.names)
-
-
-def replaces(older: Sentence, newer: Sentence, alike: float, asked: Asked) -> bool:
-    """`may_replace`, given how alike both sentences are."""
-    is_alike = alike >= REPLACEMENT_LIKENESS or (older.has_relation and newer.has_relation)
-    return is_alike and may_replace(older, newer, asked)
-
-
-def _written(text: str) -> Iterator[str]:
-    """The statements of a message that are short enough, without what they quote."""
-    for sentence in prose_sentences(text):
-        if len(sentence) <= REPLACEMENT_CHARS and not sentence.rstrip().endswith((":", "?")):
-            yield plain(sentence)
-
-
-def _sentence(text: str, asked: Asked, analyzer: Analyzer) -> Sentence:
-    relation = _RELATIONS.get(asked.relation)
-    has_relation = relation is not None and any(
-        match is not None and asserts(text, match.start())
-        for match in (relation.stated.search(text), relation.changed.search(text))
-    )
-    change = _REPLACES.search(text)
-    tells_change = change is not None and asserts(text, change.start())
-    names = frozenset(term for name in _CAPITALIZED.findall(text) for term in analyzer.terms(name))
-    return Sentence(text, frozenset(analyzer.terms(text)), names, tells_change, has_relation)
-
-
-def shortened(sentence: str) -> str:
-    """The sentence on one line, as people and models read it beside the other message."""
-    text = " ".join(sentence.split()).removesuffix(".")
-    return text if len(text) <= REPLACEMENT_CHARS else f"{text[: REPLACEMENT_CHARS - 1]}\u2026"

@@ -1,4 +1,5 @@
-"""The values that a sentence states: numbers, dates, times, percentages and, in English, names. Pure."""
+"""The values that a sentence states: numbers (also of telephones), dates, times, percentages and, in English, names.
+Pure."""
 
 from __future__ import annotations
 
@@ -25,6 +26,16 @@ class Found(NamedTuple):
     unit: str = ""
 
 
+PHONE = "phone"  # the unit of a telephone number
+_PHONE_DIGITS = range(7, 16)
+# Begins with + or 0, or has the groups of a common national form; no date.
+_PHONE = re.compile(
+    r"(?=[+(\d])(?<![A-Za-z\d.,:/+-])(?!\d{1,2}([./-])\d{1,2}\1\d{2,4}(?![./-]?\d))"
+    r"(?:\+\(?\d+(?:[ ./()-]{1,3}\d{2,})*|\(?[0\u0660\u06f0\u0966]\d+(?:[ ./()-]{1,3}\d{2,})*(?:-\d)?"
+    r"|(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}|\d{3}[-.]\d{4}|1\d\d([- ])\d{4}\2\d{4}|\d{3} \d{3} \d{3}"
+    r"|8[ -]\(?\d{3}\)?[ -]\d{3}-?\d\d-?\d\d)"
+    r"(?![A-Za-z\d%:]|[.,/-]\d)"
+)
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)"
@@ -44,7 +55,7 @@ _PATTERNS: dict[Kind, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "date": re.compile(
-        rf"\b(?=[\dadfjmnostw])(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?!\d){_YEAR}"
+        rf"\b(?=[\dadfjmnostw])(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?!\d){_YEAR}|\d{{1,2}}\.\d{{1,2}}\.(?:19|20)\d\d\b"
         rf"|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b{_YEAR}"
         rf"|\d{{4}}-\d\d-\d\d\b|\d{{1,2}}(?:st|nd|rd|th)\b|(?<!last )(?<!this ){_WEEKDAY}\b)",
         re.IGNORECASE,
@@ -63,23 +74,70 @@ _NO_NAME = re.compile(rf"(?:{_MONTH}|{_WEEKDAY})\b.*", re.IGNORECASE)
 _ENGLISH_SYMBOL = re.compile(r"^[$€£]|(?<=\d) ?[a-z]+$", re.IGNORECASE)
 
 
+_ENGLISH_CLOCK = re.compile(r"(\d{1,2})(?::(\d\d))?(?: ?([ap])\.?m)?(?: o'clock)?")
+_ENGLISH_DAY = re.compile(r"\d{1,2}(?!\d)")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
 def english_values(text: str) -> Iterator[Found]:
     """The values of an English sentence."""
     left = text
+    for found in _phones(left):
+        left = _without(left, found.start, found.end)
+        yield found
     for kind, pattern in _PATTERNS.items():
-        matches = list(pattern.finditer(left))
-        for match in matches:
+        for match in list(pattern.finditer(left)):
             symbol = _ENGLISH_SYMBOL.search(match[0]) if kind == "number" else None
             yield _found(kind, match, symbol[0].strip().casefold() if symbol else "")
-        for match in matches:
-            left = f"{left[: match.start()]}{' ' * len(match[0])}{left[match.end() :]}"
+            left = _without(left, *match.span())
     for match in _NAME.finditer(text):
         if not _NO_NAME.fullmatch(match[0]):
             yield _found("name", match)
 
 
+def _without(text: str, start: int, end: int) -> str:
+    return f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+
+
+def _phones(text: str) -> list[Found]:
+    matches = ((match, _digits(match[0])) for match in _PHONE.finditer(text))
+    return [Found("number", *match.span(), key, PHONE) for match, key in matches if len(key) in _PHONE_DIGITS]
+
+
+def _digits(text: str) -> str:
+    return "".join(str(unicodedata.digit(each)) for each in text if each.isdecimal())
+
+
 def _found(kind: Kind, match: re.Match[str], unit: str = "") -> Found:
-    return Found(kind, *match.span(), re.sub(r"[,\s]", "", match[0].casefold()), unit)
+    text = re.sub(r"[,\s]", "", match[0].casefold())
+    key = _english_date(match[0].casefold()) if kind == "date" else _english_time(match[0].casefold(), text)
+    return Found(kind, *match.span(), key if kind in {"date", "time"} else text, unit)
+
+
+def _english_date(text: str) -> str:
+    """As in other languages, and with the year if it is written."""
+    iso = _ISO.search(text)
+    if iso is not None:
+        return f"{int(iso['month'])}-{int(iso['day'])}-{text[:4]}"
+    year = re.search(rf"{YEAR}$", text)
+    month = next((number for number, name in enumerate(_MONTHS, 1) if re.search(rf"\b{name}", text)), "")
+    day = _ENGLISH_DAY.search(text)
+    if day is None:
+        return f"weekday {text[:3]}"
+    if "." in text:
+        month = int(text.split(".")[1])
+    return f"{month}-{int(day[0])}" + (f"-{year[0]}" if year else "")
+
+
+def _english_time(text: str, otherwise: str) -> str:
+    """On a clock of 24 hours; with "?" if morning and afternoon are not told apart."""
+    clock = _ENGLISH_CLOCK.fullmatch(text)
+    if clock is None:
+        return otherwise
+    hour, minute = int(clock[1]), clock[2] or "00"
+    if clock[3]:
+        return f"{hour % 12 + 12 * (clock[3] == 'p')}:{minute}"
+    return f"{hour}:{minute}" if hour > 12 else f"?{hour % 12}:{minute}"
 
 
 _DIGITS = r"(?:\d{1,3}(?:[., \u066c]\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}|\d+)(?:[.,\u066b]\d+)?"
@@ -102,6 +160,8 @@ _NUMERIC = re.compile(
     rf"(?<![\w.,/-])(?P<day>\d{{1,2}})(?:(?P<mark>[./-])(?P<month>\d{{1,2}})(?:(?P=mark){YEAR}(?!\d)|(?<=\.\d\d)\.(?!\d))"
     r"|(?<=\d\d)/(?P<slashed>0[1-9]|1[0-2])(?![\d/]))"
 )
+_DAY_KEY = re.compile(r"(\d*)-(\d+)(?:-(\d+))?")
+_TIME_KEY = re.compile(r"(\?)?(\d+):(\d\d)")
 _CUT_DAY = re.compile(r"(?<!\d)\d{1,2}\.$")
 _FIRST_WORD = re.compile(r"\w+")
 
@@ -117,21 +177,30 @@ def foreign_values(text: str, language: Language) -> Iterator[Found]:
     """
     left = language.folded(text)
     position = _positions(text, left, language)
+    for phone in _phones(left):
+        left = _without(left, phone.start, phone.end)
+        yield phone._replace(start=position[phone.start], end=position[phone.end])
     for kind, pattern, key in _readers(language.name):
         for match in list(pattern.finditer(left)):
             found = key(match, language)
             if found is not None:
                 start, end = match.span()
-                left = left[:start] + " " * (end - start) + left[end:]
+                left = _without(left, start, end)
                 yield Found(kind, position[start], position[end], found, _unit(match))
 
 
-def same_days(key: str) -> Iterator[str]:
-    """The key of a value, and those that may mean the same day: "the 17th" may be that of any month."""
-    yield key
-    month, dash, day = key.partition("-")
-    if dash and day.isdecimal():
-        yield from [f"-{day}"] if month else [f"{number}-{day}" for number in range(1, 13)]
+def is_same(one: str, other: str) -> bool:
+    """Whether two keys may mean the same value: "the 17th" may be that of any month, "3 May" that of any year."""
+    if one == other:
+        return True
+    one_day, other_day = _DAY_KEY.fullmatch(one), _DAY_KEY.fullmatch(other)
+    if one_day and other_day:
+        parts = zip(one_day.groups(""), other_day.groups(""), strict=True)
+        return all(part == of_other or not (part and of_other) for part, of_other in parts)
+    one_time, other_time = _TIME_KEY.fullmatch(one), _TIME_KEY.fullmatch(other)
+    if one_time and other_time and (one_time[1] or other_time[1]):
+        return (int(one_time[2]) % 12, one_time[3]) == (int(other_time[2]) % 12, other_time[3])
+    return False
 
 
 def is_cut_date(one: str, following: str, language: Language) -> bool:

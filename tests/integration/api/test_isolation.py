@@ -593,6 +593,10 @@ CASES: Cases = {
         Attempt("/end-users", 200, query={"q": o.named("end-user")}, why=OWN_LIST),
     ],
     "get_end_user": lambda o, _: [Attempt(f"/end-users/{o.named(each)}") for each in ("end-user", "end-user-2")],
+    "get_end_user_profile": lambda o, e: [
+        Attempt(f"/end-users/{o.named('end-user-5')}/profile", query={"flow_id": each})
+        for each in (o.flow, o.named("flow"), e.flow)
+    ],
     "erase_end_user": lambda o, _: [Attempt(f"/end-users/{o.named(each)}") for each in ("end-user", "end-user-2")],
     "export_lines": lambda o, e: [
         Attempt("/export", 200, why=OWN_LIST),

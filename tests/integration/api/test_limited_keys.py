@@ -252,6 +252,7 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
         ("/sessions", {"flow_id": "support", "session_id": f"{o.name}-asked"}, None),
     ],
     "get_end_user": lambda _t, o: [(f"/end-users/{o.name}", {}, None)],
+    "get_end_user_profile": lambda _t, o: [(f"/end-users/{o.name}/profile", {"flow_id": "support"}, None)],
     "get_history": lambda _t, o: [
         ("/history", {}, _in_session(o)),
         ("/history", {}, {"flow_id": "support", "session_id": "ann-session", "leaf_id": o.message}),

@@ -22,12 +22,14 @@ from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Messag
 from memorybase.queries import exports, job_lists, jobs
 from memorybase.queries import overview as overview_queries
 from memorybase.queries.messages import MessageQuery
+from memorybase.queries.standing_statements import Owner
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, sessions
 from memorybase.retention import uses
 from memorybase.search import search, vector_search
 from memorybase.search.request import SearchRequest
 from memorybase.sessions import edits
+from memorybase.standing import profile
 
 pytestmark = pytest.mark.slow
 
@@ -204,6 +206,22 @@ def test_a_search_for_one_end_user_reads_only_their_messages(world: World, monke
         assert all("session_id=?" in step for step in plan), plan
     else:
         assert rows_touched(world, statement, parameters) <= 5
+
+
+def test_a_profile_reads_a_bounded_part_of_a_long_history(world: World) -> None:
+    world.say("first", "a zebra")
+    fill(world, "long", HISTORY)
+    add_passed_sessions(world, [world.flow_id], 1_000, datetime.now(UTC) - timedelta(days=1))
+    owner = Owner(world.flow_id, None, None)
+    bound = 2 * (profile.NEWEST_READ + profile.OLDEST_READ)
+    with sent_by(world) as sent, world.services.database.reading() as db:
+        profile.of_person(db, owner)
+    assert any("FROM messages" in statement for statement, _ in sent)
+    for statement, parameters in sent:
+        if world.services.database.is_sqlite:
+            assert scans(world, statement, parameters) == [], statement
+        elif "FROM messages" in statement:
+            assert rows_touched(world, statement, parameters) <= bound, statement
 
 
 def test_a_keyword_search_reads_only_the_messages_at_its_positions(world: World) -> None:

@@ -465,6 +465,83 @@ def test_a_later_fact_corrects_an_earlier_one_and_both_are_kept(distilling: Worl
     assert said(world, base_id) == ["The timeout is 300 ms"]  # it holds again
 
 
+def limit_of(world: World, model: Model, base_id: UUID, value: int, was: int | None, session_id: str) -> UUID:
+    """The message of a session that states a limit, and in whose place it stands."""
+    instead = "" if was is None else f" INSTEAD OF: The limit is {was} ms"
+    [message] = tell(
+        world, base_id, f"REMEMBER: Mira | The limit is {value} ms{instead}.", session_id=session_id, end_user_id="mira"
+    )
+    distil(world, model)
+    return message
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("how", ["message", "session", "fact"])
+def test_without_a_correction_between_the_later_one_still_holds(distilling: World, how: str) -> None:
+    world, model = distilling, Model()
+    base_id = new_base(world)
+    limit_of(world, model, base_id, 12, None, "a")
+    between = limit_of(world, model, base_id, 31, 12, "b")
+    last = limit_of(world, model, base_id, 45, 31, "c")
+    assert said(world, base_id) == ["The limit is 45 ms"]
+    if how == "message":
+        edits.delete_message(world.services, world.user_id, between)
+    elif how == "session":
+        edits.delete_session(world.services, world.user_id, world.flow_id, "b")
+    else:
+        [fact_id] = [each.id for each in facts(world, base_id, state="superseded") if "31" in each.what]
+        manage.delete_fact(world.services, world.user_id, base_id, fact_id)
+    assert said(world, base_id) == ["The limit is 45 ms"]
+    [current], [first] = facts(world, base_id), facts(world, base_id, state="superseded")
+    assert (first.what, first.superseded_by, current.corrects) == ("The limit is 12 ms", current.id, [first.id])
+    edits.delete_message(world.services, world.user_id, last)
+    assert said(world, base_id) == ["The limit is 12 ms"]
+
+
+@pytest.mark.both_databases
+def test_a_correction_that_is_repeated_elsewhere_outlives_its_first_message(distilling: World) -> None:
+    world, model = distilling, Model()
+    base_id = new_base(world)
+    limit_of(world, model, base_id, 12, None, "a")
+    corrections = [
+        limit_of(world, model, base_id, 31, 12, "b"),
+        *(limit_of(world, model, base_id, 31, None, s) for s in "cd"),
+    ]
+    for message in corrections:
+        assert said(world, base_id) == ["The limit is 31 ms"]
+        edits.delete_message(world.services, world.user_id, message)
+    assert said(world, base_id) == ["The limit is 12 ms"]
+
+
+def test_a_chain_of_one_session_is_deleted_whole(distilling: World) -> None:
+    world, model = distilling, Model()
+    base_id = new_base(world)
+    limit_of(world, model, base_id, 12, None, "a")
+    for value, was in ((31, 12), (45, 31)):
+        limit_of(world, model, base_id, value, was, "b")
+    limit_of(world, model, base_id, 60, 45, "c")
+    edits.delete_session(world.services, world.user_id, world.flow_id, "b")
+    assert said(world, base_id) == ["The limit is 60 ms"]
+    edits.delete_session(world.services, world.user_id, world.flow_id, "c")
+    assert said(world, base_id) == ["The limit is 12 ms"]
+
+
+@pytest.mark.parametrize(
+    ("values", "current"),
+    [
+        ([(12, None), (31, None), (31, 12)], 31),  # the second did not say what it corrects
+        ([(31, None), (12, None), (31, 12)], 31),  # it holds again
+        ([(12, None), (31, 12), (12, 31)], 12),
+    ],
+)
+def test_a_repetition_corrects_too(distilling: World, values: list[tuple[int, int | None]], current: int) -> None:
+    world, model = distilling, Model()
+    base_id = new_base(world)
+    for number, (value, was) in enumerate(values):
+        limit_of(world, model, base_id, value, was, f"s{number}")
+    assert said(world, base_id) == [f"The limit is {current} ms"]
+
+
 def test_a_correction_of_something_else_is_no_correction(distilling: World) -> None:
     world, model = distilling, Model()
     base_id = new_base(world)

@@ -228,3 +228,23 @@ class TestOrderInTime:
         world.say("s", *(user(f"More of the castle, {turn}.") for turn in range(60)))
         hits = search(world, base, query="In which order did I bring up castles?", top_k=3)
         assert max(hit.seq for hit in hits) < 20
+
+
+def test_a_value_that_returned_is_first_and_supersedes_its_first_statement(world: World) -> None:
+    base = world.new_base(threshold=100)
+    amounts = (20, 40, 20)
+    for number, amount in enumerate(amounts):
+        now = "now " if number else ""
+        world.say(f"s{number}", user(f"The database plan {now}has {amount} connections."), end_user_id="ada")
+    hits = search(world, base)
+    newest, *others = hits
+    assert newest.content == "The database plan now has 20 connections."
+    assert (newest.corrected_by, newest.superseded_by) == (None, None)
+    assert newest.corrects is not None
+    assert (newest.corrects.was, newest.corrects.now) == ("40 connections", "20 connections")
+    by_content = {hit.content: hit for hit in others}
+    between, first = (by_content[f"The database plan {text} connections."] for text in ("now has 40", "has 20"))
+    assert between.superseded_by == first.superseded_by == newest.message_id
+    assert between.corrected_by is not None
+    assert (between.corrected_by.was, between.corrected_by.now) == ("40 connections", "20 connections")
+    assert first.corrected_by is None, "its value holds again"

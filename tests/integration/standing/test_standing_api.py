@@ -144,3 +144,47 @@ class TestPage:
         browser.post(f"{path}/delete", data={"csrf": token, "back": "/"})
         assert "Use meters." not in browser.get(link).text
         assert "Deleted" in browser.get(f"{link}&every=1").text
+
+
+class TestProfile:
+    PATH = "/end-users/{}/profile"
+
+    def test_it_is_listed_for_one_flow(self, home: Api) -> None:
+        said(home, "I'm a nurse on ward 4.", "ada")
+        profile = home.get(self.PATH.format("ada"), flow_id="support")
+        assert profile["end_user_id"] == "ada"
+        assert [(each["kind"], each["text"], each["times"]) for each in profile["items"]] == [
+            ("standing", METRIC, 1),
+            ("about", "I'm a nurse on ward 4.", 1),
+        ]
+        for each in profile["items"]:
+            assert each["sources"] == [each["message_id"]]
+            assert home.get(f"/messages/{each['message_id']}")["session_id"] == each["session_id"] == "ada-1"
+        assert len(home.get(self.PATH.format("ada"), flow_id="support", limit=1)["items"]) == 1
+        home.flow("other")
+        home.refused("GET", self.PATH.format("ada"), 404, params={"flow_id": "other"})
+
+    def test_what_is_asked_wrongly_is_refused_by_field(self, home: Api) -> None:
+        path = self.PATH.format("ada")
+        assert home.refused("GET", path, 422)["field"] == "flow_id"
+        assert home.refused("GET", path, 404, params={"flow_id": "unknown"})["field"] == "flow_id"
+        assert home.refused("GET", path, 422, params={"flow_id": "support", "limit": 201})["field"] == "limit"
+        home.refused("GET", self.PATH.format("carol"), 404, params={"flow_id": "support"})
+
+    def test_limited_keys_read_their_own_only(self, home: Api) -> None:
+        adas = home.limited_key("read", end_user_id="ada")
+        assert [each["text"] for each in adas.get(self.PATH.format("ada"), flow_id="support")["items"]] == [METRIC]
+        adas.refused("GET", self.PATH.format("bob"), 404, params={"flow_id": "support"})
+        home.flow("other")
+        others = home.limited_key("read", flow_ids=[UUID(home.get("/flows/other")["id"])])
+        others.refused("GET", self.PATH.format("ada"), 404, params={"flow_id": "support"})
+        others.refused("GET", self.PATH.format("ada"), 404)  # what is stored elsewhere does not show
+
+    def test_a_context_has_it_if_the_call_or_the_question_wants_it(self, home: Api) -> None:
+        asked = {"flow_id": "support", "session_id": "new", "end_user_id": "ada", "token_budget": 500}
+        for query, wanted in (("What do you know about me?", None), ("Where is the harbor?", True), (None, True)):
+            answer = home.post("/context", {**asked, "query": query, "profile": wanted})
+            assert METRIC in answer["messages"][0]["content"]
+            assert len(answer["report"]["recalled"]) == 1
+        assert home.post("/context", {**asked, "query": "Who am I?", "profile": False})["messages"] == []
+        assert home.post("/context", {**asked, "query": "Where is the harbor?"})["messages"] == []

@@ -163,7 +163,8 @@ class TestCorrections:
 
     def test_both_messages_name_both_values_and_each_other(self) -> None:
         later = hit(message_id=self.LATER, corrects=CorrectionOf(self.EARLIER, "number", "300 ms", "250 ms"))
-        earlier = hit(message_id=self.EARLIER, corrected_by=CorrectionOf(self.LATER, "number", "300 ms", "250 ms"))
+        correction = CorrectionOf(self.LATER, "number", "300 ms", "250 ms")
+        earlier = hit(message_id=self.EARLIER, corrected_by=correction, superseded_by=self.LATER)
         new, old = shown.show([later, earlier], "latency", ENGLISH, limit=0.1, is_dense=False)
         (above,), (below,) = new.notes, old.notes
         assert (above.text, above.link, above.message_id) == (

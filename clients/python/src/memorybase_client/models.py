@@ -2398,6 +2398,36 @@ class Problems(Answer):
     """Number of problems, with those left out."""
 
 
+class ProfileItem(Answer):
+    """Something that holds for a person."""
+
+    text: str
+    """What the person said, verbatim; long text is cut with an ellipsis."""
+    kind: Literal["standing", "pinned", "repeated", "about"] | str
+    """`standing`: an instruction or preference; `pinned`: a pinned message; `repeated`: said more than once;
+    `about`: said about themselves.
+    """
+    times: int
+    """In how many messages it was said."""
+    message_id: UUID
+    """The newest message that says it."""
+    session_id: str
+    """The session of that message."""
+    said_at: datetime
+    """The timestamp of that message."""
+    sources: list[UUID]
+    """Every message that was read and says it, the newest first."""
+
+
+class ProfileView(Answer):
+    """What a person said about themselves in a flow."""
+
+    end_user_id: str
+    """The person, by the id that captures named."""
+    items: list[ProfileItem]
+    """What holds for the person, the most useful first."""
+
+
 class QuotaUsage(Answer):
     """One quota and how much of it is in use."""
 
@@ -2482,7 +2512,7 @@ class Recalled(Answer):
     message_id: str
     """The message."""
     score: float | None = None
-    """Its score; null for a message that is shown beside a better one."""
+    """Its score; null for a message that is shown beside a better one, and for one of the profile."""
     superseded_by: str | None = None
     """The later message that holds in place of this one; null for most."""
 
@@ -2994,7 +3024,7 @@ class Spent(Answer):
     standing: int | None = None
     """Tokens of standing statements."""
     recall: int
-    """Tokens of memories."""
+    """Tokens of memories, the profile included."""
     facts: int | None = None
     """Tokens of facts that a model derived."""
     history: int

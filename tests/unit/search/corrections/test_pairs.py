@@ -120,6 +120,108 @@ def test_the_same_value_again_is_no_correction() -> None:
     assert pairs == {(0, 1), (0, 2)}  # the third repeats the second
 
 
+@each_row(
+    ("query", "first", "second", "third", "values"),
+    [
+        (
+            "Which berth is my boat at?",
+            "My boat lies at berth 12.",
+            "The boat has moved to berth 31 now.",
+            "Back to berth 12.",
+            ("12", "31", "12"),
+        ),
+        (
+            "When is the team meeting?",
+            "The team meeting is at 10:00.",
+            "The team meeting moved to 14:00.",
+            "The team meeting is at 10 am after all.",
+            ("10:00", "14:00", "10 am"),
+        ),
+        (
+            "What is the deadline?",
+            "The deadline is 12 March.",
+            "The deadline moved to 19 March.",
+            "We restored the deadline of March 12th.",
+            ("12 March", "19 March", "March 12th"),
+        ),
+        (
+            "What is the test coverage percentage?",
+            "Test coverage is at 65%.",
+            "We raised the test coverage to 78%.",
+            "The coverage went from 78% back to 65%.",
+            ("65%", "78%", "65%"),
+        ),
+        (
+            "How many calls does the plan allow?",
+            "The plan allows 20 calls.",
+            "The plan allows 40 calls now.",
+            "The plan allows 20 calls again instead of 40 calls.",
+            ("20 calls", "40 calls", "20 calls"),
+        ),
+        (
+            "Which editor do I use?",
+            "I use Vim for everything.",
+            "I've switched to Helix for everything.",
+            "I'm back on Vim.",
+            ("Vim", "Helix", "Vim"),
+        ),
+    ],
+)
+def test_a_value_that_returns_corrects_the_one_between(
+    query: str, first: str, second: str, third: str, values: tuple[str, str, str]
+) -> None:
+    found = {(each.older, each.newer): each for each in corrections(query, said(first, second, third))}
+    assert {pair: each.is_return for pair, each in found.items()} == {(0, 1): False, (1, 2): False, (0, 2): True}
+    assert [(found[pair].was, found[pair].now) for pair in ((0, 1), (1, 2))] == [values[:2], values[1:]]
+
+
+@each_row(
+    "third",
+    [
+        "When the plan allowed 20 calls it was cheaper.",
+        "It was 20 calls before the upgrade.",
+        "We used to have 20 calls, those were the days.",
+        "We moved the plan from 20 calls to 40 calls in spring.",
+    ],
+)
+def test_a_former_value_that_is_only_mentioned_does_not_return(third: str) -> None:
+    messages = said("The plan allows 20 calls.", "The plan allows 40 calls now.", third)
+    found = corrections("How many calls does the plan allow?", messages)
+    assert all((each.newer, each.now) != (2, "20 calls") for each in found)
+
+
+@each_row(
+    "values",
+    [
+        (20, 40, 60),
+        (20, 40, 20),
+        (20, 40, 60, 20),
+        (20, 40, 60, 40),
+        (20, 40, 20, 40),
+        (20, 40, 20, 40, 20),
+        (20, 40, 60, 80, 60),
+        (20, 20, 40, 20),
+    ],
+)
+def test_the_last_of_a_chain_corrects_or_restates_all_others(values: tuple[int, ...]) -> None:
+    messages = said(
+        f"The plan allows {values[0]} calls.", *(f"The plan allows {each} calls now." for each in values[1:])
+    )
+    last = len(values) - 1
+    found = {each.older: each for each in corrections("How many calls does it allow?", messages) if each.newer == last}
+    assert set(found) == set(range(last))
+    assert [found[number].is_return for number in range(last)] == [each == values[-1] for each in values[:-1]]
+    assert all(each.older != last for each in corrections("How many calls does it allow?", messages))
+
+
+def test_a_sentence_that_was_replaced_returns() -> None:
+    messages = said(
+        "Ines is the on-call engineer.", "Tomasz is the on-call engineer now.", "Ines is the on-call engineer again."
+    )
+    found = corrections("Who is our on-call engineer?", messages, likeness=0.7)
+    assert {(each.older, each.newer, each.is_return) for each in found} == {(0, 1, False), (1, 2, False), (0, 2, True)}
+
+
 def test_without_a_word_of_change_more_likeness_is_needed() -> None:
     messages = said("My library has 45 sources.", "My library has 52 sources.")
     query = "How many sources are in my library?"

@@ -1597,6 +1597,23 @@ class AsyncOperations(AsyncTransport):
         call = Call("DELETE", f"/end-users/{segment(end_user_id, 'end_user_id')}")
         return await self._call(call, models.Erasure)
 
+    async def get_end_user_profile(
+        self, end_user_id: str | UUID, *, flow_id: str | UUID, limit: int | None = None
+    ) -> models.ProfileView:
+        """Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of
+        themselves.
+
+        end_user_id: The person.
+        flow_id: The flow: a UUID or the caller's id.
+        limit: Maximum items to return. At most 200.
+        """
+        call = Call(
+            "GET",
+            f"/end-users/{segment(end_user_id, 'end_user_id')}/profile",
+            params={"flow_id": flow_id, "limit": limit},
+        )
+        return await self._call(call, models.ProfileView)
+
     async def list_standing_statements(
         self,
         *,
@@ -3168,6 +3185,7 @@ class AsyncOperations(AsyncTransport):
         memory_base_ids: Sequence[str | UUID] | None = None,
         recall: models.RecallBody | Mapping[str, Any] | None = None,
         standing: models.StandingBody | Mapping[str, Any] | None = None,
+        profile: bool | None = None,
     ) -> models.ContextAnswer:
         """Build history, summary and recalled memories within the token budget. `degraded` names what is
         unavailable.
@@ -3188,6 +3206,8 @@ class AsyncOperations(AsyncTransport):
         memory_base_ids: Memory bases to recall from; by default all of the flow.
         recall: Options of recall.
         standing: Options of standing statements.
+        profile: Whether the memories begin with the end user's profile, within their share; null: if the query
+        asks what is known of the person.
         """
         call = Call(
             "POST",
@@ -3209,6 +3229,7 @@ class AsyncOperations(AsyncTransport):
                     "memory_base_ids": memory_base_ids,
                     "recall": recall,
                     "standing": standing,
+                    "profile": profile,
                 }
             ),
         )

@@ -1597,6 +1597,23 @@ class Operations(Transport):
         call = Call("DELETE", f"/end-users/{segment(end_user_id, 'end_user_id')}")
         return self._call(call, models.Erasure)
 
+    def get_end_user_profile(
+        self, end_user_id: str | UUID, *, flow_id: str | UUID, limit: int | None = None
+    ) -> models.ProfileView:
+        """Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of
+        themselves.
+
+        end_user_id: The person.
+        flow_id: The flow: a UUID or the caller's id.
+        limit: Maximum items to return. At most 200.
+        """
+        call = Call(
+            "GET",
+            f"/end-users/{segment(end_user_id, 'end_user_id')}/profile",
+            params={"flow_id": flow_id, "limit": limit},
+        )
+        return self._call(call, models.ProfileView)
+
     def list_standing_statements(
         self,
         *,
@@ -3164,6 +3181,7 @@ class Operations(Transport):
         memory_base_ids: Sequence[str | UUID] | None = None,
         recall: models.RecallBody | Mapping[str, Any] | None = None,
         standing: models.StandingBody | Mapping[str, Any] | None = None,
+        profile: bool | None = None,
     ) -> models.ContextAnswer:
         """Build history, summary and recalled memories within the token budget. `degraded` names what is
         unavailable.
@@ -3184,6 +3202,8 @@ class Operations(Transport):
         memory_base_ids: Memory bases to recall from; by default all of the flow.
         recall: Options of recall.
         standing: Options of standing statements.
+        profile: Whether the memories begin with the end user's profile, within their share; null: if the query
+        asks what is known of the person.
         """
         call = Call(
             "POST",
@@ -3205,6 +3225,7 @@ class Operations(Transport):
                     "memory_base_ids": memory_base_ids,
                     "recall": recall,
                     "standing": standing,
+                    "profile": profile,
                 }
             ),
         )

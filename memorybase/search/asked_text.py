@@ -1,0 +1,65 @@
+"""What is asked inside of a longer text: a mail, a log, polite sentences before or after a question. Pure.
+
+A sentence asks by its mark or its form; without one the last sentence that is no greeting does. What stands around it
+may name what is meant ("Could you give me the number?"), but is not asked itself. So several texts are searched, each
+as a query, and of each message the best result counts: each question alone, the last one with the sentence before it,
+and the whole.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from memorybase.caveats import MAX_QUERY_CHARS
+from memorybase.keyword_index import analyzer as keywords
+from memorybase.search import query_parser
+from memorybase.search.passages import sentences
+from memorybase.vectors.search import cut_query
+
+MOST_QUESTIONS = 3
+SENTENCE_CHARS = 400
+QUOTES = " \t\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u300c\u300d()[]"
+
+
+class AskedText(NamedTuple):
+    """`text`: what is asked, the questions alone. `searches`: the queries, of which the best results count."""
+
+    text: str
+    searches: tuple[str, ...]
+
+
+def read(query: str, language: str) -> AskedText:
+    """What a query asks. A query of one sentence is its own question."""
+    whole = cut_query(query)
+    parts = _sentences(query)
+    if len(parts) < 2:
+        return AskedText(whole, (whole,))
+    questions = [number for number, part in enumerate(parts) if _asks(part, language)]
+    if not questions:
+        said = [number for number, part in enumerate(parts) if not query_parser.is_small_talk(part, language)]
+        questions = said[-1:]
+    if not questions:
+        return AskedText(whole, (whole,))
+    # The first and the last ones: somebody's question stands before or after what was pasted, seldom inside of it.
+    chosen = questions if len(questions) <= MOST_QUESTIONS else [questions[0], *questions[1 - MOST_QUESTIONS :]]
+    alone = [parts[number] for number in chosen]
+    last = chosen[-1]
+    with_sentence_before = " ".join(parts[max(0, last - 1) : last + 1])
+    return AskedText(" ".join(alone), tuple(dict.fromkeys((*alone, with_sentence_before, whole))))
+
+
+def _sentences(query: str) -> list[str]:
+    """The sentences of a text, of a very long one those of its beginning and its end."""
+    if len(query) > 2 * MAX_QUERY_CHARS:
+        query = f"{query[:MAX_QUERY_CHARS]}\n{query[-MAX_QUERY_CHARS:]}"
+    return [query[start:end] for start, end in sentences(query, SENTENCE_CHARS)]
+
+
+def _asks(sentence: str, language: str) -> bool:
+    """Whether a sentence asks for something: "How are you?" and "Right?" do not."""
+    sentence = sentence.strip(QUOTES)
+    if not query_parser.is_question(sentence, language):
+        return False
+    return bool(keywords.analyzer(language).asked(sentence).terms) and not query_parser.is_small_talk(
+        sentence, language
+    )
