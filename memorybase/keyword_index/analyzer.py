@@ -187,10 +187,11 @@ class Analyzer:
         return _asked(text, self.asked_words(text), [self], {})
 
     def found_by(self, text: str) -> set[str]:
-        """Every term that finds this text: `terms`, and what `document` adds to them."""
+        """Every term that finds this text: `terms`, and what `document` adds to them, without its marks."""
         folded = self._folded(normal(text))
         words = self.kept(self._words(folded))
-        return {*self.stems([*words, *self._parts(text, folded), *self.names(text)]), *self._plain(folded, words)}
+        plain = (term.removeprefix(PLAIN) for term in self._plain(folded, words))
+        return {*self.stems([*words, *self._parts(text, folded), *self.names(text)]), *plain}
 
     def document(self, text: str) -> Document:
         """The message as it is indexed."""

@@ -143,8 +143,8 @@ def test_latin_letters_are_found_without_accents(query: str, text: str) -> None:
 
 def test_what_a_text_is_found_by_contains_its_terms_in_every_form() -> None:
     text = "The Café took 1,649 € on 03.12.2026"
-    assert ENGLISH.document(text).counts.keys() <= ENGLISH.found_by(text)
-    assert {"~cafe", "1649", "12-03"} <= ENGLISH.found_by(text)
+    assert {term.removeprefix("~") for term in ENGLISH.document(text).counts} == ENGLISH.found_by(text)
+    assert {"cafe", "café", "1649", "12-03"} <= ENGLISH.found_by(text)
 
 
 @each_row(("query", "text"), [("má", "mà thôi"), ("péché", "la pêche"), ("Müller", "Møller came")])
