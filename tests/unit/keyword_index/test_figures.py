@@ -161,4 +161,10 @@ def test_a_word_with_accents_is_counted_without_them_too() -> None:
 )
 def test_figures_are_read_in_linear_time(text: str) -> None:
     figures.terms(text)
-    figures.alternatives(text[:5_000], figures.ENGLISH_MONTHS)
+    figures.alternatives(text[:5_000], ("english", "german"))
+
+
+def test_a_long_question_is_looked_up_by_few_keys() -> None:
+    log = " ".join(f"2026-11-{day:02} worker-{day} took {day}13ms, code E{day}31" for day in range(1, 29)) * 20
+    asked = DETECTING.asked(log, lambda: ["de", "fr"])
+    assert sum(len(term_keys(FLOW, term, asked)) for term in asked.terms) < 6 * len(asked.terms)
