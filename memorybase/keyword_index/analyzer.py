@@ -187,10 +187,11 @@ class Analyzer:
         return _asked(text, self.asked_words(text), [self], {})
 
     def found_by(self, text: str) -> set[str]:
-        """Every term that finds this text: `terms`, and what `document` adds to them."""
+        """Every term that finds this text: `terms`, and what `document` adds to them, without its marks."""
         folded = self._folded(normal(text))
         words = self.kept(self._words(folded))
-        return {*self.stems([*words, *self._parts(text, folded), *self.names(text)]), *self._plain(folded, words)}
+        plain = (term.removeprefix(PLAIN) for term in self._plain(folded, words))
+        return {*self.stems([*words, *self._parts(text, folded), *self.names(text)]), *plain}
 
     def document(self, text: str) -> Document:
         """The message as it is indexed."""
@@ -399,33 +400,28 @@ def _asked(
     `further`: more languages that a word is looked up in. A name is the same word in all of them, and each has a stem
     of its own for it.
     """
-    own = analyzers[0]
-    months = figures.ENGLISH_MONTHS | {
-        name: number for each in analyzers if each.known for name, number in each.known.month_numbers.items()
-    }
-    others = figures.alternatives(own.folded(text), months)
-    words = figures.parts(words)
-    stems = own.stems(words)
-    alternatives: dict[str, dict[str, None]] = {}
-    weak = set(others.weak)
-    for word, stem in zip(words, stems, strict=True):
-        forms = [word, *others.of.get(word, ())]
-        found = dict.fromkeys(term for each in (*analyzers, *further.get(word, ())) for term in each.stems(forms))
+    names = tuple(each.language for each in analyzers)
+    forms = figures.alternatives(analyzers[0].folded(text), names)
+    words = list(dict.fromkeys(figures.parts(words)))
+    stems, *in_others = (each.stems(words) for each in analyzers)
+    others: dict[str, dict[str, None]] = {}
+    weak = set(forms.weak)
+    for word, stem, *found in zip(words, stems, *in_others, strict=True):
+        of_word = [*analyzers, *further.get(word, ())]
+        also = dict.fromkeys(found)
+        if word in forms.of or word in further:
+            also |= _stems([word, *forms.of.get(word, ())], of_word)
         if scripts.has_accents(word):
-            plain = [scripts.without_accents(word), scripts.transliterated(word)]
-            without = dict.fromkeys(term for each in analyzers for term in each.stems(plain))
-            weak |= without.keys() - found.keys() - set(stems)
-            found |= without
-        found.pop(stem, None)
-        alternatives.setdefault(stem, {}).update(found)
-    return Asked(
-        tuple(alternatives),
-        {stem: tuple(also) for stem, also in alternatives.items() if also},
-        own.language,
-        frozenset(weak),
-        dict(zip(stems, words, strict=True)),
-        tuple(each.language for each in analyzers),
-    )
+            plain = _stems([scripts.without_accents(word), scripts.transliterated(word)], of_word)
+            weak |= plain.keys() - also.keys() - set(stems)
+            also |= plain
+        others.setdefault(stem, {}).update({term: None for term in also if term != stem})
+    alternatives = {stem: tuple(also) for stem, also in others.items() if also}
+    return Asked(tuple(others), alternatives, names[0], frozenset(weak), dict(zip(stems, words, strict=True)), names)
+
+
+def _stems(words: list[str], analyzers: Sequence[Analyzer]) -> dict[str, None]:
+    return dict.fromkeys(term for each in analyzers for term in each.stems(words))
 
 
 @lru_cache(maxsize=256)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from memorybase.keyword_index import scripts
+from memorybase.keyword_index.languages import LANGUAGES
 
 LAST_DIGITS = 7  # of a long number: telephone numbers are written with and without the codes of country and area
 FEWEST_DIGITS = 6  # in groups that are one number
+MOST_CHARS_ASKED = 500  # of a question; what is longer is a text or a log, and its figures are parts of it
+MOST_OTHERS = 16  # that stand for a word of a question
 MOST_CODE_CHARS = 40
 MOST_CODE_WORDS = 3
 MOST_LETTERS = 5  # of a code before its digits
@@ -24,7 +28,7 @@ _NAMES = (
     "january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sep october/oct "
     "november/nov december/dec"
 )
-ENGLISH_MONTHS = {name: number for number, names in enumerate(_NAMES.split(), 1) for name in names.split("/")}
+_ENGLISH_MONTHS = {name: number for number, names in enumerate(_NAMES.split(), 1) for name in names.split("/")}
 
 _END = "(?![0-9a-z]|[.,'/-][0-9])"
 # What begins with a digit, in the order of precedence; for case-folded text.
@@ -93,16 +97,25 @@ def _parts(word: str) -> list[str]:
     return [word] if found is None else [part for part in found.groups() if part]
 
 
-def alternatives(folded: str, months: Mapping[str, int]) -> Alternatives:
-    """`months`: the numbers of months by their names."""
+def alternatives(folded: str, languages: tuple[str, ...]) -> Alternatives:
+    """`languages`: in which months may be named, besides English."""
     found: dict[str, dict[str, None]] = {}
     weak: set[str] = set()
-    for figure in _asked(folded, months):
+    for figure in _asked(folded[:MOST_CHARS_ASKED], _months(languages)):
         for word in figure.words:
-            found.setdefault(word, {}).update(dict.fromkeys(term for term in figure.terms if term != word))
+            others = found.setdefault(word, {})
+            if len(others) < MOST_OTHERS:
+                others.update(dict.fromkeys(term for term in figure.terms if term != word))
         if figure.always and len(figure.words) > 1:
             weak.update(figure.words)
     return Alternatives(found, frozenset(weak))
+
+
+@lru_cache
+def _months(languages: tuple[str, ...]) -> Mapping[str, int]:
+    """The numbers of months by their names."""
+    known = [LANGUAGES[name].month_numbers for name in languages if name in LANGUAGES]
+    return {name: number for names in (_ENGLISH_MONTHS, *known) for name, number in names.items()}
 
 
 def _asked(folded: str, months: Mapping[str, int]) -> Iterator[Figure]:

@@ -37,6 +37,7 @@ In keyword_index and token_vectors:
     ranges_of           sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
     collected           sessions(flow_id)
     counts              postings(term)
+    known               postings(term)
     occurrences         postings(term) or postings(position)
     occurrences_at      postings(term, position) or postings(position)
     at_positions        token_vectors(memory_base_id, generation, position)

@@ -289,12 +289,12 @@ def _snippets(
     if not request.passages:
         return [_span_snippet(text, position) for text, position in zip(texts, positions, strict=True)]
     stemmer = analyzer(services.settings.keyword_language).of(request.query)
-    terms = stemmer.asked(request.query).terms
+    asked = stemmer.asked(request.query)
     readers = [
-        Reader(text, terms, stemmer, max_chars=SNIPPET_CHARS, matched=position)
+        Reader(text, asked.terms, stemmer, max_chars=SNIPPET_CHARS, matched=position, others=asked.others)
         for text, position in zip(texts, positions, strict=True)
     ]
-    weights = rarities(terms, [reader.terms for reader in readers])
+    weights = rarities(asked.terms, [reader.terms for reader in readers])
     snippets: list[Snippet] = []
     for text, reader in zip(texts, readers, strict=True):
         passage = reader.next_passage(weights)

@@ -138,7 +138,9 @@ class Reader:
         max_chars: int,
         matched: Span | None = None,
         weights: Mapping[str, float] | None = None,
+        others: Mapping[str, Collection[str]] | None = None,
     ) -> None:
+        """`others`: what else stands for a term, as in `Asked`."""
         trimmed = _trimmed(text, 0, len(text))
         wanted = set(terms)
         self._matched, self._max_chars = matched, max_chars
@@ -149,7 +151,9 @@ class Reader:
         else:
             region = _region(text, weights or dict.fromkeys(wanted, 1.0), max_chars, matched)
             self._units = sentences(text, max_chars, region)
-        self._terms = [sorted(wanted.intersection(analyzer.found_by(text[start:end]))) for start, end in self._units]
+        found = [analyzer.found_by(text[start:end]) for start, end in self._units]
+        forms = {term: {term, *(others or {}).get(term, ())} for term in wanted}
+        self._terms = [sorted(term for term in wanted if not forms[term].isdisjoint(each)) for each in found]
         # A contract says "contract" everywhere: within it, its other words tell where the answer is.
         self._within = rarities(wanted, self._terms)
         self._unused = [True] * len(self._units)

@@ -103,7 +103,8 @@ class Packer:
     ) -> None:
         """`around` fetches the turns around the hits; it is called only if the hits leave some budget."""
         self._analyzer, self._cost, self._read_around = analyzer, cost, around
-        self._terms = analyzer.asked(query).terms
+        asked = analyzer.asked(query)
+        self._terms, self._others = asked.terms, asked.others
         self._hits = [_turn_of(hit) for hit in hits]
         self._best = {turn.message_id for turn in self._hits[:BEST_HITS]}
         self._around: list[QuotedTurn] | None = None
@@ -163,7 +164,14 @@ class Packer:
         reader = self._readers.get(turn.message_id)
         if reader is None:
             max_chars = PASSAGE_CHARS if turn.message_id in self._best else SHORT_PASSAGE_CHARS
-            reader = Reader(turn.text, self._terms, self._analyzer, max_chars=max_chars, matched=turn.matched)
+            reader = Reader(
+                turn.text,
+                self._terms,
+                self._analyzer,
+                max_chars=max_chars,
+                matched=turn.matched,
+                others=self._others,
+            )
             self._readers[turn.message_id] = reader
         return reader
 

@@ -91,7 +91,7 @@ def test_analyzed_as_english_they_are_not_found(world: World) -> None:
     names = tell(english, CONVERSATIONS)
     assert_index_exact(english, "english")
     counts = [ranks(english, base, names, language, "keyword")[0] for language in OTHERS]
-    assert sum(counts) < FIRST_IN_ALL["keyword"] - 15
+    assert sum(counts) < FIRST_IN_ALL["keyword"] - 5  # more than half of the rest is read as misspelled
     assert min(counts) < FIRST["keyword"]
 
 

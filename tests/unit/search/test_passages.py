@@ -123,6 +123,18 @@ class TestBestPassage:
         text = "今日は天気がいい。" * 40 + "猫の名前はミンカです。" + "明日は雨が降る。" * 40
         assert "猫の名前はミンカです。" in best(text, *ENGLISH.terms("猫の名前"), max_chars=60)
 
+    @each_row(
+        ("query", "sentence"),
+        [("1,649 €", "The sofa was 1649 euros."), ("Munoz", "Dr. Muñoz called."), ("Müller", "Mr Mueller called.")],
+    )
+    def test_a_passage_has_other_forms_of_the_terms(self, query: str, sentence: str) -> None:
+        text = "It rained all day long. " * 20 + sentence + " It rained all day long." * 20
+        asked = ENGLISH.asked(query)
+        reader = Reader(text, asked.terms, ENGLISH, max_chars=60, others=asked.others)
+        passage = reader.next_passage(dict.fromkeys(asked.terms, 1.0))
+        assert passage is not None
+        assert sentence in passage.of(text)
+
     @given(
         TEXTS, st.integers(1, 90), st.integers(0, 300), st.integers(0, 300), st.sampled_from(["zebra", "berth", "猫が"])
     )
