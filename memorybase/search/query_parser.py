@@ -150,7 +150,7 @@ _SMALL_TALK = frozenset(
 )
 # Words beside these: alone they are asked for.
 _WITH_SMALL_TALK = frozenset(
-    "tag nacht vielen herzlichen schönen beaucoup nuit journée bonne muchas días tardes noches dia tarde noite mille "
+    "tag nacht vielen herzlichen schönen beaucoup nuit soirée journée bonne muchas días tardes noches dia tarde noite mille "
     "tante goede middag dzień wieczór ederim iyi akşamlar geceler большое огромное день утро вечер जी السلام "
     "صباح مساء جزيلا وسهلا".split()
 )

@@ -152,7 +152,7 @@ class Evidence:
         return 1 / (1 + math.exp(-logit))
 
 
-EVIDENCE = Evidence(bias=-3.67, cosine=2.36, total=0.45, unsaid=-2.85, covered=5.05)
+EVIDENCE = Evidence(bias=-4.56, cosine=2.29, total=0.54, unsaid=-2.88, covered=4.6)
 ENOUGH_EVIDENCE = 0.5
 # Of a question about a time alone with messages of that time: the time is the evidence.
 TIME_EVIDENCE = 0.9
