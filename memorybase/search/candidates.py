@@ -24,6 +24,7 @@ class Candidate(NamedTuple):
     source: Literal["store", "pending"]
     values: Mapping[str, float] | None = None  # of each signal, if a fused score is to be explained
     weights: Weights | None = None
+    sum: float = 0.0  # of its weighted signals
     bias: float = 0.0
     recency: float = 1.0
     relevance: float = 1.0  # of the whole search
@@ -31,7 +32,9 @@ class Candidate(NamedTuple):
     cosine: float | None = None  # in mode dense, before the correction for length
     alike: int = 0  # other candidates with the same text that are folded into it
     coverage: float = 0.0  # the share of the question's words that the message has; 0 if it repeats the question
-    own_score: float | None = None  # before it changed places with another candidate
+    own_score: float | None = None  # before it was lowered
+    echo_of: UUID | None = None  # the earlier message that it repeats, so that it ranks below it
+    is_non_answer: bool = False  # says only that something is not known
 
     @property
     def message_id(self) -> UUID:

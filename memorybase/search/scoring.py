@@ -70,11 +70,15 @@ class Weights:
         """Each signal's part in the sum."""
         return {name: self.of.get(name, 0.0) * value for name, value in values.items()}
 
-    def scores(self, columns: Mapping[str, Floats]) -> tuple[Floats, float]:
-        """A score from 0 to 1 for each row of the columns, and the bias after the competition term."""
+    def sums(self, columns: Mapping[str, Floats]) -> tuple[Floats, float]:
+        """The weighted sum of each row of the columns, and the bias after the competition term. The score is the
+        logistic function of both."""
         sums = sum((self.of.get(name, 0.0) * column for name, column in columns.items()), np.zeros(1))
-        bias = self.bias - COMPETITION * log_sum(sums)
-        return 1 / (1 + np.exp(-np.clip(sums + bias, -500, 500))), bias
+        return sums, self.bias - COMPETITION * log_sum(sums)
+
+
+def logistic(sums: Floats) -> Floats:
+    return 1 / (1 + np.exp(-np.clip(sums, -500, 500)))
 
 
 # Of `first`, `latest` and `opening`: too few questions ask for them to fit a weight (`make bench-corrections`).
