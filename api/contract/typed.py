@@ -44,7 +44,9 @@ class ScoreParts(Partial):
         description="The chance that the store answers the question at all, the same for all results; null in mode "
         "`keyword`. From 0.5 on its results are recalled."
     )
-    own_score: float = Field(description="The score before the result changed places with another.")
+    own_score: float = Field(description="The score before the result moved to that of another, or was lowered.")
+    echo_of: UUID = Field(description="The earlier message that this one repeats: it ranks below that.")
+    non_answer: bool = Field(description="True for a message that says only that something is not known.")
     reranker: float = Field(description="The score of the reranker, if one is set.")
     dense: float | None = Field(description="In mode `dense`: the cosine before the correction for length.")
     chunk: int | None = Field(description="Number of the chunk that matched best.")

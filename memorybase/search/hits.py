@@ -217,8 +217,12 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
         "evidence": None if candidate.evidence is None else round(candidate.evidence, SCORE_DIGITS),
         **match,
     }
-    if candidate.own_score is not None:
-        parts["own_score"] = candidate.own_score
+    moved = {
+        "own_score": candidate.own_score,
+        "echo_of": candidate.echo_of,
+        "non_answer": candidate.is_non_answer or None,
+    }
+    parts |= {name: value for name, value in moved.items() if value is not None}
     return parts if candidate.reranked is None else {"reranker": round(candidate.reranked, SCORE_DIGITS), **parts}
 
 

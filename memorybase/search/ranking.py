@@ -4,22 +4,19 @@ they repeat, and alike ones folded."""
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
 
-from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
 from memorybase.queries.search import Target
-from memorybase.search import query_parser, scoring, signals
+from memorybase.search import demotion, query_parser, scoring, signals
 from memorybase.search.candidates import Candidate
-from memorybase.search.keyword_search import Floats
+from memorybase.search.demotion import Contents, normalized
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest
 from memorybase.search.signals import Signals
@@ -30,17 +27,11 @@ if TYPE_CHECKING:
 
 RERANKED = 50  # messages: the search waits while the model reads each of them
 RERANKED_CHARS = 2_000  # of a message; more than these models read
-ECHOES_COMPARED = 16  # of the best candidates
-ECHO_CHARS = 8_000  # of a message that is compared
 FOLDED = 128  # of the best candidates; others are not counted
 # In mode dense the cosine loses this much each time the length grows e-fold above 40 terms; .08 to .10 do equally well.
 LENGTH_COST = 0.08
 SAME_SESSION_COST = 0.5  # log-odds that a candidate loses for each one of its session that is chosen already
-ASSISTANT = "assistant"
 _SMALLEST = 1e-7
-_NOT_WORDS = re.compile(r"[\W_]+")
-
-Contents = Callable[[Collection[UUID]], Mapping[UUID, Any]]  # what these messages say; those deleted since are left out
 
 
 def weights_for(request: SearchRequest, target: Target) -> scoring.Weights:
@@ -54,7 +45,8 @@ def weights_for(request: SearchRequest, target: Target) -> scoring.Weights:
 def score(
     request: SearchRequest, question: Question, candidates: Sequence[Candidate], read: Signals | None
 ) -> list[Candidate]:
-    """The candidates of one target with their fused scores, and the signals' values if the request explains."""
+    """The candidates of one target with their fused scores, and the signals' values if the request explains; weak ones
+    too, since an answer may repeat one."""
     if read is None:
         return []
     target, columns = candidates[0].target, read.columns
@@ -67,26 +59,21 @@ def score(
     evidence = _evidence(request, question, read, weights.sums(columns))
     shares = shares * recency
     scores = shares if evidence is None else scoring.scores_of(shares, evidence, read.covered)
-    fused: list[Candidate] = []
-    for index, candidate in enumerate(candidates):
-        total = round(float(scores[index]), SCORE_DIGITS)
-        if total >= (request.min_score or 0):
-            values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
-            fused.append(
-                candidate._replace(
-                    score=total,
-                    values=values,
-                    bias=bias,
-                    weights=weights,
-                    recency=float(recency[index]),
-                    evidence=evidence,
-                    coverage=float(read.covered[index]),
-                )
-            )
-    return fused
+    return [
+        candidate._replace(
+            score=round(float(scores[index]), SCORE_DIGITS),
+            values={name: float(column[index]) for name, column in columns.items()} if request.explain else None,
+            bias=bias,
+            weights=weights,
+            recency=float(recency[index]),
+            evidence=evidence,
+            coverage=float(read.covered[index]),
+        )
+        for index, candidate in enumerate(candidates)
+    ]
 
 
-def _evidence(request: SearchRequest, question: Question, read: Signals, sums: Floats) -> float | None:
+def _evidence(request: SearchRequest, question: Question, read: Signals, sums: scoring.Floats) -> float | None:
     """The chance that the store answers the question. None in mode keyword: words alone do not tell, except for small
     talk."""
     if question.is_small_talk:
@@ -126,7 +113,7 @@ def leads(request: SearchRequest, score: float, *, pinned: bool) -> bool:
     return pinned and score >= max(scoring.min_score_of(request.mode), request.min_score or 0)
 
 
-def _distinct(request: SearchRequest, candidates: Iterable[Candidate], enough: int | None) -> list[Candidate]:
+def _distinct(request: SearchRequest, candidates: Iterable[Candidate], enough: int | None = None) -> list[Candidate]:
     """The best candidate of each message: relevant pinned messages first, then the others."""
 
     def key(candidate: Candidate) -> tuple[bool, tuple[float, float, int, bool, int]]:
@@ -141,14 +128,17 @@ def _distinct(request: SearchRequest, candidates: Iterable[Candidate], enough: i
 
 
 def top(request: SearchRequest, candidates: Iterable[Candidate], contents: Contents, language: str) -> list[Candidate]:
-    """The top_k candidates of one flow, each message once; repetitions below what they repeat, and alike ones folded if
-    the request says so."""
-    spreads = request.mode != "dense" and query_parser.asks_order(request.query, language)
-    takes_all = request.fold_alike or spreads
-    found = _distinct(request, candidates, None if takes_all else max(request.top_k, ECHOES_COMPARED))
+    """The top_k candidates of one flow, each message once; what says nothing below all others, repetitions below what
+    they repeat, and alike ones folded if the request says so."""
+    found = _distinct(request, candidates)
     if request.mode != "dense":
-        found = _originals_first(found, contents, request.query, language)
-    if spreads:
+        lowered = demotion.without_non_answers(found, contents, request.top_k)
+        found = found if lowered is found else _distinct(request, lowered)
+        originals = demotion.originals_of(found, contents, request.query, language)
+        if originals:
+            found = _distinct(request, demotion.echoes_lowered(found, originals))
+        found = [candidate for candidate in found if candidate.score >= (request.min_score or 0)]
+    if request.mode != "dense" and query_parser.asks_order(request.query, language):
         found = over_sessions(found, len(found) if request.fold_alike else request.top_k)
     return _folded(found, contents, request.top_k) if request.fold_alike else found[: request.top_k]
 
@@ -183,74 +173,6 @@ def rerank(
     return [candidate for candidate in scored if candidate.score >= (request.min_score or 0)]
 
 
-# An assistant's answer that repeats what somebody said earlier, mostly because it was recalled to the assistant, ranks
-# below it. The signal `repeats` does so for questions that were asked before.
-
-
-def _originals_first(candidates: Sequence[Candidate], contents: Contents, query: str, language: str) -> list[Candidate]:
-    """The candidates, best first; each answer below the earlier message that it repeats."""
-    ordered = list(candidates)
-    pairs = [
-        (answer, original)
-        for answer in range(min(ECHOES_COMPARED, len(ordered)))
-        for original in range(answer + 1, min(ECHOES_COMPARED, len(ordered)))
-        if _may_repeat(ordered[answer], ordered[original])
-    ]
-    if not pairs:
-        return ordered
-    ids = {number: ordered[number].message_id for number in {number for pair in pairs for number in pair}}
-    repetitions = _Repetitions(contents(list(ids.values())), query, language)
-    places = list(range(len(ordered)))  # of each candidate
-    for answer, original in pairs:
-        if places[answer] < places[original] and repetitions.has(ids[answer], ids[original]):
-            places[answer], places[original] = places[original], places[answer]
-    return _placed(ordered, places)
-
-
-def _may_repeat(answer: Candidate, original: Candidate) -> bool:
-    """What can be known without the texts: an assistant's message, and an earlier one with as much of the question."""
-    later, earlier = answer.features, original.features
-    return (
-        not later.pinned
-        and later.role == ASSISTANT != earlier.role
-        and (earlier.timestamp, earlier.position) < (later.timestamp, later.position)
-        and 1 < earlier.terms <= later.terms
-        and 0 < answer.coverage <= original.coverage
-    )
-
-
-def _placed(ordered: Sequence[Candidate], places: Sequence[int]) -> list[Candidate]:
-    """Each candidate at its place and with the score of that place, so that sorting by score gives the same order."""
-    placed = list(ordered)
-    for number, place in enumerate(places):
-        if place != number:
-            moved, there = ordered[number], ordered[place]
-            placed[place] = moved._replace(score=there.score, own_score=moved.score)
-    return placed
-
-
-class _Repetitions:
-    """Which of these messages repeat others."""
-
-    def __init__(self, contents: Mapping[UUID, Any], query: str, language: str) -> None:
-        self._analyzer = analyzer(language).of(query)
-        self._texts = {id_: message_text(content)[:ECHO_CHARS] for id_, content in contents.items()}
-        self._terms: dict[UUID, frozenset[str]] = {}
-
-    def has(self, answer: UUID, original: UUID) -> bool:
-        """Whether the answer has all words of the original."""
-        if answer not in self._texts or original not in self._texts:
-            return False
-        return normalized(self._texts[original]) in normalized(self._texts[answer]) or (
-            self._terms_of(original) <= self._terms_of(answer)
-        )
-
-    def _terms_of(self, message_id: UUID) -> frozenset[str]:
-        if message_id not in self._terms:
-            self._terms[message_id] = frozenset(self._analyzer.terms(self._texts[message_id]))
-        return self._terms[message_id]
-
-
 def over_sessions(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
     """So many of the candidates, best first, for a question about an order: further ones of a session count less."""
     left = list(candidates)
@@ -266,11 +188,6 @@ def over_sessions(candidates: Sequence[Candidate], count: int) -> list[Candidate
 def _worth(candidate: Candidate, of_session: Counter[str]) -> float:
     score = min(max(candidate.score, _SMALLEST), 1 - _SMALLEST)
     return math.log(score / (1 - score)) - SAME_SESSION_COST * of_session[candidate.features.session_id]
-
-
-def normalized(text: str) -> str:
-    """The text without case, punctuation and repeated spaces. Texts with the same result are alike."""
-    return _NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
 def _folded(candidates: Sequence[Candidate], contents: Contents, top_k: int) -> list[Candidate]:

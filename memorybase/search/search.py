@@ -33,11 +33,11 @@ from memorybase.quotas.charges import charge_search
 from memorybase.search import asked_text, keyword_search, long_messages, query_parser, ranking, signals, vector_search
 from memorybase.search.candidates import Candidate
 from memorybase.search.corrections import marking as corrections
+from memorybase.search.demotion import Contents, normalized
 from memorybase.search.hits import NO_ROWS, Hit, Rows, hits_of, read_rows
 from memorybase.search.keyword_search import Matches, QueryTerms
 from memorybase.search.long_messages import LongCandidates
 from memorybase.search.query_parser import Question, possible_names
-from memorybase.search.ranking import Contents
 from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest, check, with_filters
 from memorybase.search.signals import Signals
 from memorybase.search.vector_search import Asked, Verified
@@ -288,7 +288,7 @@ def merged(hits: Iterable[Hit], request: SearchRequest) -> list[Hit]:
         seen.add(hit.message_id)
         key: UUID | str = hit.message_id
         if request.fold_alike:
-            key = ranking.normalized(message_text(hit.content)) or hit.message_id
+            key = normalized(message_text(hit.content)) or hit.message_id
         first = best.setdefault(key, hit)
         if first is not hit:
             best[key] = replace(first, alike=first.alike + hit.alike + 1)

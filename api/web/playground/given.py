@@ -11,8 +11,8 @@ from memorybase.conversation.context import RECALL_HEADING
 from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.view.build import Source
 from memorybase.messages import message_text
+from memorybase.search.demotion import normalized
 from memorybase.search.hits import Hit
-from memorybase.search.ranking import normalized
 
 KINDS = {
     "standing": "Standing statements",

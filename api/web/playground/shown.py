@@ -169,9 +169,16 @@ def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step
     if "reranker" in parts:
         steps.append(Step("age", "The reranker's score replaces it", f"{parts['reranker']:.2f}"))
     if parts.get("own_score", score) != score:
-        text = "Its own score, before it moved to another place"
-        steps.append(Step("age", text, rounded(parts["own_score"])))
+        steps.append(Step("age", f"Its own score, {_why_moved(parts)}", rounded(parts["own_score"])))
     return [*steps, Step("score", "Score", rounded(score))]
+
+
+def _why_moved(parts: dict[str, Any]) -> str:
+    if parts.get("non_answer"):
+        return "lowered since it says only that something is not known"
+    if parts.get("echo_of"):
+        return "lowered since it repeats an earlier message"
+    return "before it moved to another place"
 
 
 def signed(share: float) -> str:

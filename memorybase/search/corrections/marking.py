@@ -127,7 +127,7 @@ def _ordered(marked: dict[UUID, Hit], hits: Sequence[Hit], found: Iterable[Corre
 
 def _raised(hit: Hit, score: float) -> Hit:
     """The hit with this score, and its own among the parts."""
-    parts = None if hit.parts is None else {**hit.parts, "own_score": hit.score}
+    parts = None if hit.parts is None else {"own_score": hit.score, **hit.parts}
     return replace(hit, score=max(hit.score, score), parts=parts)
 
 

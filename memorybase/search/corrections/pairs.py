@@ -132,8 +132,9 @@ _ASKS_WHAT = re.compile(r"^\W*what(?:'s| is| was| does| did)\b")
 # said, and for advice.
 _ASKS_OTHERWISE = re.compile(
     r"\b(?:initial(?:ly)?|original(?:ly)?|at first|in the beginning|used to|before|previous(?:ly)?|earlier"
-    r"|first (?:time|thing)|between|improve\w*|happened|difference|compar\w+|when i|from .{1,30} to|how ha(?:s|ve)"
-    r"|changed?|changes|evolv\w+|(?:did|have|had) you|should|recommend|(?:can|could|would) (?:you|i|we))\b"
+    r"|first (?:time|thing)|very first|(?:my|our|the|his|her|their) (?:old|former)|between|improve\w*|happened"
+    r"|difference|compar\w+|when i|from .{1,30} to|how ha(?:s|ve)|changed?|changes|evolv\w+|(?:did|have|had) you"
+    r"|should|recommend|(?:can|could|would) (?:you|i|we))\b"
 )
 
 

@@ -68,8 +68,60 @@ def test_an_answer_ranks_below_the_message_that_it_repeats(world: World) -> None
         assert first.content == FACT
         if others:
             assert others[0].content == told.removeprefix("assistant: ")
-            assert first.parts is not None
-            assert first.parts["own_score"] == others[0].score < first.score, "they changed places"
+            assert others[0].parts is not None
+            assert others[0].parts["echo_of"] == first.message_id
+            assert others[0].score < first.score < others[0].parts["own_score"]
+
+
+def test_what_an_answer_repeats_does_not_get_its_score(world: World) -> None:
+    original, answer = "My order 4711 never arrived.", "It was sent to Basel."
+    echo = "Order 4711, you say? My order 4711 never arrived. Your order 4711 is my order of books, order 4711."
+    base = flow_of(world, f"user: {original}", "user: The gate is green.", f"user: {answer}", f"assistant: {echo}")
+    hits = search(world, base, "Where was my order 4711 sent to?")
+    assert [hit.content for hit in hits[:3]] == [answer, original, echo]
+    assert hits[2].parts is not None
+    assert hits[1].score < hits[2].parts["own_score"]
+
+
+def test_a_minimum_does_not_spare_an_answer_whose_original_is_below_it(world: World) -> None:
+    told = "assistant: You told me: my boat Aurora lies at berth 12. Where does my boat Aurora lie? At berth 12."
+    base = flow_of(world, f"user: {FACT}", told, "user: Berths are let from May on.")
+    original, answer = search(world, base, QUESTION)[:2]
+    between = search(world, base, QUESTION, min_score=original.score)
+    assert [hit.content for hit in between] == [FACT]
+    assert answer.score < original.score
+
+
+NON_ANSWER = "I do not know where your boat lies."
+
+
+def test_a_non_answer_is_weak_and_takes_nothing_from_the_answer(world: World) -> None:
+    fact, asked = "user: My boat Aurora lies at berth 12.", "user: Where does my boat lie?"
+    base = flow_of(world, fact, "user: It needs fuel.", asked, f"assistant: {NON_ANSWER}", "user: The gate is green.")
+    for mode in ("hybrid", "keyword"):
+        best, *others = search(world, base, "Where does my boat lie?", mode=mode)
+        assert best.content == FACT, mode
+        (lowered,) = (hit for hit in others if hit.content == NON_ANSWER)
+        assert lowered.score < MIN_SCORE, mode
+        assert lowered.parts is not None
+        assert lowered.parts["non_answer"] is True
+        assert lowered.parts["own_score"] > lowered.score
+
+
+def test_many_non_answers_hide_nothing(world: World) -> None:
+    told = [f"assistant: Sorry, I do not know where your boat lies, {number} times." for number in range(1, 3)]
+    base = flow_of(world, f"user: {FACT}", *([f"assistant: {NON_ANSWER}"] * 40), *told)
+    for top_k in (1, 5):
+        hits = search(world, base, "Where does my boat lie?", top_k=top_k, fold_alike=True)
+        assert hits[0].content == FACT
+
+
+def test_only_an_assistant_says_non_answers(world: World) -> None:
+    base = flow_of(world, f"user: {NON_ANSWER}", "user: The gate is green.")
+    best, *_ = search(world, base, "Who does not know where my boat lies?")
+    assert best.content == NON_ANSWER
+    assert best.parts is not None
+    assert "non_answer" not in best.parts
 
 
 def test_an_answer_that_was_first_or_says_it_alone_keeps_its_place(world: World) -> None:

@@ -9,7 +9,7 @@ from harness.rows import each_row
 
 from memorybase.search import ranking
 from memorybase.search.candidates import Candidate
-from memorybase.search.ranking import normalized
+from memorybase.search.demotion import normalized
 
 
 def candidate(session: str, score: float) -> Candidate:

@@ -147,6 +147,17 @@ class TestShown:
         assert score.amount == "0.75"
         assert "Its own score" not in str(shown.walk(parts, 0.31, []))
 
+    @each_row(
+        ("why", "text"),
+        [
+            ({"non_answer": True}, "Its own score, lowered since it says only that something is not known"),
+            ({"echo_of": "m"}, "Its own score, lowered since it repeats an earlier message"),
+        ],
+    )
+    def test_a_walk_says_why_a_message_was_lowered(self, why: dict[str, Any], text: str) -> None:
+        parts = {"signals": {"dense": {"value": 1.0, "share": 5.0}}, "bias": -4.0, "own_score": 0.7, **why}
+        assert [step.text for step in shown.walk(parts, 0.01, [])][-2] == text
+
     def test_bands_and_the_limit(self) -> None:
         rows = shown.show([hit(0.3), hit(0.02)], "berth", ENGLISH, limit=0.1, is_dense=False)
         assert [(row.band, row.is_given) for row in rows] == [(GOOD, True), (WEAK, False)]

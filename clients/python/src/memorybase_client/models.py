@@ -1283,8 +1283,8 @@ class Hit(Answer):
     corrected_by: CorrectionOf | None = None
     """A later message that says something else about what the query asks for."""
     superseded_by: UUID | None = None
-    """The later message that holds in place of this one: that of `corrected_by`, unless it is a denial; null for
-    most results.
+    """The later message that holds in place of this one: that of `corrected_by`, unless it is a denial, or the one
+    that states the value of this one again after it had changed; null for most results.
     """
 
 
@@ -2876,7 +2876,11 @@ class ScoreParts(Answer):
     relevance: float | None = None
     """The factor for how much the store knows of what is asked."""
     own_score: float | None = None
-    """The score before the result changed places with another."""
+    """The score before the result moved to that of another, or was lowered."""
+    echo_of: UUID | None = None
+    """The earlier message that this one repeats: it ranks below that."""
+    non_answer: bool | None = None
+    """True for a message that says only that something is not known."""
     reranker: float | None = None
     """The score of the reranker, if one is set."""
     dense: float | None = None

@@ -88,6 +88,8 @@ def test_a_later_value_is_a_correction(query: str, older: str, newer: str, was: 
     "query",
     [
         "What was the limit of the plan originally?",
+        "What was the limit of our old plan?",
+        "What was the very first limit of the plan?",
         "What is the difference between the two limits?",
         "How has the limit changed?",
         "What limit did you recommend?",
