@@ -18,7 +18,10 @@ LEAP_YEAR = 2000  # of a date without a year
 
 # The letter of each kind of token. Units have lower case.
 UNITS = {"hour": "h", "day": "d", "week": "w", "weekend": "e", "month": "m", "quarter": "k", "year": "y"}
-OTHER, FILLER, STOP = "x", "_", "."
+OTHER, STOP = "x", "."
+FILLER = "_"
+_MONTH_FOLLOWS = re.compile("[in_]*M")
+ONE = "u"  # "a week": hardly a day or a quarter
 
 _DIGITS = str.maketrans(
     {chr(start + digit): str(digit) for start in (0x660, 0x6F0, 0x966, 0xFF10) for digit in range(10)}
@@ -54,7 +57,16 @@ def folded(query: str, language: Language | None) -> str:
 
 def tokens(text: str, language: Language | None) -> list[Token]:
     """The tokens of a folded text."""
-    return list(_words_of(language.name if language else None).tokens(text))
+    found = list(_words_of(language.name if language else None).tokens(text))
+    for number, token in enumerate(found):  # "the month of October" is October
+        is_counted = number > 0 and found[number - 1].letter in "LTPNu"
+        if (
+            token.letter == "m"
+            and not is_counted
+            and _MONTH_FOLLOWS.match("".join(each.letter for each in found[number + 1 : number + 4]))
+        ):
+            found[number] = token._replace(letter=FILLER)
+    return found
 
 
 def is_past(text: str, language: Language | None) -> bool:
@@ -112,18 +124,21 @@ class _Words:
             letter, table = self._tables[name]
             yield Token(letter, table[text], start, end)
         elif name in _NUMBERS:
-            letter, number = _NUMBERS[name], self._number(re.sub(r"[年月日号號]\S*|q", "", text))
-            is_month = 1 <= number <= MONTHS
-            yield Token(letter if letter != "M" or is_month else OTHER, number, start, end)
+            letter, number = _NUMBERS[name], self._number(text)
+            if letter == "M" and not 1 <= number <= MONTHS:
+                letter = OTHER
+            if name == "N1" and number == 1 and self._before:
+                letter = ONE
+            yield Token(letter, number, start, end)
         elif name:
             yield Token(name[0], int(name[1:] or 0), start, end)
 
     def _number(self, text: str) -> int:
         if (number := self._numbers.get(text)) is not None:
             return number
-        if (digits := re.match(r"\d+", text)) is not None:
+        if (digits := re.search(r"\d+", text)) is not None:
             return int(digits[0])
-        tens, ten, ones = text.rpartition("十")
+        tens, ten, ones = text.rstrip("月份日号號").rpartition("十")
         return (_CHINESE.get(tens, 1) if ten else 0) * 10 + _CHINESE.get(ones, 0)
 
     def _folded(self, pattern: str) -> str:
@@ -162,6 +177,9 @@ class _Words:
             "short": self._names("short"),
             "fortnight": words.fortnight,
             "weekend": words.units["weekend"],
+            "n0": words.on,
+            "i0": words.within,
+            "P1": words.until_now,
             "L2": words.before_last,
             "L1": words.last,
             "T0": words.this,
@@ -177,7 +195,6 @@ class _Words:
             "Z0": words.to,
             "A0": words.both,
         }
-        patterns |= {"n0": words.on, "i0": words.within}
         patterns |= {f"S{number}": each for number, each in enumerate(words.seasons)}
         patterns |= {name: each for name, each in words.units.items() if name not in patterns}
         patterns["N1"] = self._number_words()

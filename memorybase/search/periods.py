@@ -108,7 +108,7 @@ def _named_in(query: str, now: datetime, language: Language | None) -> Named:
         return Named((), text)
     words = language.dates if language else ENGLISH_DATES
     reader = _Reader(now, is_past=date_tokens.is_past(text, language), weekday_of_week=words.weekday_of_week)
-    forms = _forms(needs_preposition=words.needs_preposition, bare_days=words.bare_days)
+    forms = _forms(months=words.months_need_preposition, years=words.years_need_preposition, bare_days=words.bare_days)
     spans = [
         (match, reader.read(match.lastgroup or "", found[match.start(match.lastgroup or 0) : match.end()]))
         for match in forms.finditer(letters)
@@ -133,10 +133,10 @@ def _rest(text: str, found: Sequence[Token], spans: Sequence[tuple[int, int]], s
     return "".join(characters)
 
 
-# Letters: D date, f date that may be a fraction, Y year, M month, s abbreviated month, N number, O ordinal, W weekday,
-# S season, Q quarter, R day relative to today, r the same if past; L last, T this, F next or every; I since, J the same
-# after its time, B between, Z to, A and, G ago, E early or late; n on, i in; h d w e m k y units, e the weekend, k the
-# quarter. Between all of them may be fillers and prepositions.
+# Letters: D date, f date that may be a fraction, Y year, M month, s abbreviated month, N number, u one, O ordinal,
+# W weekday, S season, Q quarter, R day relative to today, r the same if past; L last, P past, T this, F next or every;
+# I since, J the same after its time, B between, Z to, A and, G ago, E early or late; n on, i in; units h d w e m k y:
+# e is the weekend, k the quarter. Between all of them may be fillers and prepositions.
 _BETWEEN_TIMES = frozenset("inAZBIJF_")
 _HINTS = re.compile("[DfYMsNWSQRrwemkyhd]")
 _JOINED = "[in_]*"
@@ -189,48 +189,58 @@ _EXACT = _any(
     "S [LT]",
     f"W {_WEEK}",
     f"{_WEEK} W",
-    "[LT] W",
+    "[LTP] W",
     "W [LT]",
     "[LT] [wemky]",
     "[wemky] [LT]",
     "R",
 )
-_AGO = _any("N [hdwemky] G", "G N [hdwemky]", "[hdwmy] G", "G [hdwmy]")
+_AGO = _any(
+    "[Nu] [hdwemkyS] G",
+    f"(?:R{_JOINED})?G [Nu] [hdwemkyS]",  # "heute vor einem Jahr"
+    "[hdwmy] G",
+    "G [hdwmy]",
+)
 _NAMED = f"(?:{_DATE}|{_AGO}|{_EXACT})"
 _LOOSE = f"(?:{_NAMED}|[WMSYNf])"  # what needs no more, since or between stands beside it
 _VAGUE = frozenset("WSerBIAZJ")  # too often no time in the past to be one by themselves
 _STRETCH = _any(
-    "[LT] N [hdwemky]",
-    f"(?:T{_JOINED})?N L [hdwemky]",
-    "N [hdwemky] L",
-    "[hdwemky] N L",
+    "[LTP] [Nu] [hdwemky]",
+    f"(?:T{_JOINED})?[Nu] L [hdwemky]",
+    "[Nu] [hdwemky] L",
+    "[hdwemky] [Nu] L",
     f"L [hd](?!{_JOINED}M)",
     "[hd] L",
+    "P [hdwemky]",
 )
 
 
 @lru_cache(maxsize=4)
-def _forms(*, needs_preposition: bool, bare_days: bool) -> re.Pattern[str]:
-    """The forms of times, over letters; groups are what `_Reader` reads them as."""
+def _forms(*, months: bool, years: bool, bare_days: bool) -> re.Pattern[str]:
+    """The forms of times, over letters; groups are what `_Reader` reads them as.
+
+    `months` and `years` are whether these need a preposition.
+    """
     bare = [
         "[in] e",
-        "[in] M" if needs_preposition else "M",
+        "[inZ] M" if months else "M",
         "[in] S",
         "n W",
         r"W(?=_*\.*$)",
-        *(["W", "S", "e"] if bare_days else []),
+        *(["W", "e"] if bare_days else []),
+        *([] if months else ["S"]),
     ]
     alternatives = {
         "between": _any(
             f"[BI] {_LOOSE} [AZ] {_LOOSE}", f"{_LOOSE} [AZJ] {_LOOSE} B", f"(?:[BI]{_JOINED})?{_LOOSE} Z {_LOOSE}"
         ),
-        "since": _any(f"I (?:{_NAMED}|[WMSYf])", f"(?:{_NAMED}|[WMSYf]) J", "I N [hdwemky]"),
+        "since": _any(f"I (?:{_NAMED}|[WMSYf])", f"(?:{_NAMED}|[WMSYf]) J", "I [Nu] [hdwemky]"),
         "stretch": _STRETCH,
         "point": _NAMED,
         "fraction": _any("n f"),
         "maybe": "r",
         "bare": f"{_any(*bare)}(?!{_JOINED}[FW])",
-        "year": "[in]_*Y" if needs_preposition else "Y",
+        "year": "[in]_*Y" if years else "Y",
     }
     return re.compile(
         "|".join(
@@ -268,6 +278,8 @@ class _Reader:
             for these, others in ((first, last), (last, first)):
                 if not any(token.letter == letter for token in these):
                     these += [token for token in others if token.letter == letter]
+        if is_day and not any(token.letter in "MsD" for token in first):  # numbers alone
+            return None
         start, end = self._settled(self._point(first)), self._settled(self._point(last))
         if start is None or end is None:
             return None
@@ -278,7 +290,7 @@ class _Reader:
         return _stretch(begin, end.end)
 
     def _since(self, found: Sequence[Token]) -> Period | None:
-        if len(found) == 2 and found[0].letter == "N" and found[1].letter in UNIT_LETTERS:
+        if len(found) == 2 and found[0].letter in "Nu" and found[1].letter in UNIT_LETTERS:
             return self._stretch(found)
         point = self._settled(self._point(found))
         return _stretch(point.start, self._today + DAY) if point else None
@@ -294,11 +306,12 @@ class _Reader:
 
     def _stretch(self, found: Sequence[Token]) -> Period | None:
         unit = next(token for token in found if token.letter in UNIT_LETTERS)
-        number = next((token.value for token in found if token.letter == "N"), None)
-        if number is None and not unit.is_plural and unit.value == 1:  # "the last day"
+        number = next((token.value for token in found if token.letter in "Nu"), None)
+        is_until_now = any(token.letter == "P" for token in found)  # "the past year"
+        if number is None and not (unit.is_plural or unit.value > 1 or is_until_now):  # "the last day"
             return None
         if number is None:
-            number = FEW if unit.value == 1 else 1
+            number = FEW if unit.is_plural else 1
         return self._last((number or SEVERAL) * unit.value, unit.letter)
 
     def _last(self, number: int, unit: str) -> Period | None:
@@ -312,11 +325,9 @@ class _Reader:
         units = [token for token in found if token.letter in UNIT_LETTERS]
         if (day := parts.get("D") or parts.get("f")) is not None:
             return self._day(day // 10_000, day // 100 % 100, day % 100)
-        if "G" in parts and units:
-            if units[0].is_plural and "N" not in parts:  # "weeks ago"
-                return None
-            return self._ago((parts.get("N", 1) or FEW_AGO) * units[0].value, units[0].letter)
-        back, year = parts.get("L", parts.get("T")), parts.get("Y")
+        if "G" in parts:
+            return self._ago(parts, units)
+        back, year = parts.get("L", parts.get("T", parts.get("P"))), parts.get("Y")
         if "y" in parts and back is not None and parts.keys() & set("MsSQk"):  # "October of last year"
             year, back, units = self._today.year - back, None, [unit for unit in units if unit.letter != "y"]
         period = self._named(parts, units[0] if units else None, year, back)
@@ -421,15 +432,21 @@ class _Reader:
         start = _back(first, back * length, "m")
         return self._months(start.year, start.month, length, resolution)
 
-    def _ago(self, number: int, unit: str) -> Period:
+    def _ago(self, parts: Mapping[str, int], units: Sequence[Token]) -> Period | None:
         """The time around the moment so long ago."""
+        number = parts.get("N", parts.get("u", 1)) or FEW_AGO
+        if "S" in parts:
+            return self._season(parts["S"], None, number)
+        unit, number = units[0].letter, number * units[0].value
+        if units[0].is_plural and not parts.keys() & {"N", "u"}:  # "weeks ago"
+            return None
         if unit == "h":
             return Period(self._now - (number + 1) * HOUR, self._now - (number - 1) * HOUR, "day")
         day = _back(self._today, number, unit)
         if unit == "e":
             saturday = day + (5 - day.weekday()) * DAY
             return Period(saturday, saturday + 2 * DAY, "weekend")
-        before, resolution = _AROUND[unit]
+        before, resolution = (0, _AROUND["d"][1]) if "R" in parts else _AROUND[unit]
         return Period(day - before * DAY, day + (before + 1) * DAY, resolution)
 
 

@@ -49,6 +49,8 @@ class DateWords:
     short_months: str = ""  # with a day or a year only
     weekdays: str = ""
     fortnight: str = "(?!)"
-    needs_preposition: bool = False  # months and weekdays are no time without one
+    until_now: str = "(?!)"  # "the past year" is none of the calendar
+    months_need_preposition: bool = False
+    years_need_preposition: bool = False
     bare_days: bool = False  # weekdays and seasons need no preposition
     weekday_of_week: bool = False  # "last Tuesday" is that of last week, not the latest one

@@ -88,6 +88,7 @@ DUTCH = Language(
         numbers="elf=11|twaalf=12|veertien=14|vijftien=15|twintig=20|dertig=30|paar=0|enkele=0|enige=0",
         past=r"heb|hebt|heeft|hebben|had|hadden|was|waren|werd|werden|is gebeurd|zei\w*|deed|deden|ge\w{2,}|ging"
         r"|gebeurde",
+        months_need_preposition=True,
         generic=r"herinner\w*|bezig\w*|"
         r"waarover|gesproken|gepraat|besproken|gezegd|praten|spraken|praatten|zei|zeiden|gesprek\w*|gebeurd\w*"
         r"|gebeurde|gedaan|verteld?|vertel|samen\w*|vat|onderwerp\w*|noem\w*|genoemd|berichten|gevraagd|dingen|ging"

@@ -22,7 +22,8 @@ ENGLISH_DATES = DateWords(
     fortnight=r"fortnights?",
     plurals=r"hours|days|weeks|weekends|months|quarters|years",
     seasons=(r"spring|springtime", r"summers?|summertime", r"autumn|fall", r"winters?|wintertime"),
-    last=r"last|past|previous|preceding|prior|most recent",
+    until_now=r"past",
+    last=r"last|previous|preceding|prior|most recent",
     before_last=r"before last",
     this=r"this|current|these",
     following=r"next|every|each|coming|upcoming|following|most|any|all",
@@ -35,7 +36,7 @@ ENGLISH_DATES = DateWords(
     middle=r"mid|(?:the )?middle of",
     late=r"late|(?:the )?end of",
     on=r"on",
-    within=r"in|of|during|over|at|by|within|for|throughout",
+    within=r"back in|in|of|during|over|at|by|within|for|throughout",
     not_times=r"(?:may|march) (?:be|have|i|we|you|he|she|it|they|not|also|of|with|against)"
     r"|spring (?:rolls?|onions?|cleaning)|sun ?(?:screen|cream|hat)|at last|last (?:names?|resort)"
     r"|back (?:pain|home|door)",
@@ -50,5 +51,6 @@ ENGLISH_DATES = DateWords(
     r"|summar\w+|recap|remember|remind|recall|tells?|told|everything|anything|something|things?|stuff|topics?|show"
     r"|list|give|find|wrote|write|ask\w*|cover\w*|came?|come|history|sessions?|overview|hear|together|mind|worr\w+|busy|please|let's"
     r"|chats?|messages?|exchang\w+|like|look|back|get|got|bring|brought|go|ones?|us|recent|new",
-    needs_preposition=True,
+    months_need_preposition=True,
+    years_need_preposition=True,
 )

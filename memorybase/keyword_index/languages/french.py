@@ -66,6 +66,7 @@ FRENCH = Language(
         today=r"aujourd'hui|ce (?:matin|soir|midi)|cet après-midi|cette nuit",
         yesterday=r"hier(?: (?:soir|matin))?|la nuit dernière",
         day_before=r"avant-hier|avant hier",
+        fortnight=r"quinzaines?(?! de)",
         units={
             "day": r"jours?|journées?",
             "week": r"semaines?",
@@ -91,10 +92,12 @@ FRENCH = Language(
         late=r"fin",
         on=r"le",
         within=r"en|dans|pendant|durant|courant|au cours",
-        fillers=r"ci|du|la|les|l'|l|de|d'|d|des|environ|toute?|dernier week-end de",
+        fillers=r"ci|du|la|les|l|de|d|des|environ|toute?|dernier week-end de",
         ordinals=(r"premi(?:er|ère)", r"deuxième|seconde?", r"troisième", r"quatrième"),
-        numbers="onze=11|douze=12|quatorze=14|quinze=15|vingt=20|trente=30|quelques=0|plusieurs=0",
+        numbers="onze=11|douze=12|quatorze=14|quinze=15|une quinzaine de=15|une dizaine de=10"
+        "|vingt=20|trente=30|quelques=0|plusieurs=0",
         past=r"ai|as|a|avons|avez|ont|était|étaient|avait|avaient|avions|sommes|est arrivée?|dit|parlé|discuté",
+        months_need_preposition=True,
         generic=r"rappel\w+|souvien\w*|préoccup\w+|occup\w+|"
         r"parl\w+|discut\w+|dit|dis|passée?|arrivée?|raconté?\w*|conversations?|discussions?|r[ée]sum\w+|propos"
         r"|sujets?|montre|donne|mentionn\w+|évoqu\w+|messages?|échange\w*|abord\w+|ensemble|choses?|demandé\w*|écrit",

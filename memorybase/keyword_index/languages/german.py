@@ -95,6 +95,7 @@ GERMAN = Language(
         numbers="elf=11|zwölf=12|vierzehn=14|fünfzehn=15|zwanzig=20|dreißig=30"
         "|ein paar=0|einem paar=0|paar=0|einigen=0|einige=0|mehreren=0",
         past=r"hab(?:e|en|t)?|hast|hat(?:te\w*)?|war(?:en|st)?|wurden?|bin|sind|gab|\w*ge\w{2,}(?:t|en)|sagten?|lief",
+        months_need_preposition=True,
         generic=r"erinner\w*|beschäftigt\w*|"
         r"worüber|worum|wovon|\w*(?:gesprochen|geredet|gesagt|besprochen|unterhalten)|reden|sprechen|sagen"
         r"|sagten?|gespräche?[ns]?|unterhaltung(?:en)?|thema|themen|los|passiert\w*|geschehen|ging|gemacht|erzähl\w*"

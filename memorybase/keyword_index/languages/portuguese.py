@@ -66,6 +66,7 @@ PORTUGUESE = Language(
         today=r"hoje|esta (?:manhã|tarde|noite)|hoje (?:de manhã|à noite)",
         yesterday=r"ontem|ontem à noite|noite passada",
         day_before=r"anteontem|antes de ontem",
+        fortnight=r"quinzenas?",
         units={
             "day": r"dias?",
             "week": r"semanas?",
@@ -79,7 +80,7 @@ PORTUGUESE = Language(
         seasons=(r"primaveras?", r"ver(?:ão|ões)", r"outonos?", r"invernos?"),
         last=r"passad[oa]s?|últim[oa]s?|anterior(?:es)?",
         before_last=r"retrasad[oa]|penúltim[oa]",
-        this=r"n?es[st][ea]s?",
+        this=r"[dn]?es[st][ea]s?",
         following=r"próxim[oa]s?|cada|tod[oa]s? [oa]s?|que vem|seguintes?",
         since=r"desde(?: [oa])?",
         between=r"entre(?: o| a)?",
@@ -100,6 +101,7 @@ PORTUGUESE = Language(
         ),
         numbers="onze=11|doze=12|catorze=14|quinze=15|vinte=20|trinta=30|uns=0|umas=0|alguns=0|algumas=0|poucos=0|vários=0|várias=0",
         past=r"foi|era|houve|estava\w*|tinha\w*|tivemos|\w+(?:mos|aste|este|iste|ou|eu|iu|ei|aram|eram)|fiz\w*|disse\w*",
+        months_need_preposition=True,
         generic=r"lembr\w+|record\w+|preocup\w+|ocup\w+|"
         r"fal\w+|disse\w*|dito|convers\w+|aconteceu|aconteceram|passou|fizemos|fiz|cont\w+|resum\w+|assuntos?|temas?"
         r"|mencion\w+|coment\w+|mensagens|discut\w+|mostr\w+|coisas?|pergunt\w+|tratamos|juntos",

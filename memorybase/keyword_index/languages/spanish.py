@@ -61,6 +61,7 @@ SPANISH = Language(
         today=r"hoy|esta (?:mañana|tarde|noche)",
         yesterday=r"ayer|anoche|ayer por la (?:mañana|tarde|noche)",
         day_before=r"anteayer|antes de ayer|antier|anteanoche",
+        fortnight=r"quincenas?",
         units={
             "day": r"d[ií]as?",
             "week": r"semanas?",
@@ -92,6 +93,7 @@ SPANISH = Language(
         "|un par de=2|unos=0|unas=0|pocos=0|varios=0|varias=0",
         past=r"fue|era|hubo|estaba\w*|he|ha|hemos|has|han|había\w*|\w+(?:mos|aste|iste|ó|é|í|aron|ieron)|hic\w+|dij\w+"
         r"|pas[óo]",
+        months_need_preposition=True,
         generic=r"recuerd\w+|record\w+|preocup\w+|ocup\w+|"
         r"habl\w+|dij\w+|dicho|dec\w+|convers\w+|charl\w+|pas[óo]|pasado|ocurri\w+|sucedi\w+|hicimos|hice|cont\w+"
         r"|resum\w+|tema|temas|mencion\w+|coment\w+|mensajes?|discut\w+|muestra\w*|cosas?|pregunt\w+|tratamos|juntos",
