@@ -4,7 +4,8 @@ In the order of the work:
 
     search           the search, top to bottom, in one flow or several: read it first
     request          a request, its bounds and its filters
-    query_parser     a query's terms, names and dates, and what it asks for
+    query_parser     a query's terms and names, and what it asks for
+    periods          the times that a query names, from the tokens of date_tokens
     keyword_search   candidates by words: BM25 over the terms' postings
     vector_search    candidates by meaning: the store's nearest chunks, verified in SQL, and pending messages
     embedded         the vectors of the query and of pending messages, cached

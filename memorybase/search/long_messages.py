@@ -40,8 +40,7 @@ class LongCandidates:
     passages: Mapping[int, LocatedText]
 
     def compare(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """The candidates with these passages, embedded and counted in the signals. No transaction is open: a model works
-        here."""
+        """The candidates with these passages, embedded and counted in the signals. No transaction is open here."""
         compared = list(candidates)
         if not self.passages:
             return compared

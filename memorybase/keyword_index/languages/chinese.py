@@ -1,6 +1,7 @@
 # ruff: noqa: RUF001 - the words are Chinese
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 CHINESE = Language(
@@ -35,21 +36,12 @@ CHINESE = Language(
     r"|我的?.{1,6}(?:是|叫|在|要)|我们(?:有|是|住|家)|过敏|叫我|以后|总是|从不|老规矩|[爸妈]|家里",
     first_person=r"我|咱",
     asks_other_side=r"[你您].{0,6}(?:推荐|建议|说|提到|告诉|解释|提议|介绍|給|给)",
-    today=r"今天|今早|今晚",
-    yesterday=r"昨天|昨晚",
-    last_week=r"上个?(?:周|星期|礼拜)(?!末)",
-    last_month=r"上个?月",
-    last_year=r"去年",
-    this_week=r"[这這本]个?(?:周|星期|礼拜)(?!末)",
-    this_month=r"[这這本]个?月",
-    this_year=r"今年",
-    ago=r"{n} ?个?{unit}(?:以|之)?前",
-    units="天/日 周/星期/礼拜 月 年",
     has_spaces=False,
     has_own_script=True,
     asks=r"[吗呢嗎][。！!~\s]*(?:\n|$)",
     asks_first=r"第一次|最早|最初|起初|一开始|首次|原先|[我他她]们?的?第一[个只辆份台家]",
-    asks_latest=r"最近一次|上一次|最后一次|最新",
+    asks_latest=r"最近一次|上一次|最后一次|最新"
+    r"|最后(?:一[个件条句]|[说問问聊提谈])|最近的|上一[个条句]",
     asks_order=r"什么顺序|什麼順序|先后顺序|時間順序|时间顺序|时间线|按.{0,10}顺序|先后.{0,6}(?:提到|谈|说)",
     asks_what=r"是什么|是什麼",
     asks_otherwise=r"以前|之前|从前|原来|原先|最初|最早|起初|当初|一开始|第一次|当时|区别|差别|不同|之间|比较"
@@ -70,4 +62,47 @@ CHINESE = Language(
     counted=r"(?:多少|几)(只|本|张|件|台|次|位|页|人|天|小时|分钟|章|家|辆|层|杯|门)",
     counters=r"元|块钱|块|美元|欧元|日元|人民币|人|名|岁|天|小时|分钟|毫秒|秒"
     r"|公里|公斤|平方米|平米|米|克|页|本|只|张|件|台|次|位|章|个月|个小时|周|年|字|家|辆|层|杯|门",
+    dates=DateWords(
+        # And of what Japanese writes in kanji alone: the script does not tell it from Chinese.
+        today=r"今天|今日|今朝|本日|今早|今晚|今晨|今夜",
+        yesterday=r"昨天|昨日|昨晚|昨夜|昨早",
+        day_before=r"一昨日|前天|前日|前晚",
+        units={
+            "day": r"个?天|日",
+            "week": r"个?(?:周|週|星期|礼拜|禮拜)(?![一二三四五六日天末])間?",
+            "weekend": r"个?(?:周末|週末)",
+            "month": r"[个個]?月(?!\d)",
+            "quarter": r"四半期|[个個]?季度|个季",
+            "year": r"年",
+            "hour": r"[个個]?(?:小时|小時|钟头)",
+        },
+        plurals=r"(?!)",
+        seasons=(r"春天|春季", r"夏天|夏季", r"秋天|秋季", r"冬天|冬季"),
+        last=r"先(?=週|月)|上(?:一)?[个個]?(?=周|週|星期|礼拜|禮拜|月|季|年)|过去(?:的|这)?|過去|最近(?:的|这)?|去(?=年)"
+        r"|前(?=\d{1,3} ?[天周个]|[一二两三四五六七八九十几]{1,2} ?[天周个])|近",
+        before_last=r"先々(?=週|月)|上上[个個]?(?=周|週|星期|礼拜|月|季)|前(?=年)",
+        this=r"[这這本](?:一)?[个個]?(?=周|週|星期|礼拜|禮拜|月|季|年|几|\d|[一二两三四五六七八九十])|今(?=年|週|月)",
+        following=r"下(?:一)?[个個]?(?=周|週|星期|礼拜|月|季)|明(?=年)|每[个個]?",
+        since=r"自从|自從|自(?=\d|去|上|今|昨|周|星期)|从|從",
+        since_after=r"以来|以來|开始|起|至今|到现在",
+        between=r"之间|之間|期间",
+        to=r"到|至",
+        both=r"和|与|與",
+        ago=r"以?之?前",
+        early=r"[月年]?初|上旬",
+        middle=r"中旬|中(?![国文午心])",
+        late=r"底|下旬|末",
+        on=r"(?!)",
+        within=r"在|里|內|内",
+        after_year="年",
+        fillers=r"的|大约|大概|整个?|份|这(?=\d)",
+        ordinals=(r"第[一1]个?", r"第[二2]个?", r"第[三3]个?", r"第[四4]个?"),
+        numbers="几=0|幾=0",
+        past=r"了|过|過|说|說|聊|谈|談|讨论|发生|做|是什么|提到|吃|买|去",
+        generic=r"回忆|想起|"
+        r"我们|咱们|聊|谈|談|讨论|討論|说|說|讲|发生|發生|事情|事|话题|内容|对话|总结|總結|概括|回顾|提到|做|什么|"
+        r"哪些|告诉|记得|问|一起|过|了|都|些|的|吗|东西|所有|消息|写|列出|跟|在|有|哪|關於|關|呢",
+        bare_days=True,
+        weekday_of_week=True,
+    ),
 )

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.scripts import without_marks
 
 YEAR = r"(?:19|20)\d\d"
 NEVER = re.compile(r"(?!)")
 # Vowel signs of Indic scripts and Arabic marks are no word characters for `re`, so \b would be inside words.
 MARKS = "\u064b-\u0652\u0900-\u0963\u0966-\u0df4"
-_BEFORE, _AFTER = rf"(?<![\w{MARKS}])", rf"(?![\w{MARKS}])"
-UNITS = ("day", "week", "month", "year")
+BEFORE, AFTER = rf"(?<![\w{MARKS}])", rf"(?![\w{MARKS}])"
 
 
 def one_of(words: Iterable[str]) -> str:
@@ -42,16 +42,6 @@ class Language:
     lasting: str  # the speaker tells of what lasts: I am, I live, my office is, always
     first_person: str  # words such as I, my, we; verbs too where they say it
     asks_other_side: str  # what the other side said: "what did you suggest"
-    today: str
-    yesterday: str
-    last_week: str
-    last_month: str
-    last_year: str
-    this_week: str
-    this_month: str
-    this_year: str
-    ago: str  # with {n} for the number and {unit}; without a number only the units_alone count
-    units: str  # of day, week, month and year, in this order
     asks_first: str  # of several events
     asks_latest: str
     asks_order: str  # of what was talked about
@@ -66,10 +56,10 @@ class Language:
     day_alone: str  # with {d} for the day of a month that is not named
     past_day: str  # before or after a weekday that is over: it sets no date
     clock: str  # with {t} for the time; "14:30" is known
+    dates: DateWords
     weak: str = ""  # stop words that other languages use too: they hardly show the language
     hints: str = ""  # words for times and the like that no other language has: short questions have few stop words
     letters: str = ""  # that few languages have
-    units_alone: str = ""  # "tydzień=1": those that say their number themselves
     ordinal: str = ""  # a pattern after the number of a day
     of: str = ""  # a pattern between day, month and year
     elided: str = ""  # words before an apostrophe that are no part of the word after it
@@ -127,10 +117,6 @@ class Language:
             word: amount for word, amount in self.amounts.items() if amount > 1 and word not in self.unclear.split()
         }
 
-    @cached_property
-    def amounts_of_units(self) -> dict[str, int]:
-        return self._numbers_of(self.units_alone)
-
     def _numbers_of(self, pairs: str) -> dict[str, int]:
         return {word: int(value) for word, value in (pair.split("=") for pair in self.folded(pairs).split())}
 
@@ -155,21 +141,13 @@ class Language:
             "asks_order",
             "asks_what",
             "asks_otherwise",
-            "today",
-            "yesterday",
-            "last_week",
-            "last_month",
-            "last_year",
-            "this_week",
-            "this_month",
-            "this_year",
         )
         return {name: re.compile(self.whole(getattr(self, name))) for name in names}
 
     @cached_property
     def about_person(self) -> re.Pattern[str]:
         words = r"(?:\S+ ){0,8}?" if self.has_spaces else r".{0,8}?"
-        return re.compile(self._in_pattern(self.asks_about_person).replace("{any}", words))
+        return re.compile(self.in_pattern(self.asks_about_person).replace("{any}", words))
 
     @cached_property
     def lasts(self) -> re.Pattern[str]:
@@ -218,18 +196,7 @@ class Language:
         names = one_of(self.month_numbers)
         of = rf"(?:{self.of})?" if self.of else ""
         day = rf"(?<!\d)(?:(?P<day>\d{{1,2}})(?:{self.ordinal})? ?{of})?"
-        return re.compile(rf"{day}{_BEFORE}(?P<month>{names}){_AFTER}(?:,? ?{of}(?P<year>{YEAR})(?!\d))?")
-
-    @cached_property
-    def time_ago(self) -> re.Pattern[str]:
-        number = rf"\d{{1,3}}|{one_of(self.amounts)}"
-        before = _BEFORE if self.has_spaces else rf"(?<![\d{''.join(self.amounts)}])"
-        unit = "|".join(
-            f"(?P<{name}>{self._in_pattern(words).replace('/', '|')})"
-            for name, words in zip(UNITS, self._units, strict=True)
-        )
-        ago = self._in_pattern(self.ago).format(n=f"(?P<n>{number})", unit=f"(?P<unit>{unit})")
-        return re.compile(f"{before}{ago}")
+        return re.compile(rf"{day}{BEFORE}(?P<month>{names}){AFTER}(?:,? ?{of}(?P<year>{YEAR})(?!\d))?")
 
     @cached_property
     def weekdays_named(self) -> re.Pattern[str]:
@@ -240,10 +207,6 @@ class Language:
             self.whole(rf"(?:{past} ?(?P<past>{clear})|(?P<passed>{names}) ?{past}|(?P<weekday>{clear}))")
         )
 
-    @property
-    def _units(self) -> list[str]:
-        return self.units.split()
-
     @cached_property
     def function_strings(self) -> re.Pattern[str]:
         """The stop words of a text without spaces, the longest first."""
@@ -251,8 +214,9 @@ class Language:
 
     def whole(self, *alternatives: str) -> str:
         """Any of these, as whole words where the script separates words."""
-        pattern = "(?:" + "|".join(self._in_pattern(each) for each in alternatives if each) + ")"
-        return f"{_BEFORE}{pattern}{_AFTER}" if self.has_spaces else pattern
+        pattern = "(?:" + "|".join(self.in_pattern(each) for each in alternatives if each) + ")"
+        return f"{BEFORE}{pattern}{AFTER}" if self.has_spaces else pattern
 
-    def _in_pattern(self, pattern: str) -> str:
+    def in_pattern(self, pattern: str) -> str:
+        """The pattern for folded text."""
         return pattern.translate(self._translation) if self.folds else pattern

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 DUTCH = Language(
@@ -38,16 +39,6 @@ DUTCH = Language(
     r"|(?:mijn|ons|onze) (?:\S+ ){1,3}(?:is|zijn|heet|heeft|woont|werkt)|noem me|liever|altijd|nooit",
     first_person=r"ik|mij|me|mijn|wij|we|ons|onze",
     asks_other_side=r"(?:heb|had|was) (?:je|jij)|hebt u|(?:je|jij) (?:me|mij|ons) \w+",
-    today=r"vandaag|vanavond|vanochtend",
-    yesterday=r"gisteren|gisteravond",
-    last_week=r"(?:vorige|afgelopen) week",
-    last_month=r"(?:vorige|afgelopen) maand",
-    last_year=r"(?:vorig|afgelopen) jaar",
-    this_week=r"deze week",
-    this_month=r"deze maand",
-    this_year=r"dit jaar",
-    ago=r"{n} {unit} geleden",
-    units="dag(?:en)? we(?:ek|ken) maand(?:en)? ja(?:ar|ren)",
     ordinal="e",
     name_endings={"s": ""},
     asks_first=r"(?:voor het eerst|voor de eerste keer|de eerste keer)|als eerste|in het begin|aanvankelijk"
@@ -55,7 +46,8 @@ DUTCH = Language(
     r"|keuze|concept|taal|artikel|plaats|nacht|fase|ronde)\b)\w+",
     asks_latest=r"(?:voor het laatst|de laatste keer|de vorige keer)|het laatst|meest recente?|nieuwste|recentste"
     r"|(?:mijn|zijn|haar|onze?|hun) laatste (?!(?:naam|nacht|week|maand|jaar|zomer|winter|deel|hoofdstuk"
-    r"|stap)\b)\w+",
+    r"|stap)\b)\w+"
+    r"|als laatste|het laatste (?:wat|dat)|laatste (?:vraag|bericht|onderwerp|gesprek|ding|zin)",
     asks_order=r"in welke volgorde|chronolog\w+|tijdlijn|(?:noem|geef|toon|som|zet|vertel)\w*\b.{0,80}\bvolgorde",
     asks_what=r"^\W*(?:wat (?:is|was|zijn)|welke?)",
     asks_otherwise=r"vroeger|voorheen|eerder\w*|vorige?|voordat|destijds|toen|oorspronkelijk\w*|aanvankelijk\w*"
@@ -75,4 +67,45 @@ DUTCH = Language(
     past_day=r"vorige|afgelopen|deze",
     day_alone=r"de {d}e|de {d}(?=\s*(?:[.,;!?)]|$))",
     counted=r"hoeveel (?!kost|zijn|waren|hebben|betalen|wegen|is|was)(\w+(?:en|s))",  # a noun in the plural, no verb
+    hints="gisteren eergisteren vandaag vorige afgelopen geleden weken dagen maand jaar",
+    dates=DateWords(
+        today=r"vandaag|vanavond|vanochtend|vanmorgen|vanmiddag|vannacht",
+        yesterday=r"gisteren(?:avond|ochtend|middag)?|gisteravond|gistermiddag|gisterochtend|afgelopen nacht",
+        day_before=r"eergisteren",
+        units={
+            "day": r"dag|dagen",
+            "week": r"week|weken",
+            "weekend": r"weekend\w*",
+            "month": r"maand|maanden",
+            "quarter": r"kwartaal|kwartalen",
+            "year": r"jaar|jaren",
+            "hour": r"uur|uren",
+        },
+        plurals=r"dagen|weken|maanden|jaren|uren",
+        seasons=(r"lente|voorjaar", r"zomers?", r"herfst|najaar", r"winters?"),
+        last=r"vorige?|afgelopen|laatste|voorbije?",
+        before_last=r"voorlaatste|eervorige",
+        this=r"deze|dit",
+        following=r"volgende?|komende?|elke?|iedere?|alle",
+        since=r"sinds|vanaf|sedert",
+        between=r"tussen",
+        to=r"tot(?: en met)?|t/m",
+        both=r"en",
+        ago=r"geleden|terug",
+        early=r"begin|vroeg in",
+        middle=r"midden|half|medio",
+        late=r"eind|einde|laat in",
+        on=r"op",
+        within=r"in|tijdens|gedurende|over",
+        fillers=r"de|het|van|ongeveer|hele|zo'n|een(?= paar)",
+        ordinals=(r"eerste", r"tweede", r"derde", r"vierde"),
+        numbers="elf=11|twaalf=12|veertien=14|vijftien=15|twintig=20|dertig=30|paar=0|enkele=0|enige=0",
+        past=r"heb|hebt|heeft|hebben|had|hadden|was|waren|werd|werden|is gebeurd|zei\w*|deed|deden|ge\w{2,}|ging"
+        r"|gebeurde",
+        months_need_preposition=True,
+        generic=r"herinner\w*|bezig\w*|"
+        r"waarover|gesproken|gepraat|besproken|gezegd|praten|spraken|praatten|zei|zeiden|gesprek\w*|gebeurd\w*"
+        r"|gebeurde|gedaan|verteld?|vertel|samen\w*|vat|onderwerp\w*|noem\w*|genoemd|berichten|gevraagd|dingen|ging"
+        r"|waar|gehad|overzicht|geschreven",
+    ),
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 FRENCH = Language(
@@ -46,16 +47,6 @@ FRENCH = Language(
     first_person=r"je|j'\S*|me|m'\S*|moi|mon|ma|mes|nous|notre|nos|on",
     asks_other_side=r"(?:as|avais)-tu|tu (?:as|avais|m'as|m'avais|nous as)|(?:avez|aviez)-vous"
     r"|vous (?:m'avez|nous avez)",
-    today=r"aujourd'hui|ce (?:matin|soir)",
-    yesterday=r"hier",
-    last_week=r"semaine (?:dernière|passée)",
-    last_month=r"mois (?:dernier|passé)",
-    last_year=r"(?:an|année) (?:derni(?:er|ère)|passée?)",
-    this_week=r"cette semaine",
-    this_month=r"ce mois",
-    this_year=r"cette année",
-    ago=r"il y a {n} {unit}",
-    units="jour semaine mois an/année",
     ordinal=r"er",
     of=r"de ",
     elided="l d j m t s c n qu jusqu lorsqu puisqu",
@@ -63,7 +54,8 @@ FRENCH = Language(
     r"|sa|ses|notre|nos) premi(?:er|ère)s? (?!(?:version|nom|chapitre|semaine|jour|sprint|étape|partie|choix"
     r"|brouillon|langue|article|place|nuit|phase|tour)s?\b)\w+",
     asks_latest=r"la dernière fois|en dernier|l[ea]s? plus récent(?:e|s|es)?|(?:mon|ma|mes|son|sa|ses|notre"
-    r"|nos) derni(?:er|ère)s? (?!(?:nom|nuit|semaine|mois|an|année|été|hiver|partie|chapitre|étape)s?\b)\w+",
+    r"|nos) derni(?:er|ère)s? (?!(?:nom|nuit|semaine|mois|an|année|été|hiver|partie|chapitre|étape)s?\b)\w+"
+    r"|la dernière chose|dernière? (?:question|message|sujet|conversation|demande|phrase|échange)",
     asks_order=r"dans quel ordre|chronolog\w+|(?:liste|donne|montre|énumère|dis|classe)\w*\b.{0,80}\bordre",
     asks_what=r"^\W*(?:quel(?:le)?s? (?:est|était|sont)|à combien)",
     asks_otherwise=r"avant|auparavant|précéde\w+|autrefois|au (?:tout )?début|au départ|à l'origine|initial\w*"
@@ -87,4 +79,46 @@ FRENCH = Language(
     day_alone=r"le {d}(?=\s*(?:[.,;!?)]|$))",
     unclear="neuf",
     counted=r"combien d(?:e |')(?!temps|argent)(\w+)",
+    hints="semaine semaines dernière dernier derniers dernières mois année",
+    dates=DateWords(
+        today=r"aujourd'hui|ce (?:matin|soir|midi)|cet après-midi|cette nuit",
+        yesterday=r"hier(?: (?:soir|matin))?|la nuit dernière",
+        day_before=r"avant-hier|avant hier",
+        fortnight=r"quinzaines?(?! de)",
+        units={
+            "day": r"jours?|journées?",
+            "week": r"semaines?",
+            "weekend": r"week-ends?|weekends?|fins? de semaine",
+            "month": r"mois",
+            "quarter": r"trimestres?",
+            "year": r"ans?|années?",
+            "hour": r"heures?",
+        },
+        plurals=r"jours|semaines|ans|années|heures",
+        seasons=(r"printemps", r"étés?", r"automnes?", r"hivers?"),
+        last=r"derni(?:er|ère)s?|passée?s?|écoulée?s?|précédente?s?",
+        before_last=r"avant-derni(?:er|ère)",
+        this=r"ce|cet|cette|ces",
+        following=r"prochaine?s?|chaque|tous les|suivante?s?|le (?=(?:lun|mar|mercre|jeu|vendre|same)di\b(?! \w*\d))",
+        since=r"depuis(?: le| la| l')?|dès",
+        between=r"entre",
+        to=r"au|à|jusqu'(?:au?|en|à)",
+        both=r"et",
+        ago=r"(?:il )?y a",
+        early=r"début|au début",
+        middle=r"mi|milieu",
+        late=r"fin",
+        on=r"le",
+        within=r"en|dans|pendant|durant|courant|au cours",
+        fillers=r"ci|du|la|les|l|de|d|des|environ|toute?|dernier week-end de",
+        ordinals=(r"premi(?:er|ère)", r"deuxième|seconde?", r"troisième", r"quatrième"),
+        numbers="onze=11|douze=12|quatorze=14|quinze=15|une quinzaine de=15|une dizaine de=10"
+        "|vingt=20|trente=30|quelques=0|plusieurs=0",
+        past=r"ai|as|a|avons|avez|ont|était|étaient|avait|avaient|avions|sommes|est arrivée?|dit|parlé|discuté",
+        months_need_preposition=True,
+        generic=r"rappel\w+|souvien\w*|préoccup\w+|occup\w+|"
+        r"parl\w+|discut\w+|dit|dis|passée?|arrivée?|raconté?\w*|conversations?|discussions?|r[ée]sum\w+|propos"
+        r"|sujets?|montre|donne|mentionn\w+|évoqu\w+|messages?|échange\w*|abord\w+|ensemble|choses?|demandé\w*|écrit",
+        bare_days=True,
+    ),
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 GERMAN = Language(
@@ -49,16 +50,6 @@ GERMAN = Language(
     first_person=r"ich|mich|mir|mein\w*|wir|uns|unser\w*",
     asks_other_side=r"(?:hast|hattest|warst) du|haben sie (?:mir|uns)|du (?:mir|uns) \w+"
     r"|du (?:empfohlen|vorgeschlagen|gesagt|erwähnt|geraten|geschrieben|erklärt)",
-    today=r"heute",
-    yesterday=r"gestern",
-    last_week=r"(?:letzte|vorige|vergangene)[nr]? woche",
-    last_month=r"(?:letzten|vorigen|vergangenen) monat",
-    last_year=r"(?:letzte|vorige|vergangene)[sn] jahr",
-    this_week=r"diese[rn]? woche",
-    this_month=r"diese[nm] monat",
-    this_year=r"diese[sm] jahr|heuer",
-    ago=r"\bvor {n} {unit}",
-    units="tag woche monat jahr",
     ordinal=r"\.",
     name_endings={"s": ""},
     asks_first=r"zum (?:aller)?ersten ?mal|zuerst|als erstes|anfangs|am anfang|ursprünglich|das erste mal|(?:mein"
@@ -66,7 +57,8 @@ GERMAN = Language(
     r"|schritt|runde|teil|wahl|sprache|artikel|hälfte|platz|nacht)\w*)\w+",
     asks_latest=r"zuletzt|(?:zum letzten|das letzte) mal|(?:neueste|jüngste|aktuellste)[nrsm]?|(?:mein|dein|sein"
     r"|ihr|unser)e?[nrsm]? letzte[nrsm]? (?!(?:name|nacht|woche|monat|jahr|sommer|winter|teil|kapitel"
-    r"|schritt)\w*)\w+",
+    r"|schritt)\w*)\w+"
+    r"|das letzte,? was|als letztes|letzte[nrsm]? (?:frage|nachricht|bitte|thema|gespräch|satz|sache|wunsch)",
     asks_order=r"in welcher (?:zeitlichen )?reihenfolge|chronolog\w+|zeitachse|zeitliche[nr]? (?:ablauf|abfolge)"
     r"|(?:liste|nenn|zeig|sag|gib|ordne)\w*\b.{0,80}\breihenfolge",
     asks_what=r"^\W*(?:was (?:ist|war|sind)|wie (?:lautet|ist|sind|war)|welche[rsmn]?)",
@@ -89,4 +81,45 @@ GERMAN = Language(
     day_alone=r"(?:am|zum|vom|den) {d}\.(?! ?(?:\d|mal|tag|abend|sprint|spieltag|kapitel))",
     counted=r"wie ?viele (\w+)",
     folds={"ß": "ss", "ẞ": "ss"},  # as they are folded, so that patterns have them too
+    hints="gestern vorgestern heute woche wochen wochenende letzten letzte letztes monat jahr",
+    dates=DateWords(
+        today=r"heute|heut|heute (?:früh|morgen|abend|nacht|mittag)",
+        yesterday=r"gestern|gestern (?:früh|morgen|abend|nacht|mittag)|letzte nacht",
+        day_before=r"vorgestern|vorgestern (?:früh|abend)",
+        units={
+            "day": r"tage?n?",
+            "week": r"wochen?",
+            "weekend": r"wochenenden?|wochenendes",
+            "month": r"monate?[ns]?",
+            "quarter": r"quartale?n?s?",
+            "year": r"jahre?[ns]?",
+            "hour": r"stunden?",
+        },
+        plurals=r"tagen?|tage|wochen|monaten?|jahren?|stunden",
+        seasons=(r"frühling\w*|frühjahrs?", r"sommers?", r"herbst\w*", r"winters?"),
+        last=r"(?:letzte|vorige|vergangene)[nrms]?",
+        before_last=r"vorletzte[nrms]?",
+        this=r"diese[nrms]?",
+        following=r"(?:nächste|kommende|jede|alle)[nrms]?|immer",
+        since=r"seit(?:dem)?",
+        between=r"zwischen",
+        to=r"bis(?: zum)?",
+        both=r"und",
+        ago=r"vor",
+        early=r"anfang|beginn",
+        middle=r"mitte",
+        late=r"ende",
+        on=r"am",
+        within=r"innerhalb|im|in|während|über|des",
+        fillers=r"vo[nm]|de[rmns]|die|das|etwa|ungefähr|rund|circa|ganzen?|gerade",
+        ordinals=(r"erste[nrsm]?", r"zweite[nrsm]?", r"dritte[nrsm]?", r"vierte[nrsm]?"),
+        numbers="elf=11|zwölf=12|vierzehn=14|fünfzehn=15|zwanzig=20|dreißig=30"
+        "|ein paar=0|einem paar=0|paar=0|einigen=0|einige=0|mehreren=0",
+        past=r"hab(?:e|en|t)?|hast|hat(?:te\w*)?|war(?:en|st)?|wurden?|bin|sind|gab|\w*ge\w{2,}(?:t|en)|sagten?|lief",
+        months_need_preposition=True,
+        generic=r"erinner\w*|beschäftigt\w*|"
+        r"worüber|worum|wovon|\w*(?:gesprochen|geredet|gesagt|besprochen|unterhalten)|reden|sprechen|sagen"
+        r"|sagten?|gespräche?[ns]?|unterhaltung(?:en)?|thema|themen|los|passiert\w*|geschehen|ging|gemacht|erzähl\w*"
+        r"|zusammen\w*|fass\w*|zeig\w*|nenn\w*|erwähn\w*|nachrichten|gefragt|geschrieben|machten|sprachen|redeten",
+    ),
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 ITALIAN = Language(
@@ -39,16 +40,6 @@ ITALIAN = Language(
     first_person=r"io|mi|me|mi[oae]|miei|noi|ci|nostr[oaie]|sono|ho|sto|vivo|abito|lavoro|vado|abbiamo|voglio"
     r"|preferisco",
     asks_other_side=r"(?:mi|ci) (?:hai|avevi|ha|aveva) \w+|hai (?:detto|consigliato|suggerito|proposto|menzionato)",
-    today=r"oggi|stamattina|stasera",
-    yesterday=r"ieri",
-    last_week=r"settimana scorsa|scorsa settimana",
-    last_month=r"mese scorso|scorso mese",
-    last_year=r"(?:anno scorso|scorso anno|l'anno scorso)",
-    this_week=r"questa settimana",
-    this_month=r"questo mese",
-    this_year=r"quest'anno",
-    ago=r"{n} {unit} fa",
-    units="giorn[oi] settiman[ae] mes[ei] ann[oi]",
     of=r"di ",
     ordinal="[ºo]",
     elided="l un dell all dall nell sull d c quell quest s m t v n com dov anch senz bell",
@@ -56,7 +47,8 @@ ITALIAN = Language(
     r"|per prima cosa|(?:mio|mia|miei|mie|suo|sua|nostro|nostra) prim[oaie] (?!(?:versione|nome|capitolo"
     r"|settimana|giorno|sprint|passo|parte|bozza|lingua|articolo|posto|notte|fase)\b)\w+",
     asks_latest=r"(?:l')?ultima volta|più recent[ei]|(?:mio|mia|miei|mie|suo|sua|nostro"
-    r"|nostra) ultim[oaie] (?!(?:notte|settimana|mese|anno|estate|inverno|parte|capitolo|passo|nome)\b)\w+",
+    r"|nostra) ultim[oaie] (?!(?:notte|settimana|mese|anno|estate|inverno|parte|capitolo|passo|nome)\b)\w+"
+    r"|l'ultima cosa|per ultim[oa]|ultim[oa] (?:domanda|messaggio|argomento|conversazione|frase)",
     asks_order=r"in (?:che|quale) ordine|cronolog\w+|linea (?:del tempo|temporale)|(?:elenca|dimmi|mostra|dammi"
     r"|ordina)\w*\b.{0,80}\bordine",
     asks_what=r"^\W*(?:qual(?:'?è| è| era)|quali sono)",
@@ -79,4 +71,46 @@ ITALIAN = Language(
     day_alone=r"il {d}(?=\s*(?:[.,;!?)]|$))",
     unclear="sei",
     counted=r"quant[ei] (\w+)",
+    hints="ieri oggi settimana settimane scorsa scorso scorsi stamattina giorni mese",
+    dates=DateWords(
+        today=r"oggi|stamattina|stasera|stamani|stanotte|questa mattina|questa sera|questo pomeriggio",
+        yesterday=r"ieri(?: sera| mattina| pomeriggio)?|la notte scorsa",
+        day_before=r"l'altro ieri|ieri l'altro|avantieri|altro ieri",
+        units={
+            "day": r"giorn[oi]|giornat[ae]",
+            "week": r"settiman[ae]",
+            "weekend": r"fine settimana|weekend|week-end",
+            "month": r"mes[ei]",
+            "quarter": r"trimestr[ei]",
+            "year": r"ann[oi]",
+            "hour": r"or[ae]",
+        },
+        plurals=r"giorni|settimane|mesi|anni|ore",
+        seasons=(r"primaver[ae]", r"estat[ei]", r"autunn[oi]", r"invern[oi]"),
+        last=r"scors[oaie]|passat[oaie]|ultim[oaie]|precedent[ei]",
+        before_last=r"penultim[oa]",
+        this=r"quest[oaie]?",
+        following=r"prossim[oaie]|ogni|tutt[ie] [ligae]+|che viene|seguent[ei]"
+        r"|il (?=(?:lune|marte|mercole|giove|vener)d)",
+        since=r"d(?:a|al|all|alla|allo)",
+        between=r"tra(?: il| l')?|fra(?: il| l')?",
+        to=r"al|all|a|fino (?:al?|all)",
+        both=r"e(?: il| l')?",
+        ago=r"fa",
+        early=r"inizio|inizi|primi di",
+        middle=r"metà",
+        late=r"fine",
+        on=r"il",
+        within=r"in|nel|nell|nella|nei|negli|durante",
+        fillers=r"l|i|gli|le|la|lo|di|del|dell|della|dei|circa|tutt[oa]|delle",
+        ordinals=(r"prim[oa]", r"second[oa]", r"terz[oa]", r"quart[oa]"),
+        numbers="undici=11|dodici=12|quattordici=14|quindici=15|venti=20|trenta=30"
+        "|un paio di=2|una decina di=10|una quindicina di=15|alcuni=0|pochi=0|qualche=0",
+        past=r"ho|hai|ha|abbiamo|avete|hanno|era|erano|avev\w+|fu|stat[oaie]|successo|accaduto|dissi|parlammo|\w+(?:at|ut|it)o",
+        months_need_preposition=True,
+        generic=r"ricord\w+|preoccup\w+|"
+        r"parl\w+|dett[oaie]|dic\w+|discuss\w+|discut\w+|convers\w+|success[oe]|accadut[oe]|raccont\w+|riassum\w+"
+        r"|argoment\w+|temi|tema|menzion\w+|messagg\w+|mostra\w*|cose|chiest\w+|insieme|scritt[oaie]|trattat[oaie]",
+        bare_days=True,
+    ),
 )

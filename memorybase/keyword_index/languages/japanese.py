@@ -1,6 +1,7 @@
 # ruff: noqa: RUF001 - the words are Japanese
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 JAPANESE = Language(
@@ -40,21 +41,12 @@ JAPANESE = Language(
     r"|食べない|飲まない|いつも|必ず|(?:妻|夫|娘|息子|母|父)(?:は|が|の)|うちの|わが家",
     first_person=r"私|僕|俺|わたし|ぼく|うち|自分",
     asks_other_side=r"(?:勧め|薦め|おすすめし|提案し|教え|言っ|説明し|アドバイスし)て?(?:くれ|た|い)",
-    today=r"今日|今朝|今夜",
-    yesterday=r"昨日|昨夜",
-    last_week=r"先週",
-    last_month=r"先月",
-    last_year=r"去年|昨年",
-    this_week=r"今週",
-    this_month=r"今月",
-    this_year=r"今年",
-    ago=r"{n} ?[かヶカケ]?{unit}間?前",
-    units="日 週 月 年",
     has_spaces=False,
     has_own_script=True,
     asks=r"(?:か|かな|っけ)[。！!~\s]*(?:\n|$)",
     asks_first=r"最初に|初めて|はじめて|(?:私|彼|彼女|僕)の最初の|もともと|元々|当初",
-    asks_latest=r"最後に|最新の|一番最近|直近|前回",
+    asks_latest=r"最後に|最新の|一番最近|直近|前回"
+    r"|最後の",
     asks_order=r"どんな順番|どの順番|どういう順番|何の順番|どんな順序|時系列|年表|順番に.{0,10}(?:教え|挙げ|並べ"
     r"|話)",
     asks_what=r"何(?:です|でし|だっ)",
@@ -76,4 +68,44 @@ JAPANESE = Language(
     counted=r"何(匹|本|冊|枚|台|件|回|人|歳|才|個|ページ|杯|階|章|時間|分)",
     counters=r"円|ドル|ユーロ|人|名|歳|才|日間|週間|時間|分|秒|ミリ秒|キロ|グラム|メートル"
     r"|平米|ページ|匹|本|冊|枚|台|件|回|個|つ|章|[かヶカケ]月|年間|年|文字|杯|階|度",
+    dates=DateWords(
+        today=r"今日|本日|今朝|今夜|今晩",
+        yesterday=r"昨日|昨夜|昨晩|きのう",
+        day_before=r"一昨日|おととい",
+        units={
+            "day": r"日間?",
+            "week": r"週間?(?!末)",
+            "weekend": r"週末",
+            "month": r"[かヶカケヵ箇]?月間?",
+            "quarter": r"四半期",
+            "year": r"年間?",
+            "hour": r"時間",
+        },
+        plurals=r"(?!)",
+        seasons=(r"春", r"夏", r"秋", r"冬"),
+        last=r"先(?=週|月)|去(?=年)|昨(?=年)|過去|直近の?|ここ(?=\d|[一二三四五六七八九十数])|前(?=四半期)|この前の|この間の|(?<!午)前の(?=[月火水木金土日]曜|週末)",
+        before_last=r"先々(?=週|月)|一昨(?=年)|おと(?=とし)",
+        this=r"今(?=週|月|年|四半期)|この(?=\d|[一二三四五六七八九十数]|週末|夏|春|秋|冬)|今年の",
+        following=r"来(?=週|月|年)|毎|次の",
+        since=r"(?!)",
+        since_after=r"以来|以降|から",
+        between=r"の間に?|まで",
+        to=r"から(?=\d|[一二三四五六七八九十月火水木金土日])|～|〜",
+        both=r"と",
+        ago=r"以?前",
+        early=r"上旬|初め|初旬|初頭",
+        middle=r"中旬|半ば",
+        late=r"下旬|末",
+        on=r"に",
+        within=r"で",
+        after_year="年",
+        fillers=r"の|約|およそ|まる",
+        ordinals=(r"第[一1]", r"第[二2]", r"第[三3]", r"第[四4]"),
+        numbers="数=0",
+        past=r"た|だった|です|何",
+        generic=r"思い出|"
+        r"何|話し|話した|話|会話|言っ|言い|喋っ|しゃべっ|相談し|起き|起こっ|あっ|まし|た|し|ました|でし|どんな|こと|こ|と|"
+        r"内容|まとめ|要約|教え|て|ください|くだ|さい|議論し|トピック|話題|出来事|全部|すべて|私たち|が|を|は|か|に|つい|の|で|も|聞い|一緒|やり取り|メッセージ|書い|覚え|い|る|ます",
+        bare_days=True,
+    ),
 )

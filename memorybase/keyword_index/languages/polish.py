@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 POLISH = Language(
@@ -44,23 +45,13 @@ POLISH = Language(
     r"|mieszkam|pracuję|chcę|wolę|lubię|idę|mamy|jesteśmy|\w+(?:łem|łam|liśmy)",
     asks_other_side=r"(?:poleci|zapropon|powiedzi|doradzi|wspomni|radzi|suger|wyjaśni|mówi|proponow)\w*(?:łeś|łaś)"
     r"|\w+(?:łeś|łaś) (?:mi|nam)",
-    today=r"dziś|dzisiaj",
-    yesterday=r"wczoraj",
-    last_week=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) (?:tydzień|tygodniu)",
-    last_month=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) miesiąc\w*",
-    last_year=r"(?:zeszły|ubiegły|zeszłym|ubiegłym) rok\w*",
-    this_week=r"(?:tym|ten) (?:tydzień|tygodniu)",
-    this_month=r"(?:tym|ten) miesiąc\w*",
-    this_year=r"tym roku",
-    ago=r"(?:{n} )?{unit} temu",
-    units="dzień/dni tydzień/tygodni\\w* miesi[ąę]c\\w* rok/lata?",
-    units_alone="tydzień=1 miesiąc=1 rok=1",
     name_endings={"y": "a", "ę": "a", "ą": "a", "ie": "a", "i": "a", "owi": "", "em": "", "a": "", "u": ""},
     asks_first=r"(?:po )?raz pierwszy|po raz pierwszy|pierwszy raz|najpierw|na początku|początkowo|pierwotnie"
     r"|(?:mój|moja|moje|mojego|mojej|jego|jej|nasz\w*) pierwsz\w+ (?!(?:wersj|imi|rozdział|tydzie|tygod|dzień"
     r"|dnia|sprint|krok|częś|wybór|szkic|język|artykuł|miejsc|noc|faz|rund)\w*)\w+",
     asks_latest=r"(?:po )?raz ostatni|ostatni raz|ostatnio|najnowsz\w+|najświeższ\w+|(?:mój|moja|moje|mojego"
-    r"|mojej|jego|jej|nasz\w*) ostatni\w* (?!(?:noc|tydzie|tygod|miesi|rok|lat|zim|częś|rozdział|krok)\w*)\w+",
+    r"|mojej|jego|jej|nasz\w*) ostatni\w* (?!(?:noc|tydzie|tygod|miesi|rok|lat|zim|częś|rozdział|krok)\w*)\w+"
+    r"|ostatni\w* (?:rzecz|pytani|wiadomoś|temat|rozmow|zdani)\w*|jako ostatni\w*",
     asks_order=r"w jakiej kolejności|w jakim porządku|chronolog\w+|oś czasu|(?:wymień|podaj|pokaż|powiedz"
     r"|ułóż)\w*\b.{0,80}\bkolejnoś\w+",
     asks_what=r"^\W*jak(?:i|a|ie) (?:jest|są|był[ao]?|mamy|mam)",
@@ -81,4 +72,45 @@ POLISH = Language(
     past_day=r"zeszł\w+|ubiegł\w+|minion\w+|ostatni\w*|t[eę]n?",
     day_alone=r"{d}-?go|dnia {d}",
     weekday_forms="poniedziałku/poniedziałkiem wtorku środy/środzie czwartku piątku soboty/sobocie niedzieli",
+    hints="wczoraj przedwczoraj dziś dzisiaj tydzień tygodniu zeszłym zeszły temu miesiącu",
+    dates=DateWords(
+        today=r"dziś|dzisiaj|dziś (?:rano|wieczorem)|dzisiaj (?:rano|wieczorem)",
+        yesterday=r"wczoraj(?: rano| wieczorem)?|zeszłej nocy",
+        day_before=r"przedwczoraj",
+        units={
+            "day": r"dzień|dni|dnia|dniach|dniu|dniami",
+            "week": r"tydzień|tygodnie|tygodni|tygodniu|tygodnia|tygodniach",
+            "weekend": r"weekend\w*",
+            "month": r"miesi[ąę]c\w*",
+            "quarter": r"kwarta\w+",
+            "year": r"rok\w*|lata?|latach",
+            "hour": r"godzin\w*",
+        },
+        plurals=r"dni|dniach|tygodnie|tygodni|tygodniach|miesiącach|miesiące|miesięcy|latach|lat|lata|godzinach",
+        seasons=(r"wiosn\w+", r"lato|latem|lata|lecie", r"jesie[nń]\w*", r"zim\w+"),
+        last=r"(?:zeszł|ubiegł|minion|ostatni|poprzedni)\w*",
+        before_last=r"(?:zaprzeszł|przedostatni)\w*",
+        this=r"ten|tym|tego|tej|tę|tą|te|tych",
+        following=r"(?:przyszł|następn|najbliższ|nadchodząc|każd)\w*|co",
+        since=r"od",
+        between=r"między|pomiędzy",
+        to=r"do|a",
+        both=r"i",
+        ago=r"temu",
+        early=r"począt\w+",
+        middle=r"połow\w+",
+        late=r"koni?e?c\w*|końc\w+",
+        on=r"w ciągu|we?",
+        within=r"podczas|przez|na|za",
+        after_year=r"roku|r\.",
+        fillers=r"około|całe\w*|całym|dnia(?= \d)",
+        ordinals=(r"pierwsz\w+", r"drugi\w*", r"trzeci\w*", r"czwart(?:y|ym|ego)"),
+        numbers="jednego=1|dwóch=2|trzech=3|czterech=4|pięciu=5|sześciu=6|siedmiu=7|ośmiu=8|dziewięciu=9|dziesięciu=10"
+        "|jedenaście=11|dwanaście=12|czternaście=14|piętnaście=15|dwadzieścia=20|trzydzieści=30|kilka=0|kilku=0|parę=0",
+        past=r"\w+(?:łem|łam|łeś|łaś|liśmy|łyśmy|ła|ło|li|ły)|był|miał|stało|\w{2,}ił|\w{2,}ał",
+        months_need_preposition=True,
+        generic=r"przypomn\w+|pamięta\w+|"
+        r"rozmawia\w+|mówi\w+|powiedzi\w+|stało|działo|dzieje|wydarzyło|rozmow\w+|podsumuj\w*|streść|temat\w*"
+        r"|wspom\w+|pokaż|opowiedz\w*|robili\w*|robiłem|robiłam|czym|pisa\w+|pyta\w+|omawia\w+|wiadomości\w*|razem|rzecz\w*",
+    ),
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 PORTUGUESE = Language(
@@ -46,23 +47,14 @@ PORTUGUESE = Language(
     r"|quero|preciso|prefiro|gosto",
     asks_other_side=r"(?:me|nos) (?:disseste|recomendaste|sugeriste|explicaste|deste)|você (?:me )?(?:disse|recomendou"
     r"|sugeriu|mencionou|explicou|deu|indicou|propôs)|(?:disseste|recomendaste|sugeriste|aconselhaste)",
-    today=r"hoje|esta (?:manhã|noite)",
-    yesterday=r"ontem",
-    last_week=r"semana passada|última semana",
-    last_month=r"mês passado|último mês",
-    last_year=r"ano passado|último ano",
-    this_week=r"n?es[st]a semana",
-    this_month=r"n?es[st]e mês",
-    this_year=r"n?es[st]e ano",
-    ago=r"(?P<since>há )?{n} {unit}s?(?(since)| atrás)",
-    units="dia semana mês/mes/meses ano",
     of=r"de ",
     ordinal="[ºo]",
     asks_first=r"(?:a |pela )?primeira vez|no (?:começo|início|princípio)|originalmente|inicialmente"
     r"|em primeiro lugar|(?:meu|minha|meus|minhas|seu|sua|nosso|nossa) primeir[oa]s? (?!(?:versão|nome|capítulo"
     r"|semana|dia|sprint|passo|parte|rascunho|língua|artigo|lugar|noite|fase|rodada)\b)\w+",
     asks_latest=r"(?:a |pela )?última vez|mais recentes?|(?:meu|minha|meus|minhas|seu|sua|nosso"
-    r"|nossa) últim[oa]s? (?!(?:noite|semana|mês|ano|verão|inverno|parte|capítulo|passo|nome)\b)\w+",
+    r"|nossa) últim[oa]s? (?!(?:noite|semana|mês|ano|verão|inverno|parte|capítulo|passo|nome)\b)\w+"
+    r"|a última coisa|por último|última (?:pergunta|mensagem|conversa|frase)|último (?:assunto|tema)",
     asks_order=r"em (?:que|qual) ordem|cronol\w+|linha do tempo|(?:list|enumer|diga|mostr"
     r"|orden)\w*\b.{0,80}\bordem",
     asks_what=r"^\W*(?:qual|quais) (?:é|era|foi|são)",
@@ -85,4 +77,48 @@ PORTUGUESE = Language(
     hints="ontem anteontem hoje amanhã passada passado mês fizemos falamos",
     unclear="segunda terça quarta quinta sexta",
     counted=r"quant[oa]s (\w+)",
+    dates=DateWords(
+        today=r"hoje|esta (?:manhã|tarde|noite)|hoje (?:de manhã|à noite)",
+        yesterday=r"ontem|ontem à noite|noite passada",
+        day_before=r"anteontem|antes de ontem",
+        fortnight=r"quinzenas?",
+        units={
+            "day": r"dias?",
+            "week": r"semanas?",
+            "weekend": r"fi(?:m|ns) de semana",
+            "month": r"m[êe]s|meses",
+            "quarter": r"trimestres?",
+            "year": r"anos?",
+            "hour": r"horas?",
+        },
+        plurals=r"dias|semanas|meses|anos|horas",
+        seasons=(r"primaveras?", r"ver(?:ão|ões)", r"outonos?", r"invernos?"),
+        last=r"passad[oa]s?|últim[oa]s?|anterior(?:es)?",
+        before_last=r"retrasad[oa]|penúltim[oa]",
+        this=r"[dn]?es[st][ea]s?",
+        following=r"próxim[oa]s?|cada|tod[oa]s? [oa]s?|que vem|seguintes?",
+        since=r"desde(?: [oa])?",
+        between=r"entre(?: o| a)?",
+        to=r"ao?|até(?: o| a)?|à",
+        both=r"e(?: o)?",
+        ago=r"há|atrás|faz",
+        early=r"início de|início do|começo de|começo do",
+        middle=r"meados de|meio de",
+        late=r"final de|fim de|fins de|final do",
+        on=r"na|no|em",
+        within=r"durante|ao longo de",
+        fillers=r"de|do|a|o|as|os|da|das|dos|nos|nas|cerca|dia",
+        ordinals=(
+            r"primeir[oa]",
+            r"segund[oa](?= trimestre| semana)",
+            r"terceir[oa]",
+            r"quart[oa](?= trimestre| semana)",
+        ),
+        numbers="onze=11|doze=12|catorze=14|quinze=15|vinte=20|trinta=30|uns=0|umas=0|alguns=0|algumas=0|poucos=0|vários=0|várias=0",
+        past=r"foi|era|houve|estava\w*|tinha\w*|tivemos|\w+(?:mos|aste|este|iste|ou|eu|iu|ei|aram|eram)|fiz\w*|disse\w*",
+        months_need_preposition=True,
+        generic=r"lembr\w+|record\w+|preocup\w+|ocup\w+|"
+        r"fal\w+|disse\w*|dito|convers\w+|aconteceu|aconteceram|passou|fizemos|fiz|cont\w+|resum\w+|assuntos?|temas?"
+        r"|mencion\w+|coment\w+|mensagens|discut\w+|mostr\w+|coisas?|pergunt\w+|tratamos|juntos",
+    ),
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 SPANISH = Language(
@@ -43,23 +44,14 @@ SPANISH = Language(
     r"|voy|he|hemos|tenemos|vamos|quiero|necesito|prefiero|míos|mías",
     asks_other_side=r"(?:me|nos) (?:dijiste|recomendaste|sugeriste|propusiste|aconsejaste|explicaste|diste|contaste)"
     r"|(?:me|nos) (?:has|habías|ha|había) \w+|(?:dijiste|recomendaste|sugeriste|mencionaste)",
-    today=r"hoy|esta (?:mañana|noche)",
-    yesterday=r"ayer|anoche",
-    last_week=r"semana pasada|última semana",
-    last_month=r"mes pasado|último mes",
-    last_year=r"año pasado|último año",
-    this_week=r"esta semana",
-    this_month=r"este mes",
-    this_year=r"este año",
-    ago=r"hace {n} {unit}",
-    units="día/dia semana mes año",
     of=r"del? ",
     ordinal="[ºo]",
     asks_first=r"(?:la |por )?primera vez|al principio|en un principio|originalmente|inicialmente|lo primero"
     r"|(?:mi|mis|su|sus|nuestr[oa]) primer[oa]?s? (?!(?:versión|nombre|capítulo|semana|día|sprint|paso|parte"
     r"|borrador|idioma|artículo|lugar|noche|fase|ronda)\b)\w+",
     asks_latest=r"(?:la )?última vez|por última vez|más recientes?|(?:mi|mis|su|sus"
-    r"|nuestr[oa]) últim[oa]s? (?!(?:noche|semana|mes|año|verano|invierno|parte|capítulo|paso)\b)\w+",
+    r"|nuestr[oa]) últim[oa]s? (?!(?:noche|semana|mes|año|verano|invierno|parte|capítulo|paso)\b)\w+"
+    r"|lo último|por último|última (?:cosa|pregunta|conversación|frase)|último (?:mensaje|tema)",
     asks_order=r"en qué orden|cronol\w+|línea de tiempo|(?:list|enumer|dime|muéstra|dame"
     r"|orden)\w*\b.{0,80}\borden",
     asks_what=r"^\W*cuál(?:es)? (?:es|era|fue|son)",
@@ -80,4 +72,46 @@ SPANISH = Language(
     past_day=r"pasado|este|últim[oa]",
     day_alone=r"el (?:día )?{d}(?=\s*(?:[.,;!?)]|$))|día {d}",
     counted=r"cuánt[oa]s (\w+)",
+    hints="ayer anteayer anoche hoy pasada pasado días",
+    dates=DateWords(
+        today=r"hoy|esta (?:mañana|tarde|noche)",
+        yesterday=r"ayer|anoche|ayer por la (?:mañana|tarde|noche)",
+        day_before=r"anteayer|antes de ayer|antier|anteanoche",
+        fortnight=r"quincenas?",
+        units={
+            "day": r"d[ií]as?",
+            "week": r"semanas?",
+            "weekend": r"fin(?:es)? de semana|findes?",
+            "month": r"mes(?:es)?",
+            "quarter": r"trimestres?",
+            "year": r"años?",
+            "hour": r"horas?",
+        },
+        plurals=r"d[ií]as|semanas|meses|años|horas",
+        seasons=(r"primaveras?", r"veranos?", r"otoños?", r"inviernos?"),
+        last=r"pasad[oa]s?|últim[oa]s?|anterior(?:es)?",
+        before_last=r"antepasad[oa]|penúltim[oa]",
+        this=r"est[ea]|estos|estas",
+        following=r"próxim[oa]s?|cada|todos los|que viene|siguientes?|los (?=lunes|martes|mi[ée]rcoles|jueves|viernes)",
+        since=r"desde(?: el| la)?",
+        between=r"entre(?: el)?",
+        to=r"al?|hasta(?: el)?",
+        both=r"y(?: el)?",
+        ago=r"hace",
+        early=r"principios? de|comienzos de|inicios de",
+        middle=r"mediados de",
+        late=r"final(?:es)? de|fines de",
+        on=r"el",
+        within=r"en|durante|a lo largo de",
+        fillers=r"la|los|las|de|del|casi|todo|toda|aproximadamente",
+        ordinals=(r"primer[oa]?", r"segund[oa]", r"tercer[oa]?", r"cuart[oa]"),
+        numbers="once=11|doce=12|catorce=14|quince=15|veinte=20|treinta=30"
+        "|un par de=2|unos=0|unas=0|pocos=0|varios=0|varias=0",
+        past=r"fue|era|hubo|estaba\w*|he|ha|hemos|has|han|había\w*|\w+(?:mos|aste|iste|ó|é|í|aron|ieron)|hic\w+|dij\w+"
+        r"|pas[óo]",
+        months_need_preposition=True,
+        generic=r"recuerd\w+|record\w+|preocup\w+|ocup\w+|"
+        r"habl\w+|dij\w+|dicho|dec\w+|convers\w+|charl\w+|pas[óo]|pasado|ocurri\w+|sucedi\w+|hicimos|hice|cont\w+"
+        r"|resum\w+|tema|temas|mencion\w+|coment\w+|mensajes?|discut\w+|muestra\w*|cosas?|pregunt\w+|tratamos|juntos",
+    ),
 )

@@ -1,6 +1,7 @@
 # ruff: noqa: RUF001 - the words are Turkish
 from __future__ import annotations
 
+from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.languages.definition import Language
 
 TURKISH = Language(
@@ -40,21 +41,12 @@ TURKISH = Language(
     r"|dum|düm|tım|tim|ım|im|um|üm)",
     asks_other_side=r"(?:öner|tavsiye et|söyle|anlat|bahset|açıkla|yaz|ver|belirt)\w*(?:mişti|di|dı|ti|tı|du|dü)\w*"
     r"|(?:önerdi|söyledi|tavsiye etti)ğin\w*",
-    today=r"bugün|bu sabah|bu akşam",
-    yesterday=r"dün",
-    last_week=r"geçen hafta",
-    last_month=r"geçen ay",
-    last_year=r"geçen (?:yıl|sene)",
-    this_week=r"bu hafta",
-    this_month=r"bu ay",
-    this_year=r"bu (?:yıl|sene)",
-    ago=r"{n} {unit} önce",
-    units="gün hafta ay yıl/sene",
     folds={"\u0130": "i", "I": "\u0131", "\u0307": ""},  # the other I of Turkish
     is_word_before_apostrophe=True,
     asks_first=r"ilk (?:kez|defa|kere|olarak|önce)|başta|başlangıçta|en başta|aslen|ilk (?!(?:taslak|taslağ|sürüm"
     r"|isim|ism|bölüm|hafta|gün|sprint|adım|kısım|dil|makale|gece|aşama)\w*)\w+(?:ım|im|um|üm|m)(?:ı|i|u|ü)?",
-    asks_latest=r"(?:en )?son (?:kez|defa|kere|olarak)|en son|en yeni|en güncel",
+    asks_latest=r"(?:en )?son (?:kez|defa|kere|olarak)|en son|en yeni|en güncel"
+    r"|son (?:şey|soru|mesaj|konu|sohbet|cümle)\w*",
     asks_order=r"hangi sıra(?:yla|da)|kronoloji\w*|zaman çizelgesi\w*|(?:sırayla|sırasıyla) (?:listele|say|anlat"
     r"|göster)\w*",
     asks_what=r"nedir|neydi",
@@ -77,7 +69,48 @@ TURKISH = Language(
     day_alone=r"ayın {d}(?:'?\w+)?",
     weekday_forms="pazartesiye/pazartesinin salıya/salının çarşambaya/çarşambanın perşembeye/perşembenin "
     "cumaya/cumanın cumartesiye/cumartesinin pazara",
-    hints="dün bugün yarın geçen hafta yıl",
+    hints="dün bugün yarın geçen hafta yıl sabah akşam önce gün",
     unclear="on altı yedi",
     counted=r"kaç (?:tane )?(?!kez|defa|para)(\w+)",
+    dates=DateWords(
+        today=r"bugün|bu (?:sabah|akşam|gece)",
+        yesterday=r"dün(?: akşam| gece| sabah)?|dünkü|dünden|geçen gece",
+        day_before=r"evvelsi gün|önceki gün|evvelki gün",
+        units={
+            "day": r"gün\w{0,5}",
+            "week": r"hafta(?!\s?son)\w{0,5}",
+            "weekend": r"hafta ?sonu\w{0,4}",
+            "month": r"ay(?:da|dan|lar|lık|ın|ı|dır)?",
+            "quarter": r"çeyre[kğ]\w{0,4}",
+            "year": r"yıl\w{0,5}|sene\w{0,4}",
+            "hour": r"saat\w{0,4}",
+        },
+        plurals=r"günler\w*|haftalar\w*|aylar\w*|yıllar\w*|seneler\w*",
+        seasons=(r"ilkbahar\w*|bahar\w*", r"yaz(?:ın)?", r"sonbahar\w*|güz", r"kış(?:ın)?"),
+        last=r"geçen|geçtiğimiz|son",
+        before_last=r"evvelki|önceki",
+        this=r"bu",
+        following=r"gelecek|önümüzdeki|her|sonraki",
+        since=r"(?!)",
+        since_after=r"beri|itibaren",
+        between=r"arasında\w*|kadar",
+        to=r"'?(?:den|dan|ten|tan)",
+        both=r"ile|ve",
+        ago=r"önce|evvel",
+        early=r"başın\w*|başları\w*",
+        middle=r"ortasın\w*|ortaları\w*",
+        late=r"sonun\w*|sonları\w*",
+        on=r"günü",
+        within=r"içinde|boyunca|(?:'?(?:de|da|te|ta))",
+        after_year=r"yılında|yılı",
+        fillers=r"yaklaşık|tam|tüm|bütün|ayı\w*|ayında",
+        ordinals=(r"ilk|birinci|1\.", r"ikinci|2\.", r"üçüncü|3\.", r"dördüncü|4\."),
+        numbers="on bir=11|on iki=12|on dört=14|on beş=15|yirmi=20|otuz=30|birkaç=0",
+        ending=r"(?:'?(?:de|da|te|ta|den|dan|ten|tan|nin|nın|nün|nun|in|ın|ye|ya|e|a|yi|yı|i|ı|deki|daki))?",
+        past=r"\w+[dt][ıiuü](?:k|m|n|lar|ler|nız|niz|nuz|nüz)?|\w*m[ıiuü]şt\w+|\w+[dt]ığ\w+|\w+[dt]iğ\w+|\w+[dt]uğ\w+|\w+[dt]üğ\w+",
+        generic=r"hatırla\w*|"
+        r"konuş\w+|söyle\w+|de(?:dim|dik|di)|oldu\w*|olan\w*|anlat\w*|özetle\w*|özet|konu\w*|sohbet\w*|yaptık"
+        r"|yaptım|bahset\w+|göster\w*|mesaj\w*|sordu\w*|şeyler|neler|hakkında|tartış\w+|yazd\w+|beraber|birlikte",
+        bare_days=True,
+    ),
 )

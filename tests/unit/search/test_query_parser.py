@@ -8,7 +8,8 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.search.query_parser import Period, Question, parse, possible_names
+from memorybase.search.periods import Period
+from memorybase.search.query_parser import Question, parse, possible_names
 
 NOW = datetime(2023, 8, 16, 12, tzinfo=UTC)  # a Wednesday
 SPEAKERS = {"caroline", "melanie"}
@@ -81,21 +82,21 @@ def test_keywords_are_told_from_sentences(query: str, expected: bool) -> None:
         ("last Friday", "2023-08-11", 1),
         ("on last Wednesday", "2023-08-09", 1),
         ("last month", "2023-07-01", 31),
-        ("last year", "2022-01-01", 359),
-        ("two weeks ago", "2023-07-29", 7),
-        ("3 days ago", "2023-08-12", 1),
+        ("last year", "2022-01-01", 365),
+        ("two weeks ago", "2023-07-30", 7),
+        ("3 days ago", "2023-08-13", 1),
     ],
 )
 def test_dates_are_parsed(query: str, start: str, days: int) -> None:
     (period,) = asked(query).periods
-    assert abs(period.start - datetime.fromisoformat(start).replace(tzinfo=UTC)) < timedelta(days=1)
+    assert period.start == datetime.fromisoformat(start).replace(tzinfo=UTC)
     assert (period.end - period.start).days == days
     assert not period.yearly
 
 
-@each_row("query", ["What may she do?", "the march of time", "31 June 2023", "no time at all", "12"])
-def test_other_text_has_no_date(query: str) -> None:
-    assert asked(query).periods in {(), (Period(datetime(2023, 6, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)),)}
+def test_the_month_of_an_impossible_date_counts() -> None:
+    june = Period(datetime(2023, 6, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC), "month")
+    assert asked("31 June 2023").periods == (june,)
 
 
 def test_a_date_without_a_year_matches_every_year() -> None:
