@@ -109,7 +109,7 @@ class Asked:
 
     `others`: what else stands for a term: stems in other languages that messages may be indexed in, its word without
     accents, other forms of a number or a date. `weak`: those of all these that are less likely meant. `words`: of the
-    terms. `languages`: of the analyzers, its own first.
+    terms. `languages`: of the analyzers, its own first. `names`: the terms that look like names.
     """
 
     terms: tuple[str, ...]
@@ -118,6 +118,7 @@ class Asked:
     weak: frozenset[str]
     words: Mapping[str, str]
     languages: tuple[str, ...]
+    names: frozenset[str] = frozenset()
 
 
 class Analyzer:

@@ -65,6 +65,13 @@ class Period:
         after = moment - self.end
         return 0.0 if after < timedelta(0) else 0.6 if after <= 8 * DAY else 0.3 if after <= 31 * DAY else 0.0
 
+    def latest(self, now: datetime) -> Period:
+        """The last one that has begun, of a period without a year."""
+        if not self.yearly:
+            return self
+        moved = self._moved(now.year)
+        return moved if moved.start <= now else self._moved(now.year - 1)
+
     def _moved(self, year: int) -> Period:
         start = _in_year(self.start, year)
         return replace(self, start=start, end=start + (self.end - self.start), yearly=False)

@@ -80,7 +80,7 @@ def _evidence(request: SearchRequest, question: Question, read: Signals, sums: s
         return scoring.LEAST_EVIDENCE
     if request.mode == "keyword":
         return None
-    evidence = scoring.EVIDENCE.of(read.columns, sums, read.covered, read.fluency, read.unsaid)
+    evidence = scoring.EVIDENCE.of(read, sums)
     if question.is_time_alone and np.max(read.columns["date"]) >= 1.0:
         return max(evidence, scoring.TIME_EVIDENCE)
     return evidence

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,21 @@ def log_sums(sums: Floats, starts: NDArray[np.int64]) -> Floats:
     return np.minimum(found, highest + math.log(MOST_ALIKE))
 
 
+class Shown(Protocol):
+    """What evidence reads of the signals; each but the columns of all candidates."""
+
+    @property
+    def columns(self) -> Mapping[str, Floats]: ...
+    @property
+    def covered(self) -> Floats: ...
+    @property
+    def named(self) -> Floats: ...
+    @property
+    def fluency(self) -> float: ...
+    @property
+    def unsaid(self) -> float: ...
+
+
 BEST = 3  # the candidates whose evidence counts: more add nothing
 
 
@@ -142,17 +157,19 @@ class Evidence:
     total: float  # the highest sum of the signals
     unsaid: float  # the share of the question's words, by rarity, that nobody has ever said here
     covered: float  # the largest share of its words, by rarity, that one of them has, as far as the model is unsure
+    named: float  # the rarity of the rarest name that one of them has: a name is the same in every language
 
-    def of(self, columns: Mapping[str, Floats], sums: Floats, covered: Floats, fluency: float, unsaid: float) -> float:
-        """The chance. `covered`: of each candidate; `fluency`: how well the model knows the words, 0 to 1."""
+    def of(self, read: Shown, sums: Floats) -> float:
+        """The chance. `sums`: of the signals of each candidate."""
         best = np.argsort(-sums, kind="stable")[:BEST]
-        logit = self.bias + self.total * float(sums[best[0]]) + self.unsaid * unsaid
-        logit += self.cosine * fluency * float(np.max(columns["dense"][best]))
-        logit += self.covered * (1 - fluency) * float(np.max(covered[best]))
+        logit = self.bias + self.total * float(sums[best[0]]) + self.unsaid * read.unsaid
+        logit += self.cosine * read.fluency * float(np.max(read.columns["dense"][best]))
+        logit += self.covered * (1 - read.fluency) * float(np.max(read.covered[best]))
+        logit += self.named * float(np.max(read.named[best]))
         return 1 / (1 + math.exp(-logit))
 
 
-EVIDENCE = Evidence(bias=-4.56, cosine=2.29, total=0.54, unsaid=-2.88, covered=4.6)
+EVIDENCE = Evidence(bias=-4.56, cosine=2.29, total=0.54, unsaid=-2.88, covered=4.6, named=0.0)
 ENOUGH_EVIDENCE = 0.5
 # Of a question about a time alone with messages of that time: the time is the evidence.
 TIME_EVIDENCE = 0.9

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
@@ -204,7 +204,17 @@ def _prepare(db: OrmSession, services: Services, user_id: UUID, request: SearchR
         return None
     flow_id = targets[0].flow_id
     request = replace(request, exclude_message_ids=_row_ids(db, flow_id, request.exclude_message_ids))
-    return _Prepared(request, _parse(db, services, request, flow_id), targets)
+    question = _parse(db, services, request, flow_id)
+    return _Prepared(_within_time(request, question), question, targets)
+
+
+def _within_time(request: SearchRequest, question: Question) -> SearchRequest:
+    """Of a question about a time alone no word and no vector finds what was said then: the filter does."""
+    if not question.is_time_alone or request.since is not None or request.until is not None:
+        return request
+    named = [period.latest(question.asked_at) for period in question.periods]
+    until = max(period.end for period in named) - timedelta(microseconds=1)
+    return replace(request, since=min(period.start for period in named), until=until)
 
 
 def _row_ids(db: OrmSession, flow_id: UUID, given: Collection[UUID | CallerId]) -> frozenset[UUID]:

@@ -56,6 +56,7 @@ class Signals:
     columns: dict[str, Floats]
     covered: Floats  # the share of the question's words that each candidate has; 0 if it repeats the question
     fluency: float  # how well the model knows the question's words, 0 to 1
+    named: Floats  # the rarity of the rarest name of the question that each candidate has
     unsaid: float  # the share of the question's words, by rarity, that no message of the flow has
     tokens: MatchedTokens | None
 
@@ -100,7 +101,8 @@ def read(
         )
         matched = MatchedTokens(matrix, stored, tokens, _token_weights(question, query, tokens, terms))
         columns["match"] = matched.matches()
-    return Signals(columns, words.covered * (1 - columns["repeats"]), fluency, terms.unsaid, matched)
+    is_new = 1 - columns["repeats"]
+    return Signals(columns, words.covered * is_new, fluency, words.named * is_new, terms.unsaid, matched)
 
 
 def fluency_of(query: str, tokens: QueryTokens | None) -> float:
