@@ -1283,8 +1283,8 @@ class Hit(Answer):
     corrected_by: CorrectionOf | None = None
     """A later message that says something else about what the query asks for."""
     superseded_by: UUID | None = None
-    """The later message that holds in place of this one: that of `corrected_by`, unless it is a denial; null for
-    most results.
+    """The later message that holds in place of this one: that of `corrected_by`, unless it is a denial, or the one
+    that states the value of this one again after it had changed; null for most results.
     """
 
 
@@ -2873,8 +2873,11 @@ class ScoreParts(Answer):
     """The name of the set of weights."""
     recency: float | None = None
     """The factor for the age of the message."""
-    relevance: float | None = None
-    """The factor for how much the store knows of what is asked."""
+    evidence: float | None = None
+    """The chance that the memory base answers the question at all, the same for all of its results: of a text with
+    several questions, the question that found this message. Null in mode `keyword`. From 0.5 on the best
+    results have a score of 0.05 or more, which recalls them.
+    """
     own_score: float | None = None
     """The score before the result changed places with another."""
     reranker: float | None = None
